@@ -60,14 +60,17 @@ let package = Package(
         library("CorestoneSQLite", ["CorestoneSQL", "CSQLite"]),
         library("CorestoneAtomicStores", ["CorestoneGraph", "CorestoneSQL", "CExpat"], settings: small),
         library(
-            "CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CPlatform"], settings: small),
-        library("CorestoneContainers", ["CorestoneSQLite", "CorestoneAtomicStores", "CorestoneMigration"], settings: small),
+            "CorestoneMigration", ["CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CPlatform"],
+            settings: small),
+        library(
+            "CorestoneContainers", ["CorestoneSQLite", "CorestoneAtomicStores", "CorestoneMigration"], settings: small),
         library("CorestoneCustomStores", ["CorestoneContainers", "CorestoneAtomicStores"], settings: small),
         .target(
             name: "CorestoneABI",
             dependencies: [
                 "CCorestone", "CFFI", "CPlatform", "CorestoneValues", "CorestonePredicate", "CorestoneModel",
-                "CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CorestoneContainers", "CorestoneCustomStores",
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CorestoneContainers",
+                "CorestoneCustomStores",
                 "CorestoneMigration",
             ],
             exclude: ["corestone.ld", "corestone.map"],
@@ -93,7 +96,8 @@ let package = Package(
         library(
             "Corestone",
             [
-                "CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CorestoneContainers", "CorestoneCustomStores",
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CorestoneContainers",
+                "CorestoneCustomStores",
                 "CorestoneMigration",
             ]),
         .executableTarget(
@@ -102,9 +106,11 @@ let package = Package(
         tests("CorestoneValuesTests", "values", ["CorestoneValues"]),
         tests("CorestoneFileSystemTests", "file-system", ["CorestoneFileSystem"]),
         tests("CorestoneFormatsTests", "formats", ["CorestoneFormats"]),
-        tests("CorestonePredicateTests", "predicate", ["CorestonePredicate"]),
-        tests("CorestoneModelTests", "model", ["CorestoneModel"]),
+        tests("CorestonePredicateTests", "predicate", ["CorestonePredicate", "TestSupport"]),
+        tests("CorestoneModelTests", "model", ["CorestoneModel", "TestSupport"]),
         tests("CorestoneSQLTests", "sql", ["CorestoneSQL", "CSQLite"]),
+        // What tests of several targets share: the folders of the checkout, the company model.
+        .target(name: "TestSupport", path: "Tests/support/swift", swiftSettings: [.swiftLanguageMode(.v6)]),
         // A graph and a reference, changed by the same random steps: for a test and for `make stress`.
         .target(
             name: "GraphSteps", dependencies: ["Corestone"], path: "Tests/graph-steps",
@@ -112,11 +118,11 @@ let package = Package(
         .executableTarget(
             name: "graph-steps", dependencies: ["GraphSteps"], path: "Tests/graph-steps-tool",
             swiftSettings: [.swiftLanguageMode(.v6)]),
-        tests("CorestoneGraphTests", "graph", ["Corestone", "GraphSteps"]),
-        tests("CorestoneSQLiteTests", "sqlite", ["CorestoneContainers", "CorestoneSQLite", "CSQLite"]),
+        tests("CorestoneGraphTests", "graph", ["Corestone", "GraphSteps", "TestSupport"]),
+        tests("CorestoneSQLiteTests", "sqlite", ["CorestoneContainers", "CorestoneSQLite", "CSQLite", "TestSupport"]),
         tests("CorestoneAtomicStoresTests", "atomic-stores", ["Corestone"]),
-        tests("CorestoneTests", "corestone", ["Corestone"]),
-        tests("CorestoneMigrationTests", "migration", ["CorestoneContainers", "CorestoneMigration"]),
+        tests("CorestoneTests", "corestone", ["Corestone", "TestSupport"]),
+        tests("CorestoneMigrationTests", "migration", ["CorestoneContainers", "CorestoneMigration", "TestSupport"]),
         tests("CorestoneABITests", "abi", ["CCorestone", "CorestoneABI"]),
     ]
 )

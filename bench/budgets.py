@@ -5,9 +5,9 @@ usage: budgets.py [--record] [--library DIR] [--include DIR] [--out DIR]
 
 The number of instructions does not depend on the load of the machine, so a ceiling can be close to the figure. Each
 operation of budgets/ops.c runs under callgrind twice, N1 and N2 times; the difference divided by N2 - N1 is one
-operation. Two figures have a ceiling each: `own`, all but SQLite's code, and `total`. The ceilings are for one
-architecture (budgets/ceilings.json). --record replaces them with the present figures plus 10 %; use it only if the
-commit explains why an operation needs more.
+operation. Two figures have a ceiling each: `own`, all but SQLite's code, and `total`. Each architecture has its own
+ceilings (budgets/ceilings.json). --record replaces them with the current figures plus 10 %; use it only if the commit
+explains why an operation needs more.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def instructions(program: Path, store: Path, operation: str, times: int) -> tupl
 def measure(program: Path, store: Path) -> Figures:
     runs = [(operation, times) for operation, both in TIMES.items() for times in both]
     for operation, times in runs:
-        if operation == "insert":  # saves nothing, but creates its tables
+        if operation == "insert":  # the objects are not saved, but the store is created
             store.with_name(f"ops_insert_{times}.sqlite").unlink(missing_ok=True)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         counted = list(pool.map(lambda run: instructions(program, store, *run), runs))

@@ -92,7 +92,7 @@ static long change_all(const host *with, const char *workload, cst_results *resu
     return changes;
 }
 
-/* Returns how many of the changed salaries differ from those before. */
+/* Returns how many of the changed salaries differ from the salaries before the changes. */
 static double raised(const host *with, cst_results *results, const double *before) {
     double count = 0;
     for (size_t i = 3; i < cst_results_count(results); i += 10)

@@ -48,7 +48,7 @@ def split_mix(seed: int) -> Iterator[int]:
 
 
 class Company:
-    """Creates the data set from random numbers. Every file depends on the order in which they are used."""
+    """The data set, created from random numbers. Every file depends on the order in which the numbers are used."""
 
     def __init__(self, seed: int) -> None:
         self._bits = split_mix(seed)

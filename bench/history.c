@@ -6,7 +6,7 @@
  *   history rows-raw STORE ROWS       writes the history of such a save, through sqlite3
  *   history purge STORE               deletes the history in steps; prints the longest step
  *
- * Each prints seconds, rows and the peak memory in kilobytes. */
+ * Each prints seconds, rows (purge: steps) and the peak memory in kilobytes. */
 #define _GNU_SOURCE
 #include <corestone.h>
 #include <sqlite3.h>

@@ -3,9 +3,10 @@ r"""Compares reading, writing and purging a history with plain C on SQLite.
 PYTHONPATH=bindings/python CORESTONE_LIBRARY=build/lib/libcorestone.so \
     python bench/history.py [--rounds N] [--purge ROWS] [--gate]
 
-Save: a save of 100,000 new objects with a history, compared with a save without a history plus inserting its rows in
-raw C. Fetch: 100,000 changes of 1,000 transactions. Purge: a history of a million changes, in steps; other connections
-wait for at most the longest step. With --gate, the exit status is 1 if a ratio or the longest step exceeds its limit.
+Save: a save of 100,000 new objects with a history, compared with a save without a history plus the insertion of the
+history's rows in raw C. Fetch: 100,000 changes of 1,000 transactions. Purge: a history of a million changes, in steps;
+other connections wait for at most the longest step. With --gate, the exit status is 1 if a ratio or the longest step
+exceeds its limit.
 """
 
 from __future__ import annotations

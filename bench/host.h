@@ -15,7 +15,7 @@ typedef struct host {
     cst_key name, email, age, salary, hired, active, department_key, projects; /* of Employee */
 } host;
 
-/* The error of the call that failed. Every call of these programs has its address as the last argument. */
+/* The error of the call that failed. Calls on the main thread pass its address as their last argument. */
 extern cst_error *host_error;
 /* Exits with the error's description if `call` fails. */
 #define MUST(call)                                                                                                     \

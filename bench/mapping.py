@@ -1,4 +1,4 @@
-r"""Measures migrations with a mapping model: memory at 10,000 and 1,000,000 rows, and speed against one in place.
+r"""Measures migrations with a mapping model: memory at 10,000 and 1,000,000 rows, and speed compared with in place.
 
 PYTHONPATH=bindings/python CORESTONE_LIBRARY=build/lib/libcorestone.so \
     python bench/mapping.py [--rows N] [--only TEXT] [--gate]
@@ -125,7 +125,7 @@ class BatchSafe(Calling):
 
 
 def migrate(path: str, name: str, is_mapped: bool) -> None:
-    """Prints seconds, the peak memory in MB, and that before the migration. Must run in a new process."""
+    """Prints seconds, the peak memory in MB, and the peak before the migration. Must run in a new process."""
     case = CASES[name]
     old, new = case.model(ITEM), case.model(NEW)
     options: dict[str, Any] = {}
@@ -151,7 +151,7 @@ def measured(folder: Path, name: str, rows: int, is_mapped: bool = True) -> tupl
         each.unlink()
     path = folder / "store.sqlite"
     fill(path, CASES[name], rows)
-    os.sync()  # its writes are not part of the measurement
+    os.sync()  # the writes of `fill` are not part of the measurement
     command = [sys.executable, __file__, "--migrate", str(path), name, str(int(is_mapped))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -39,7 +39,7 @@ static long status_kb(const char *key) {
 
 static double seconds(struct timeval at) { return (double)at.tv_sec + (double)at.tv_usec * 1e-6; }
 
-/* For where.py: turns recording on or off, in perf through a named pipe, and in callgrind. */
+/* Turns the recording for where.py on or off: in perf through a named pipe, and in callgrind. */
 static void watch(int on) {
     const char *control = getenv("MEASURE_CONTROL");
     FILE *pipe = control ? fopen(control, "w") : NULL;

@@ -8,7 +8,7 @@ void measure_begin(void);
 void measure_stop(void);
 void measure_report(const char *peer, const char *workload, long rows, double check, long text);
 /* Calls measure_stop and measure_report. `check` must be the same for every peer, and `text` (sizes and first bytes of
- * strings, and dates) for every peer that reports it; 0 is "not reported". */
+ * strings, and dates) for every peer that reports it; 0 means that it is not reported. */
 void measure_end(const char *peer, const char *workload, long rows, double check, long text);
 /* Returns the seconds of a monotonic clock. */
 double measure_now(void);

@@ -57,7 +57,7 @@ def copied(source: Path, folder: Path) -> Path:
     for end in ("", "-wal", "-shm"):
         (folder / f"copy.sqlite{end}").unlink(missing_ok=True)
     shutil.copy(source, target)
-    with open(target, "rb+") as file:  # its writes are not part of the measurement
+    with open(target, "rb+") as file:  # the writes of the copy are not part of the measurement
         file.flush()
     return target
 

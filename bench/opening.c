@@ -48,7 +48,7 @@ static size_t open_corestone(const char *path) {
     if (cst_coordinator_open_store(name, NULL, NULL, &coordinator, &store, &error) != CST_OK)
         fail(cst_error_message(error).data);
     cst_store_model_source(store, &source, NULL);
-    if (source != CST_MODEL_CACHED) fail("the store has no cached model that matches its tables");
+    if (source != CST_MODEL_CACHED) fail("the store does not have a cached model that matches its tables");
     cst_coordinator_model(coordinator, &model, NULL);
     size_t count = cst_model_entity_count(model);
     cst_release(store);

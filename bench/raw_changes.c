@@ -58,7 +58,7 @@ static void hire(sqlite3_stmt *insert, int64_t key, const row *like) {
 
 static double sum_of_salaries(void) {
     sqlite3_stmt *select = prepare("SELECT TOTAL(ZSALARY) + COUNT(*) FROM ZEMPLOYEE");
-    if (!next_row(select)) fail("the sum has no row");
+    if (!next_row(select)) fail("the sum does not have a row");
     double sum = sqlite3_column_double(select, 0);
     sqlite3_finalize(select);
     return sum;

@@ -13,7 +13,7 @@ static void count_rows(void) {
     double check = 0;
     for (int i = 0; i < COUNT_REPETITIONS; i++) {
         sqlite3_bind_int(select, 1, 30 + i);
-        if (!next_row(select)) fail("the count has no row");
+        if (!next_row(select)) fail("the count does not have a row");
         check += (double)sqlite3_column_int64(select, 0);
         sqlite3_reset(select);
     }

@@ -99,7 +99,7 @@ RECORDED_W3 = {"django": 20.4, "peewee": 24.0, "sqlalchemy": 32.2}
 
 
 def machine() -> dict[str, str]:
-    """Describes the machine, on which the figures depend. Without host names, as the results are in the repository."""
+    """Returns a description of the machine, without the host name, because the results are in the repository."""
     processor = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -125,7 +125,7 @@ def processor_microseconds(sample: Sample) -> float:
 
 
 def disagreements(samples: list[Sample]) -> list[str]:
-    """Lists the workloads whose peers did not read the same values."""
+    """Returns a message for each workload whose peers did not read the same values."""
     found = []
     for workload in sorted({str(sample["workload"]) for sample in samples}):
         bases = {workload, BASE.get(workload, workload)}

@@ -57,7 +57,7 @@ READERS = ["readers_1", "readers_2", "readers_4"]
 
 @dataclass
 class Places:
-    """The folders of a run. All files that it creates are below `out`, except the Python environment."""
+    """The folders of a run. All files that a run creates are below `out`, except the Python environment."""
 
     out: Path
     library: Path
@@ -196,7 +196,7 @@ def build_programs(places: Places, targets: list[str]) -> None:
 
 
 def measure_opening(places: Places, processor: int | None) -> None:
-    """Prints the time to open a store of Apple's, with 64 entities, with its cached model."""
+    """Prints the time to open a store of Apple's framework with its cached model."""
     fixtures = Path(os.environ.get("CORESTONE_FIXTURES") or ROOT.parent / "shared" / "fixtures")
     store = fixtures / "stores" / "osxphotos" / "Photos.sqlite"
     if not store.exists():

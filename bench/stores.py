@@ -80,7 +80,7 @@ def schema(path: str) -> dict[str, str]:
 
 
 def differences(raw: str, corestone: str) -> list[str]:
-    """Lists the differences between the tables of Corestone and the raw program, with which a comparison is unfair."""
+    """Returns the differences between the schemas of the two stores, which make a comparison unfair."""
     ours, theirs = schema(corestone), schema(raw)
     return [
         f"{name}: Corestone's store has {ours.get(name)!r}, the raw program's {theirs.get(name)!r}"

@@ -85,9 +85,9 @@ def perf_costs(command: list[str], environment: dict[str, str], folder: Path) ->
 
 
 def with_symbols(library: Path, folder: Path) -> dict[str, str]:
-    """Returns an environment in which the programs load `library`, by either of its names.
+    """Returns an environment in which the programs load a copy of `library`, by either of its names.
 
-    Its symbols are kept, but not the rest of its debug information, which is too new for valgrind.
+    The copy has the symbols, but not the rest of the debug information, which is too new for valgrind.
     """
     copy = folder / "libcorestone.so"
     subprocess.run(["strip", "--strip-debug", "-o", str(copy), str(library.resolve())], check=True)

@@ -1,8 +1,8 @@
 /* corestone.h: Core Data for every language.
  *
- * A model describes entities. A coordinator opens stores for a model. A context is a scratch pad of objects on top of a
- * coordinator: objects are fetched, inserted, changed and deleted there, and saved together. A container combines all
- * of these in one handle; most programs begin with one.
+ * A model describes entities. A coordinator opens stores for a model. A context manages objects of a coordinator's
+ * stores: it fetches, inserts, changes and deletes objects, and saves all changes together. A container combines a
+ * model, a coordinator and contexts in one handle; most programs begin with a container.
  *
  * This header includes one header for each subject. Each can also be included alone. These rules apply to all of them
  * (docs/CONVENTIONS.md explains them):
@@ -10,22 +10,23 @@
  * Results    A function that can fail returns a cst_status: 0 is success, a positive status is an expected outcome, a
  *            negative status is a failure. The last parameter, `error`, may be NULL. Otherwise it must point to NULL;
  *            it is set only on failure, and the caller owns the error.
- * Ownership  Functions with `new`, `copy`, `fetch`, `insert` or `with` in their names return a handle that the caller
- *            owns and must release with cst_release. Functions with `get` or `at`, and functions named by a plain noun,
- *            return a borrowed handle: it is valid until its owner is changed or released. cst_retain makes it owned.
- *            The marks CST_OWNED and CST_BORROWED are authoritative. Children keep their parents alive: an object its
- *            context, a context its coordinator. Releasing NULL is allowed.
- * Handles    Handles are tokens, not addresses. A released, stale or wrongly typed handle yields
- *            CST_E_INVALID_HANDLE, never a crash.
- * Text       Text is UTF-8. As input, a cst_string has a size, or CST_NUL for NUL-terminated text; CST_TEXT("…") makes
- *            one. A string whose data is NULL is null; a string of size 0 is empty. As output, text is a view that is
- *            also NUL-terminated.
- * Threads    Each function has one of these marks. CST_ANY_THREAD: any thread, concurrently. CST_ONE_THREAD: any
+ * Ownership  The annotations CST_OWNED and CST_BORROWED state the ownership of each output. The caller owns most
+ *            handles that functions with `new`, `copy`, `fetch`, `insert` or `with` in their names return, and must
+ *            release them with cst_release. Functions with `get` or `at`, and functions named by a plain noun, usually return
+ *            a borrowed handle, which is valid until its owner is changed or released. cst_retain makes a borrowed
+ *            handle owned. Children retain their parents: an object its context, a context its coordinator. Releasing
+ *            NULL is allowed.
+ * Handles    Handles are tokens, not addresses. A call with a released or stale handle, or with a handle of another
+ *            type, fails with CST_E_INVALID_HANDLE and does not crash.
+ * Text       Text is UTF-8. As input, a cst_string has a size, or CST_NUL for NUL-terminated text. CST_TEXT("…")
+ *            creates a cst_string. A string whose data is NULL is null; another string of size 0 is empty. As output,
+ *            text is a view that is also NUL-terminated.
+ * Threads    Each function has one of these annotations. CST_ANY_THREAD: any thread, concurrently. CST_ONE_THREAD: any
  *            thread, one at a time. CST_ON_QUEUE: on the queue of the handle's context (cst_context_new); elsewhere
- *            the call fails with CST_E_WRONG_THREAD. After a fork, every call in the child that returns a status
- *            returns CST_E_FORKED; errors can still be read.
- * Options    Structs of options begin with struct_size and have an initialiser, CST_…_INIT. Zero is the default of
- *            every other member.
+ *            the call fails with CST_E_WRONG_THREAD. After a fork, calls in the child fail with CST_E_FORKED, but the
+ *            texts of an error can still be read.
+ * Options    Structs of options begin with struct_size and have an initialiser, CST_…_INIT. Zero in another member
+ *            selects its default.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,7 +35,7 @@
 
 /* In reading order. Each header includes the headers that it needs. */
 /* clang-format off */
-#include "corestone/marks.h"       /* export and thread marks */
+#include "corestone/marks.h"       /* export macro and annotations */
 #include "corestone/version.h"     /* the version of these headers */
 #include "corestone/types.h"       /* handles, status codes, strings, values */
 #include "corestone/library.h"     /* the loaded library, retain and release, buffers */
@@ -78,7 +79,7 @@
 #include "corestone/results.h"     /* lists of objects or IDs */
 #include "corestone/rows.h"        /* values of columns */
 #include "corestone/arrow.h"       /* export for Apache Arrow */
-#include "corestone/host_store.h"  /* stores implemented by the host */
+#include "corestone/host_store.h"  /* stores that the host implements */
 #include "corestone/batch.h"       /* inserts, updates and deletes without objects */
 #include "corestone/cursor.h"      /* fetched objects in batches */
 #include "corestone/live.h"        /* observing the results of a request */

@@ -9,7 +9,7 @@ work=$build/archive
 tree=$work/$name
 rm -rf "$work"
 mkdir -p "$tree/packages"
-# The tree works in any folder: the files of pkg-config and CMake refer to the others by relative paths.
+# The tree can be moved to any folder: the files of pkg-config and CMake refer to the others by relative paths.
 scripts/install.sh "$build/portable" "$version" "$tree" "" /lib /include /bin /lib/python3/site-packages >/dev/null
 sed -i -e 's|^prefix=.*|prefix=${pcfiledir}/../..|' -e 's|^libdir=.*|libdir=${prefix}/lib|' \
     -e 's|^includedir=.*|includedir=${prefix}/include|' "$tree/lib/pkgconfig/corestone.pc"

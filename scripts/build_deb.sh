@@ -16,13 +16,13 @@ sed -i "1s/(.*)/($version)/" "$tree/debian/changelog"
 
 (cd "$tree" && CORESTONE_BUILD=$build dpkg-buildpackage --no-sign --build=binary --no-check-builddeps) \
     >"$work/build.log" 2>&1 || { tail -40 "$work/build.log" >&2; exit 1; }
-# The packages must contain the same files as the SPDX document describes.
+# The packages must contain exactly the files that the SPDX document describes.
 contains() { dpkg-deb --fsys-tarfile "$1" | tar -xO --wildcards "$2" | cmp - "$3"; }
 contains "$work"/libcorestone1_*.deb "./usr/lib/*/libcorestone.so.$version" "$build/portable/lib/libcorestone.so.1"
 contains "$work"/corestone_*.deb ./usr/bin/corestone "$build/portable/bin/corestone"
 rm -f "$dist"/*.deb
 cp "$work"/*.deb "$dist/"
-# Only errors of lintian fail; its other messages are in the log.
+# Only errors of lintian make this script fail; its other messages are in the log.
 lintian --allow-root --tag-display-limit 0 --show-overrides --pedantic --display-info "$work"/*.changes >"$work/lintian.log" 2>&1 || true
 grep -E '^[EWO]:' "$work/lintian.log" || true
 lintian --allow-root --fail-on error "$work"/*.changes >/dev/null

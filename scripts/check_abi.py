@@ -1,4 +1,4 @@
-"""Checks that programs built with the interface in abi/corestone.abi run with that of the headers in include/.
+"""Checks that programs built with the interface in abi/corestone.abi run with the interface of the headers in include/.
 
 It fails if a function, type, constant or member was removed or changed. It also fails for an addition that is not in
 the dump, so that both are in one commit; `make abi` writes the dump. See docs/CONVENTIONS.md, "Compatibility".

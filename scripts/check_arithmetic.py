@@ -11,7 +11,7 @@ The list contains only lines of which a person has checked that they cannot trap
 
 Lines between `#if DEBUG` and `#endif` are not in the library and are not checked.
 
-Usage: check_arithmetic.py [--write]   --write replaces the list with the present lines; review each new one
+Usage: check_arithmetic.py [--write]   --write replaces the list with the current lines; review each new one
 """
 
 from __future__ import annotations

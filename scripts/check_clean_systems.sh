@@ -55,11 +55,12 @@ system() {
 # Copies the files to install and to run into a system: of the sources, only examples, headers and tests.
 fill() {
     local check=$1/mnt/check
-    mkdir -p "$check/dist" "$check/project/bindings/python"
+    mkdir -p "$check/dist" "$check/project/bindings/python" "$check/project/Tests"
     cp "$dist"/*.deb "$dist"/*.whl "$dist"/*-linux-*.tar.gz "$check/dist/"
     cp scripts/clean_system.sh "$check/"
     cp -R "$clean/pytest" "$check/"
     cp -R bindings/python/tests bindings/python/pyproject.toml bindings/python/README.md "$check/project/bindings/python/"
+    cp -R Tests/support "$check/project/Tests/"
     cp -R examples include "$check/project/"
     if [ -d "$fixtures" ]; then
         mkdir -p "$check/shared"

@@ -29,7 +29,7 @@ LONGEST_SUBJECT = 70
 
 _OWNER = "(?:host|library|store|context|caller|process|program|system|model|user)"
 _NOT_THERE = "(?<!there )"
-# The phrase, strings of which a text with the phrase contains at least one, the pattern, and the advice.
+# The name of the phrase; strings, at least one of which is in every text with the phrase; the pattern; the advice.
 _PHRASES: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("anew", ("anew",), "anew", 'write "again"'),
     ("nobody", ("nobody",), "nobody", 'name who: "no other process", "no observer"; or "unused", "not set"'),

@@ -117,7 +117,7 @@ wheel)
         || { tail -60 /tmp/tests; fail "tests failed"; }
     grep '^SKIPPED' /tmp/tests | cut -c1-200 || true
     tail -1 /tmp/tests
-    # Without SQLite, which is moved back afterwards, as other programs of the system need it.
+    # Tests without SQLite. Its library is moved back afterwards, as other programs of the system need it.
     library=$(ls /usr/lib/*/libsqlite3.so.0)
     mv "$library" /tmp/libsqlite3.away
     refused "libsqlite3-0" $python -c "import corestone"

@@ -127,7 +127,7 @@ def in_bundle(name: str, beside: str) -> Callable[[bytes], None]:
 
 def mapping() -> list[bytes]:
     xml = [path.read_bytes() for path in FIXTURES.glob("mapping-models/**/xcmapping.xml")]
-    # Without the models that it contains, which other readers read.
+    # The compiled models that a mapping model contains are removed, as other readers read them.
     plain = [re.sub(rb'(modeldata" type="binary">)[^<]*', rb"\1", each) for each in xml]
     return small(plain + [path.read_bytes() for path in FIXTURES.glob("compiled-models/**/*.cdm")], 40_000)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The demonstration imports the package database of the machine with the C program, then with the Python program into the same
-# store, which must find no changes. Then both programs print reports, and the tool reads the store without a model. The programs
-# read their model from examples/packages/Packages.xcdatamodeld. Usage: demo.sh BUILD
+# The demonstration imports the package database of the machine with the C program, then with the Python program into the
+# same store. The second import must not find changes. Then both programs print reports, and the tool reads the store
+# without a model. The programs read their model from examples/packages/Packages.xcdatamodeld. Usage: demo.sh BUILD
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1

@@ -21,7 +21,7 @@ if [ ! -d "$sources" ]; then
     echo "make diagrams: $sources does not exist; only the model of the demonstration was drawn" >&2
     exit "${CORESTONE_REQUIRE_FIXTURES:-0}"
 fi
-# Two with inheritance, one of them with an abstract parent.
+# Three models with inheritance; the last two have an abstract entity.
 draw "$sources/alemar11+CoreDataPlus/SampleModel.xcdatamodeld"
 draw "$sources/OpenEmu+OpenEmu/OEDatabase.xcdatamodeld"
 draw "$sources/objcio+core-data/Moody.xcdatamodeld"

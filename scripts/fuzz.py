@@ -105,9 +105,7 @@ def binary_stores() -> list[bytes]:
 
 def predicates() -> list[bytes]:
     """Returns the formats of the sample cases and of the tests of the predicate language."""
-    texts = set(
-        re.findall(r'"((?:[^"\\\n]|\\.)+)"', (ROOT / "Tests/swift/predicate/LanguageTests.swift").read_text())
-    )
+    texts = set(re.findall(r'"((?:[^"\\\n]|\\.)+)"', (ROOT / "Tests/swift/predicate/LanguageTests.swift").read_text()))
     cases = FIXTURES.parent / "predicate-cases.json"
     if cases.exists():
         texts |= {str(case["format"]) for case in json.loads(cases.read_text(encoding="utf-8"))}

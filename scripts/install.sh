@@ -14,7 +14,7 @@ install -m 644 bindings/python/corestone/*.py bindings/python/corestone/py.typed
     install -D -m 644 "$build/share/$page" "$destdir$prefix/share/$page"
 done
 
-# The CMake package refers to the other files by relative paths, so an installation may be moved as a whole.
+# The CMake package refers to the other files by relative paths, so an installation can be moved as a whole.
 package_dir=$libdir/cmake/Corestone
 fill() {
     sed -e "s|@VERSION@|$version|g" -e "s|@PREFIX@|$prefix|g" -e "s|@LIBDIR@|$libdir|g" \

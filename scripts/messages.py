@@ -112,7 +112,7 @@ def status_name(status: str) -> str:
 
 
 class SwiftMessages:
-    """Collects the messages of all Swift sources."""
+    """A collector of the messages of all Swift sources."""
 
     def __init__(self) -> None:
         self.codes = codes()
@@ -336,7 +336,7 @@ def on_one_line(text: str) -> str:
 
 
 def has_literal(tokens: list[Token]) -> bool:
-    """Returns whether an expression contains a string literal. One without, such as a choice of codes, is not text."""
+    """Returns whether an expression contains a string literal. Other expressions are choices of codes or the like."""
     return any(token.kind == "string" or (token.kind == "group" and has_literal(token.inside)) for token in tokens)
 
 
@@ -350,7 +350,7 @@ def is_prose(text: str) -> bool:
 
 
 class PythonMessages(ast.NodeVisitor):
-    """Collects the messages of the exceptions of a module."""
+    """A collector of the messages of a module's exceptions."""
 
     def __init__(self, source: str, file: str) -> None:
         self.source = source
@@ -452,7 +452,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="print N random error messages")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample (0)")
     options = parser.parse_args()
-    # The trees of tokens are used until the end, so the garbage collector would only need a third of the time.
+    # The trees of tokens are used until the end, so garbage collection would take time and free nothing.
     gc.disable()
     listed = messages()
     if options.sample is not None:

@@ -14,13 +14,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-# The time limit of a process, for each of its seeds. The program itself ends a seed that hangs before that.
+# The time limit of a process, for each of its seeds. The program itself ends a hanging seed before this limit.
 SECONDS_FOR_A_SEED = 130
 
 
 @dataclass
 class Findings:
-    """The failures until now. `refused`: a process failed without a report of a seed."""
+    """The failures so far. `refused`: a process failed without a report of a seed."""
 
     crashes: int = 0
     leaks: int = 0

@@ -107,7 +107,8 @@ def mypy_path() -> str:
     """Returns the folders of modules that programs of other folders import."""
     package = ROOT / "bindings" / "python"
     examples = (ROOT / "examples" / "stores", ROOT / "examples" / "history")
-    places = (package, package / "tests", *examples, ROOT / "scripts", ROOT / "packaging" / "python")
+    support = ROOT / "Tests" / "support"
+    places = (package, package / "tests", support, *examples, ROOT / "scripts", ROOT / "packaging" / "python")
     return ":".join(map(str, places))
 
 
@@ -128,6 +129,7 @@ def mypy_commands() -> list[list[str]]:
         "examples/signals",
         "bench",
         "bench/peers",
+        "Tests/support",
         "Tests/tool",
         "Tests/scenarios",
         "Tests/examples",

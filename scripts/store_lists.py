@@ -1,4 +1,4 @@
-"""Lists the stores of a folder that cannot be opened or only read-only, with the reasons, to compare two builds.
+"""Lists the stores of a folder that cannot be opened, or only read-only, with the reasons, to compare two builds.
 
 Each file with the header of an SQLite database is copied with the other files of its store. The copy is opened for
 reading and for writing, with its cached model. CORESTONE_LIBRARY selects the build.
@@ -20,7 +20,7 @@ from project import ROOT
 
 
 def attempt(path: Path, place: Path, writable: bool) -> str:
-    """Opens a copy of a store. Returns why it cannot be opened or only read-only, or an empty string."""
+    """Opens a copy of a store. Returns why it cannot be opened, or only read-only; or an empty string."""
     folder = Path(tempfile.mkdtemp(dir=place))
     try:
         for each in path.parent.iterdir():

@@ -47,7 +47,7 @@ class Token:
     def __init__(self, kind: str, text: str, place: int) -> None:
         self.kind = kind
         self.text = text
-        # The index of its first character in the source, and that after its last one.
+        # The index of its first character in the source, and the index after its last character.
         self.place = place
         self.end = place + len(text)
         # The parts of a string: text, or the tokens of an interpolated expression.
@@ -90,7 +90,7 @@ class Source:
         return UnreadableSource(f"{self.name}:{bisect_right(self._line_starts, self._position)}: {problem}")
 
     def _read(self, closing: str) -> list[Token]:
-        """Reads the tokens up to the bracket `closing`, which is consumed, or up to the end of the source if empty."""
+        """Reads the tokens up to the bracket `closing`, which is consumed; up to the end of the source for ""."""
         found: list[Token] = []
         while True:
             match = _WORD.match(self.text, self._position)
@@ -218,7 +218,7 @@ def _without_indentation(parts: list[Part]) -> list[Part]:
 
 
 def walk(tokens: list[Token]) -> Iterator[tuple[list[Token], int]]:
-    """Yields every token of a tree, with those of interpolations, in source order: as its list and its index."""
+    """Yields every token of a tree, with those of interpolations, in source order: its list and its index there."""
     for index, token in enumerate(tokens):
         yield tokens, index
         if token.inside:

@@ -15,13 +15,13 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# The values of options with a fixed set of values, as in the help. Other values are files.
+# The values of options with a fixed set of values, as in the help. Other values are files, names or numbers.
 CHOICES = re.compile(r"\b(table|json|jsonl|csv|python|c|swift|svg|dot|png|yes|no|SQLite|XML|Binary|memory)\b")
 # Placeholders of values that are names or numbers, for which the completion does not offer files.
 PLAIN = re.compile(r"KEY|NAME|N\b|SECONDS|ENTITY|PREDICATE|VALUE|TEXT|NUMBER|COLUMN")
 
 
-# Replaces an apostrophe in a word in single quotes, which it would end.
+# The replacement for an apostrophe, which would end a word in single quotes.
 APOSTROPHE = "\u2019"
 
 
@@ -179,7 +179,7 @@ def manual(tool: str, all_commands: list[Command]) -> str:
 
 
 def tree(all_commands: list[Command]) -> dict[str, list[Command]]:
-    """Returns the commands of each group; "" is the group of the others."""
+    """Returns the commands of each group; "" is the group of commands whose name is one word."""
     found: dict[str, list[Command]] = {"": []}
     for each in all_commands:
         group, _, _ = each.name.rpartition(" ")

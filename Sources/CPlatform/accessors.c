@@ -37,7 +37,7 @@ static inline uint32_t key_at(uint32_t type, uint32_t place) {
 #define GET_DOUBLE(place) GET(get_double_, double, PLATFORM_GET_DOUBLE, real, place)
 #define GET_OBJECT(place) GET(get_object_, void *, PLATFORM_GET_OBJECT, object, place)
 #define IS_NULL(place) GET(is_null_, bool, PLATFORM_IS_NULL, is_null, place)
-/* A struct cannot be cast, so this is not GET. */
+/* GET is not used, because it casts the result, and a struct cannot be cast. */
 #define GET_RUN(place) \
     static platform_run get_run_##place(const void *object, void *error) { \
         return workers.run(object, error, key_at(PLATFORM_GET_RUN, place)); \

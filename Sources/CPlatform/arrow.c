@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A consumer may move a child, and then marks the original struct as released. Each node therefore owns its data in one
- * block, and its parent owns only the memory of the struct. */
+/* A consumer may move a child, and then marks the original struct as released. Each node therefore frees its own data.
+ * A parent's block contains only the structs of its children. */
 
 static void release_schema(struct platform_arrow_schema *schema) {
     for (int64_t i = 0; i < schema->n_children; i++) {
@@ -91,7 +91,7 @@ struct platform_shared_array {
     struct platform_arrow_array array;
 };
 
-/* The header of the block with an array's children, for an array whose buffers belong to a shared one. */
+/* The header of the block with an array's children, for an array that uses the buffers of a shared array. */
 struct user {
     struct platform_shared_array *shared;
 };

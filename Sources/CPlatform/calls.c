@@ -9,7 +9,7 @@ typedef struct {
     uint64_t first, second, third;
 } deferred;
 
-/* A queue of deferred calls. Calls may be appended while it is processed. */
+/* A queue of deferred calls. Calls may be appended while the queue is processed. */
 typedef struct {
     deferred *items;
     size_t count, capacity;
@@ -17,7 +17,7 @@ typedef struct {
 
 _Thread_local platform_calls platform_own_calls __attribute__((tls_model("initial-exec"))) = {0, 0, false, false};
 static _Thread_local deferred_list waiting __attribute__((tls_model("initial-exec"))) = {NULL, 0, 0};
-/* Whether the list is being processed. Items are then not moved; finished ones have a NULL function. */
+/* Whether the list is being processed. Items then keep their indexes. Those that were run have a NULL function. */
 static _Thread_local bool in_use __attribute__((tls_model("initial-exec"))) = false;
 
 void platform_call_defer(platform_deferred_fn run, uint64_t first, uint64_t second, uint64_t third) {
@@ -74,7 +74,9 @@ void platform_call_finish(void) {
     in_use = true;
     for (size_t next = 0; next < waiting.count; next++) {
         deferred one = waiting.items[next];
-        if (one.run != NULL) one.run(one.first, one.second, one.third);
+        if (one.run == NULL) continue;
+        waiting.items[next].run = NULL; /* a nested platform_call_settle must not run it again */
+        one.run(one.first, one.second, one.third);
     }
     in_use = false;
     free(waiting.items);

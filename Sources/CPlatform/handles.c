@@ -8,13 +8,14 @@
 
 platform_handle *platform_handle_chunks[1 << (PLATFORM_HANDLE_INDEX_BITS - PLATFORM_HANDLE_CHUNK_BITS)];
 
-/* The head of the list of free entries: a counter against reuse in the high half, an index in the low one. */
+/* The head of the list of free entries: an index in the low half, and in the high half a counter that prevents the ABA
+ * problem. */
 static uint64_t free_list = 0;
 /* The first index that was never used. Index 0 is never used. */
 static uint32_t first_unused = 1;
 
 /* Allocates a zeroed chunk. A process with few handles touches only a few pages of the first chunk. A process that
- * needs a second chunk has many handles, so each further chunk is a huge page. */
+ * needs a second chunk has many handles, so each further chunk is a huge page if the system provides one. */
 static platform_handle *new_chunk(uint32_t index) {
     const size_t count = (size_t)1 << PLATFORM_HANDLE_CHUNK_BITS, size = count * sizeof(platform_handle);
     void *memory = NULL;
@@ -104,8 +105,8 @@ bool platform_handle_release(uint64_t token, uint64_t *out_word) {
 
 void platform_handle_free(uint32_t index) {
     platform_handle *handle = platform_handle_at(index);
-    /* The generation wrapped after 2^32 - 1 tokens of this entry, so the entry is not reused, because its first token
-     * must not become valid again. */
+    /* After 2^32 - 1 tokens of an entry, its generation wraps to 0. The entry is then not reused, because its first
+     * token must not become valid again. */
     if (__atomic_load_n(&handle->word, __ATOMIC_RELAXED) == 0) return;
     uint64_t head = __atomic_load_n(&free_list, __ATOMIC_ACQUIRE);
     uint64_t wanted;

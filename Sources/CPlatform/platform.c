@@ -74,7 +74,7 @@ char platform_thread_state(uint64_t thread) {
 enum { SECOND = 1000000000 };
 
 uint64_t platform_thread_time(uint64_t thread) {
-    /* The same clock ID as pthread_getcpuclockid returns. That function is not used, because it reads the memory of a
+    /* The clock ID that pthread_getcpuclockid would return. That function is not used, because it reads the memory of a
      * thread that may have ended. */
     const clockid_t clock = (clockid_t)(~platform_thread_number(thread) << 3 | 6);
     struct timespec time;
@@ -129,7 +129,7 @@ void platform_prepare_workers(void (*lost)(void *worker)) {
 }
 
 void platform_set_worker(void *worker) {
-    /* If the process has no free key, the end of the thread is not detected. */
+    /* If the process does not have a free thread-specific key, the end of the thread is not detected. */
     if (has_worker_key) pthread_setspecific(worker_key, worker);
     platform_own_worker = worker;
 }
@@ -148,7 +148,8 @@ int platform_start_thread(void *(*run)(void *), void *argument) {
     return code;
 }
 
-/* The child gets a thread number that owns nothing, so that the ownership check of frequent calls rejects it. */
+/* In the child, the thread's number becomes one that does not own a context, so that the ownership check of frequent
+ * calls rejects the thread. */
 static void in_child(void) {
     platform_forked = true;
     platform_own_thread = UINT64_MAX;
@@ -227,8 +228,8 @@ bool platform_folder_changed(int descriptor, const char *name) {
 }
 
 bool platform_folder_tells(const char *folder) {
-    /* NFS, SMB (three numbers), AFS (two), Coda, NCP, 9P, Ceph, FUSE, VirtualBox. From linux/magic.h, where some are
-     * missing. */
+    /* NFS, SMB (three numbers), AFS (two), Coda, NCP, 9P, Ceph, FUSE, VirtualBox. From linux/magic.h, except those that
+     * it does not define. */
     static const uint32_t silent[] = {0x6969,     0x517B, 0xFF534D42, 0xFE534D42, 0x5346414F, 0x6B414653,
                                       0x73757245, 0x564C, 0x01021997, 0x00C36400, 0x65735546, 0x786F4256};
     struct statfs facts;

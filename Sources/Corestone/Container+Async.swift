@@ -3,7 +3,7 @@ import CorestoneContainers
 import CorestoneValues
 
 extension Container {
-    /// Opens the stores that are not open yet on another thread. If a store fails, the other stores are still opened.
+    /// Opens on another thread the stores that are not open yet. If a store fails, the other stores are still opened.
     ///
     ///     let container = try Container(name: "Shop", model: model)
     ///     try await container.loadStores()

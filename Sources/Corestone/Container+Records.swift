@@ -48,8 +48,8 @@ extension Container {
     }
 }
 
-/// The same calls with the text of a predicate, whose % conversions use `arguments` in order. Pass user input as an
-/// argument, not in the text.
+/// Synchronous record calls with a predicate as text, whose % conversions use `arguments` in order. Pass user input as
+/// an argument, not in the text.
 extension Container {
     public func read(
         _ entity: String, where format: String, _ arguments: any PropertyConvertible..., sort: [String] = [],

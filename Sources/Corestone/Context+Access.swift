@@ -41,7 +41,7 @@ extension Context {
         return try fetchArrow(request, keyPaths: keyPaths, options: options)
     }
 
-    /// Returns the number of objects that match a predicate.
+    /// Returns the number of objects that satisfy a predicate.
     public func count(
         _ entityName: String, _ format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> Int { try count(request(entityName, format, arguments)) }
@@ -64,7 +64,7 @@ extension Context {
 extension Context {
     /// Saves with a merge policy for this save only.
     ///
-    /// For instance, the user chose the policy after a save failed with conflicts.
+    /// Call it, for instance, with the policy that a user chose after a save failed with conflicts.
     public func save(merging policy: MergePolicy) throws {
         try checkQueue()
         let usual = mergePolicy

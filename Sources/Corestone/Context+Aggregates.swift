@@ -8,24 +8,24 @@ import CorestoneValues
 //     try context.sum(of: "salary", in: "Employee", where: "age > %d", 40)
 //     try context.sum(of: "salary", in: "Employee", by: "department.name")   // [(key: "R&D", value: 120000.0), …]
 extension Context {
-    /// Returns the sum of a key over all rows; 0 without values.
+    /// Returns the sum of the values of a key; 0 without values.
     ///
-    /// It is an integer for integers, a decimal for decimals, else a double.
+    /// The sum is an integer for integers, a decimal for decimals, else a double.
     public func sum(
         of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> PropertyValue { try one(.sum, key, request(entityName, format, arguments)) }
 
-    /// Returns the mean of a key over all rows: a decimal for decimals, else a double; null without values.
+    /// Returns the mean of the values of a key: a decimal for decimals, else a double; null without values.
     public func average(
         of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> PropertyValue { try one(.average, key, request(entityName, format, arguments)) }
 
-    /// Returns the least value; null without values.
+    /// Returns the least value of a key; null without values.
     public func minimum(
         of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> PropertyValue { try one(.minimum, key, request(entityName, format, arguments)) }
 
-    /// Returns the greatest value; null without values.
+    /// Returns the greatest value of a key; null without values.
     public func maximum(
         of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> PropertyValue { try one(.maximum, key, request(entityName, format, arguments)) }

@@ -4,7 +4,7 @@ import CorestoneValues
 extension Context {
     /// Executes a request asynchronously: another thread reads the rows.
     ///
-    /// `body` receives the result on the context's queue. No thread is blocked meanwhile.
+    /// `body` receives the result on the context's queue. No thread is blocked while the task waits.
     ///
     ///     let names = try await context.fetchAsynchronously(request) { result in
     ///         guard case .objects(let people) = result else { return [] }

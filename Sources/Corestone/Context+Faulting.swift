@@ -3,7 +3,7 @@ import CorestoneGraph
 extension Context {
     /// Records the current source location, for the report of single faults (`singleFaults`) and the fault policy.
     ///
-    /// It applies until the next call.
+    /// The location applies until the next call of this function.
     ///
     ///     context.markCallSite()
     ///     for employee in employees { print(try employee.get("department.name") ?? "") }

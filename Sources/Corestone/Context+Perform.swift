@@ -12,7 +12,7 @@ public enum PerformSchedule: Sendable {
 extension Context {
     /// Runs `body` on the context's queue and returns its result, or rethrows its error.
     ///
-    /// No thread is blocked meanwhile.
+    /// No thread is blocked while the block waits for the queue.
     ///
     ///     let ids = try await context.perform { context in
     ///         try context.fetch("Employee", "age > %d", 40).map(\.objectID)
@@ -49,8 +49,8 @@ extension Context {
     /// child, but not a call for a child within a block of its parent.
     ///
     /// The block runs on the calling thread if the queue is private. For the main queue, it runs on the main thread,
-    /// which must drain that queue meanwhile. It may return objects if the caller is on the queue itself; elsewhere
-    /// their use throws `.wrongThread`.
+    /// which must drain that queue meanwhile. The block may return objects if the caller is on the queue; elsewhere,
+    /// the use of these objects throws `.wrongThread`.
     ///
     /// - Throws: `.wrongThread` if the context is confined to another thread. `.wrongThread` with code 132000 if the
     ///   call would deadlock, because the thread that runs the queue waits for a queue that this thread runs.
@@ -98,7 +98,7 @@ private final class PerformTurn<Result: Sendable>: Sendable {
 
     func cancel() { refuse(CancellationError()) }
 
-    /// Ends the task with `error` if the block did not begin; the block then never runs.
+    /// Resumes the task with `error` if the block did not begin; the block then never runs.
     func refuse(_ error: any Error) { if takeBody() != nil { end(.failure(error)) } }
 
     func end(_ result: Swift.Result<Result, any Error>) {

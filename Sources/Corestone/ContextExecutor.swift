@@ -1,7 +1,9 @@
 import CorestoneGraph
 import CorestoneValues
 
-/// An executor that runs an actor on the queue of a context, so that its methods use the context and objects directly.
+/// An executor that runs an actor on the queue of a context.
+///
+/// The methods of the actor can therefore use the context and its objects without `perform`.
 ///
 ///     actor Importer {
 ///         private let executor: ContextExecutor
@@ -16,8 +18,8 @@ import CorestoneValues
 ///         }
 ///     }
 ///
-/// Between two `await`s the actor occupies the queue; other blocks of the context run at an `await`. Pending changes
-/// are processed there too.
+/// Between two `await`s the actor occupies the queue; other blocks of the context can run at an `await`. Pending
+/// changes are processed at an `await` too.
 public final class ContextExecutor: SerialExecutor {
     public let context: Context
 

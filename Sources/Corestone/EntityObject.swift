@@ -25,7 +25,7 @@ open class EntityObject: Hashable {
 
     /// Returns the same object as an instance of another class, for instance of a subentity.
     ///
-    /// - Returns: nil if the object's entity does not fit.
+    /// - Returns: nil if the object's entity is neither the entity of the class nor a subentity of it.
     public func cast<Kind: EntityObject>(to kind: Kind.Type) -> Kind? {
         let entity = managedObject.objectID.entity
         guard let wanted = entity.model.entity(named: kind.entityName), entity.isKind(of: wanted) else { return nil }
@@ -59,7 +59,7 @@ open class EntityObject: Hashable {
     open class var validatedKeys: [String] { [] }
     /// Returns the value, or another value to be saved instead, or throws.
     ///
-    /// It is called before the conditions of the model are checked.
+    /// It is called before the validation rules of the model are checked.
     open func validate(_ value: PropertyValue, forKey key: String) throws -> PropertyValue { value }
 }
 

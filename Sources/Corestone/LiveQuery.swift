@@ -5,8 +5,8 @@ import CorestoneValues
 ///
 /// They contain object IDs, which may leave the context's queue.
 ///
-/// Differences that the reader has not received yet are combined into one, from its last state to the current one.
-/// Pending differences never exceed the size of the results, and the context never waits for the reader.
+/// Differences that the reader has not received yet are combined into one, from the reader's last state to the current
+/// state. They therefore do not accumulate, and the context never waits for the reader.
 public struct ResultsDifferences: AsyncSequence, Sendable {
     public typealias Element = ResultsDifference
     private let waiting: DifferenceQueue

@@ -29,7 +29,7 @@ extension ManagedObject {
             objectURI: objectID.uri)
     }
 
-    /// Sets an attribute or a to-one relationship by name or key path, and updates the inverse. nil clears it.
+    /// Sets an attribute or a relationship by name or key path, and updates the inverse. nil clears the property.
     public func set(_ keyPath: String, _ value: (any PropertyConvertible)?) throws {
         try setValue(value?.propertyValue ?? .null, forKeyPath: keyPath)
     }
@@ -59,7 +59,7 @@ extension ManagedObject {
         try setTransformedValue(isPlain ? (value as? any PropertyConvertible)?.propertyValue ?? value : value, key: key)
     }
 
-    /// Sets several properties by name.
+    /// Sets several properties by name or key path, in order. A failure does not undo the properties that were set.
     public func set(_ values: KeyValuePairs<String, any PropertyConvertible>) throws {
         for (name, value) in values { try set(name, value) }
     }

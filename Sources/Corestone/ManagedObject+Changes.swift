@@ -13,10 +13,10 @@ extension ManagedObject {
     /// Call it before reading the value. nil fires only the object's fault.
     public func willAccessValue(forKey name: String?) throws { try willAccess(key: name.map(key)) }
 
-    /// Ends reading a primitive value. Call it afterwards.
+    /// Ends reading a primitive value. Call it after reading the value.
     public func didAccessValue(forKey name: String?) throws { try didAccess(key: name.map(key)) }
 
-    /// Prepares for setting a primitive value. Call it before.
+    /// Prepares for setting a primitive value. Call it before setting the value.
     ///
     /// It marks the object as changed, records the old value for undo, and notifies observers.
     public func willChangeValue(forKey name: String) throws { try willChange(key: key(name)) }
@@ -42,8 +42,8 @@ extension ManagedObject {
 
     /// Returns the IDs of a relationship's targets, including unsaved changes.
     ///
-    /// There is at most one for a to-one relationship. They are in order for an ordered relationship. The store is read
-    /// if necessary, but objects are not created and faults are not fired.
+    /// There is at most one ID for a to-one relationship. The IDs are in order for an ordered relationship. The store
+    /// is read if necessary, but objects are not created and faults are not fired.
     public func objectIDs(forRelationship name: String) throws -> [ObjectID] { try objectIDs(key: key(name)) }
 
     /// Whether the members of a relationship are not loaded, or its target is a fault. Does not read the store.

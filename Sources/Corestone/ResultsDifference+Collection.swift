@@ -7,7 +7,7 @@ extension ResultsDifference {
                 ? .remove(offset: offset, element: id, associatedWith: other)
                 : .insert(offset: offset, element: id, associatedWith: other)
         }
-        // Each offset occurs only once, so the initialiser succeeds.
+        // Each offset occurs at most once among the removals and among the insertions, so the initialiser succeeds.
         return CollectionDifference(changes)!
     }
 }

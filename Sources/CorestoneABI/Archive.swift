@@ -62,8 +62,8 @@ public func cst_archive_copy_class_kinds(
 
 /// A class that a host registered.
 ///
-/// Fields are passed as tagged JSON, which cannot contain pointers. An object of the class is therefore always a whole
-/// value, never a part of plain data.
+/// Fields are passed as tagged JSON, which cannot contain pointers. An object of the class is therefore created only
+/// for a whole value. Within plain data, such an object is read as its fields.
 final class HostClass: HostValueConverter, ArchivableClass, @unchecked Sendable {
     let className: String
     private let callbacks: cst_archive_class_callbacks

@@ -21,7 +21,9 @@ private func arrowOptions(_ batchSize: Int, _ flags: UInt32) throws -> ArrowOpti
     return options
 }
 
-/// Returns the output for an Arrow struct, set to zeros: its `release` is NULL until the export succeeds.
+/// Returns a required out parameter, after zeroing its Arrow struct.
+///
+/// The `release` of the struct is therefore NULL until the export succeeds.
 private func emptied<Struct>(
     _ out: UnsafeMutablePointer<Struct>?, _ name: StaticString
 ) throws -> UnsafeMutablePointer<Struct> {
@@ -30,7 +32,7 @@ private func emptied<Struct>(
     return out
 }
 
-/// Exports the only batch of a stream.
+/// Exports the schema and the single batch of a stream that was created with `allRows`.
 private func export(
     _ stream: ArrowStream, _ schema: UnsafeMutablePointer<ArrowSchema>, _ array: UnsafeMutablePointer<ArrowArray>
 ) throws {

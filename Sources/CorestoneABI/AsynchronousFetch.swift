@@ -5,11 +5,11 @@ import CorestoneValues
 /// The object behind a `cst_asynchronous_fetch`.
 private final class AsynchronousFetchBox {
     let request: FetchRequest
-    /// The context's box, which is the owner of the handle. It is alive as long as the host has a handle of the fetch,
-    /// and until the fetch has ended. A strong reference would leak both objects when another thread releases the last
-    /// handle, because the fetch then waits for the box.
+    /// The context's box, which is the owner of the handle. The box is alive as long as the host has a handle of the
+    /// fetch, and until the fetch has ended. A strong reference would leak both objects when another thread releases
+    /// the last handle: the fetch is then freed by the box, which it would keep alive.
     unowned(unsafe) let box: ContextBox
-    /// The result. It is set once, before the fetch can end.
+    /// The result of the fetch. It is set once, before the fetch can end.
     var result: AsynchronousFetchResult?
 
     init(_ request: FetchRequest, _ box: ContextBox) { (self.request, self.box) = (request, box) }
@@ -19,7 +19,8 @@ private func fetchBox(_ pointer: OpaquePointer?) throws -> AsynchronousFetchBox 
     try resolve(pointer, .asynchronousFetch)
 }
 
-/// The host's completion callback and the handle that it receives. Both are released when the fetch has ended.
+/// The host's completion callback, and the handle of the fetch that the callback receives. Both are released when the
+/// fetch has ended.
 private final class FetchEnd {
     private let done: cst_fetch_done_fn?
     private var userdata: Userdata?
@@ -43,7 +44,7 @@ public func cst_context_fetch_asynchronously(
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise at the end of the fetch.
+    // The userdata is freed with its last reference: immediately on failure, otherwise at the end of the fetch.
     let end = FetchEnd(done, Userdata(userdata, destroy))
     return boundary(error) {
         let out = try place(out, "out_fetch")

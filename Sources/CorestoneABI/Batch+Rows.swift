@@ -22,7 +22,7 @@ extension BatchRows {
         given = .slots(left.isEmpty ? slots : slots.filter { !left.contains($0) })
     }
 
-    /// Sets a value of the host, which must stay valid until the next row.
+    /// Sets a slot to a value of the host. The value must stay valid until the next row.
     @inline(__always)
     func set(_ value: cst_value, slot: Int) throws {
         switch Int(value.type) {
@@ -125,7 +125,7 @@ struct BatchColumn: @unchecked Sendable {
     }
 }
 
-/// Rows that the host's callback fills in blocks.
+/// The rows of a batch insert, which the host's callback fills block by block.
 final class BatchBlock {
     private let handler: HostCallback<cst_batch_rows_fn>
     private let entity: String
@@ -134,7 +134,7 @@ final class BatchBlock {
     private var count = 0
     private var next = 0
 
-    /// The number of rows that the host can fill in one call.
+    /// The maximum number of rows that the host fills in one call.
     private static let capacity = 256
 
     init(_ handler: HostCallback<cst_batch_rows_fn>, of entity: String, columns: Int) {
@@ -144,7 +144,7 @@ final class BatchBlock {
 
     deinit { values.deallocate() }
 
-    /// The number of rows that are available without another call of the host.
+    /// The number of filled rows that were not used yet.
     var left: Int { count - next }
 
     /// Returns the next row, or nil after the last one.

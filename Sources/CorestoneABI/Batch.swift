@@ -4,7 +4,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A batch request, and the objects that it keeps alive.
+/// A batch request, and the objects that its box retains.
 final class BatchRequestBox {
     private(set) var request: BatchRequest
     /// The changes of the last execution that returned IDs.
@@ -18,7 +18,7 @@ final class BatchRequestBox {
 
     func keep(_ part: AnyObject) { kept.append(part) }
 
-    /// Replaces the source of rows of an insertion.
+    /// Replaces the row source of a batch insert.
     func fill(slots: [Int]?, _ begin: @escaping () throws -> BatchInsertRequest.Fill) throws {
         try take(BatchInsertRequest(entity: entity(), slots: slots, begin: begin))
     }
@@ -30,7 +30,9 @@ final class BatchRequestBox {
         request = fresh
     }
 
-    /// Returns the entity. A deletion may have only its name.
+    /// Returns the entity of a batch insert.
+    ///
+    /// Throws for a delete request that was not executed yet and whose fetch request has only the name of an entity.
     func entity() throws -> Entity {
         guard let entity = request.entity else {
             throw unsuitable("is not an insertion; create it with cst_batch_insert_new")
@@ -56,7 +58,7 @@ final class BatchRequestBox {
         return CoreError(.invalidArgument, "the batch request\(subject) \(complaint)", entity: request.entity?.name)
     }
 
-    /// Returns the slots of keys. Each must be an attribute that a batch request can set.
+    /// Returns the slots of keys. Throws for a key of a property that a batch request cannot set.
     func slots(_ keys: some Collection<cst_key>) throws -> [Int] {
         let entity = try entity()
         return try keys.map { key in

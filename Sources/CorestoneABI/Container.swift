@@ -7,7 +7,7 @@ import CorestoneValues
 /// A container, and its borrowed handles.
 final class ContainerBox {
     let container: Container
-    /// The coordinator's token, retained by the library.
+    /// The token of the coordinator's handle, which the box retains.
     let coordinatorToken: Token
     private let view = Locked<ContextBox?>(nil)
 
@@ -28,7 +28,7 @@ final class ContainerBox {
     }
 
     func viewHandle() throws -> Handle? {
-        // This binds the main queue to this thread if it is not bound.
+        // On the first thread of the process, `viewContext` binds the main queue if it is not bound.
         let context = container.viewContext
         return try view.withLock { view in
             if let view { return view.handle }
@@ -123,7 +123,8 @@ public func cst_container_load(
     _ pointer: OpaquePointer?, _ handler: cst_container_load_fn?, _ userdata: UnsafeMutableRawPointer?,
     _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise after the last store.
+    // The userdata is freed with its last reference: at the end of this call on failure or without a handler,
+    // otherwise after the last store.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let container = try containerBox(pointer).container

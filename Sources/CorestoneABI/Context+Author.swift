@@ -51,7 +51,7 @@ public func cst_context_set_user_info(
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let context = try onQueue(pointer).context
-        // Freeing the former user info runs code of the host, which may read the user info. It is therefore freed last.
+        // The former user info is freed last, because its destructor may read the user info of the context.
         let former = context.userInfo
         defer { withExtendedLifetime(former) {} }
         context.userInfo = payload

@@ -16,7 +16,8 @@ public func cst_context_schedule(
     _ pointer: OpaquePointer?, _ schedule: cst_schedule, _ body: cst_context_perform_fn?, _ done: cst_context_done_fn?,
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise after the body ran.
+    // The userdata is freed with its last reference: immediately on failure, otherwise after the body ran or was
+    // rejected.
     let work = Work(Userdata(userdata, destroy))
     return boundary(error) {
         guard let body else {
@@ -29,7 +30,7 @@ public func cst_context_schedule(
                 value: .int(Int64(schedule)))
         }
         let box = try contextBox(pointer)
-        // The queue retains the context's handle until the body ran, even if the host releases it meanwhile.
+        // The box keeps the context's handle valid until the body ran, even if the host releases the handle meanwhile.
         work.box = box
         if isImmediate && box.context.isOwn {
             try box.context.runAndWait { _ in work.run(body, done) }
@@ -39,16 +40,16 @@ public func cst_context_schedule(
     }
 }
 
-/// A body that is enqueued on the queue of a context.
+/// A body to be run on the queue of a context.
 private final class Work {
     private var userdata: Userdata?
     var box: ContextBox?
 
     init(_ userdata: Userdata) { self.userdata = userdata }
 
-    /// Runs the body, and releases everything before it returns.
+    /// Runs the body and `done`, then releases the userdata and the box.
     ///
-    /// No lock of the queue is held then, because the host's destructor may call the library.
+    /// The queue does not hold a lock during the call, because the host's destructor may call the library.
     func run(_ body: cst_context_perform_fn, _ done: cst_context_done_fn?) {
         guard let box, let userdata else { return }
         HandleTable.drain(box.pendingReleases)
@@ -63,7 +64,7 @@ private final class Work {
         self.box = nil
     }
 
-    /// Passes an error to `done` instead of running the body, which can no longer be run.
+    /// Passes an error to `done` instead of running the body.
     func refuse(_ error: any Error, _ done: cst_context_done_fn?) {
         guard let box, let userdata else { return }
         if let done { tell(done, .failure(error), userdata.pointer, box.handle) }
@@ -136,8 +137,8 @@ private func call(_ body: cst_context_perform_fn, _ userdata: UnsafeMutableRawPo
 
 /// Runs a block of the host that is the only work of a call.
 ///
-/// Objects that calls within the block release are freed when these calls return, unless the outer call is itself
-/// within a callback.
+/// Objects that calls within the block release are freed when these calls return, unless `block` runs within another
+/// callback.
 func performing(_ block: () throws -> Void) rethrows {
     let suspended = platform_call_suspend()
     defer { platform_call_resume(suspended) }

@@ -2,11 +2,11 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-/// The host's delegate functions and their userdata, called on the queue of the controller's context.
+/// The host's delegate functions and their userdata. The functions are called on the queue of the controller's context.
 class HostDelegate: FetchedResultsControllerDelegate {
     fileprivate let functions: cst_controller_delegate
     fileprivate let userdata: Userdata
-    /// The controller's handle. The host retains it as long as the functions are called.
+    /// The controller's handle. The host owns it as long as the functions can be called.
     var handle: Handle?
     fileprivate(set) unowned(unsafe) var owner: ContextBox?
     var box: ContextBox? {

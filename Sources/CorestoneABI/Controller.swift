@@ -5,8 +5,8 @@ import CorestoneValues
 /// A controller, and the objects that its handle keeps alive.
 final class ControllerBox {
     let controller: FetchedResultsController
-    /// The box of the context, which is alive as long as the host has a handle of the controller: the box is the owner
-    /// of the handle.
+    /// The box of the context. It is alive as long as the host has a handle of the controller, because it is the owner
+    /// of that handle.
     unowned(unsafe) let box: ContextBox
     private let request: FetchRequestBox
     var delegate: HostDelegate? {
@@ -20,7 +20,7 @@ final class ControllerBox {
     func makeHandle() throws -> Handle? { try HandleTable.make(self, .controller, owner: box) }
 }
 
-/// Returns the controller of a handle. Throws on a thread other than its queue.
+/// Returns the box of a controller's handle. Throws if the calling thread may not use the controller's context.
 private func controllerBox(_ pointer: OpaquePointer?) throws -> ControllerBox {
     let box = try resolve(pointer, .controller, as: ControllerBox.self)
     try box.box.enter()
@@ -69,7 +69,7 @@ public func cst_controller_new_with_sections(
     }
 }
 
-/// Returns the string that a callback of the host returned, or nil.
+/// Calls a callback of the host, and returns its string, or nil for null.
 private func text(
     _ what: @autoclosure () -> String, _ object: ManagedObject,
     _ body: (UnsafeMutablePointer<cst_value>, ErrorOut) -> cst_status
@@ -98,14 +98,14 @@ public func cst_controller_set_dependencies(
 public func cst_controller_set_delegate(
     _ pointer: OpaquePointer?, _ delegate: UnsafePointer<cst_controller_delegate>?, _ error: ErrorOut
 ) -> cst_status {
-    // Its userdata is freed with its last reference: immediately on failure, otherwise with the delegate.
+    // The userdata is freed with its last reference: immediately on failure, otherwise with the delegate.
     let host = Result { try delegate.map { try HostDelegate.of(options($0, cst_controller_delegate(), "delegate")) } }
     return boundary(error) {
         let box = try controllerBox(pointer)
         let delegate = try host.get()
         delegate?.handle = pointer
         delegate?.box = box.box
-        // A function of the former delegate may have made this call.
+        // The former delegate is freed last, because one of its functions may be the caller.
         let former = box.delegate
         box.delegate = delegate
         withExtendedLifetime(former) {}

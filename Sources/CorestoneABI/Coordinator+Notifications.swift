@@ -16,7 +16,7 @@ public func cst_coordinator_observe(
         let kind: CoordinatorNotification = try notificationKind(notification, constants: "CST_COORDINATOR_")
         let own = token(pointer)
         let observation = coordinator.observe(kind) { _, changes in
-            // A coordinator without a handle does not have observers in the host.
+            // If the host has released the coordinator's handle, the observer is not called.
             guard HandleTable.retain(own) else { return }
             defer { HandleTable.release(own) }
             LentStores.lend(changes) { observe(payload.pointer, handle(own), notification, $0) }
@@ -25,7 +25,7 @@ public func cst_coordinator_observe(
     }
 }
 
-/// The loan of a notification's content to a callback.
+/// The function that lends the content of a notification to a callback.
 private enum LentStores {
     static func lend(_ changes: StoreChanges, to body: (UnsafePointer<cst_store_changes>) -> Void) {
         var handles: [OpaquePointer?] = []

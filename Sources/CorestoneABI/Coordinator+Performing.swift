@@ -7,7 +7,7 @@ public func cst_coordinator_perform(
     _ pointer: OpaquePointer?, _ body: cst_coordinator_perform_fn?, _ userdata: UnsafeMutableRawPointer?,
     _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise after the body ran.
+    // The userdata is freed with its last reference: immediately on failure, otherwise after the body ran.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         guard let body else {

@@ -32,7 +32,7 @@ public func cst_coordinator_set_store_path(
 
 @_cdecl("cst_coordinator_store_count") @implementation
 public func cst_coordinator_store_count(_ pointer: OpaquePointer?) -> Int {
-    // In a forked child, a thread of the parent process may hold the lock of the stores.
+    // In a forked child, the lock of the stores may be held by a thread that exists only in the parent process.
     platform_is_forked() ? 0 : (try? coordinator(pointer))?.coordinator.stores.count ?? 0
 }
 

@@ -9,7 +9,9 @@ import CorestoneValues
 
 func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resolve(pointer, .coordinator) }
 
-/// The functions by which the object graph retains contexts of hosts, releases tokens and adopts tokens of objects.
+/// The functions by which the object graph retains and releases handles of the C interface.
+///
+/// `adopt` makes the handle of an object keep the object's context alive.
 struct HandleBridge: HostBridge {
     func hold(_ slot: UInt) -> HostHold { ContextBox.hold(slot) }
     func release(_ slot: UInt) { HandleTable.release(Token(slot)) }
@@ -18,7 +20,7 @@ struct HandleBridge: HostBridge {
     }
 }
 
-/// Installs the bridge, once.
+/// The installation of the bridge and of the loans of migrations. It runs once, when it is first read.
 let installsHandleBridge: Void = {
     Context.hostBridge = HandleBridge()
     lendMigrations()
@@ -312,7 +314,7 @@ public func cst_store_type(_ pointer: OpaquePointer?) -> cst_string { cst_string
 
 @_cdecl("cst_store_path") @implementation
 public func cst_store_path(_ pointer: OpaquePointer?) -> cst_string {
-    // In a forked child, a thread of the parent process may hold the lock of the paths.
+    // In a forked child, the lock of the paths may be held by a thread that exists only in the parent process.
     platform_is_forked() ? cst_string() : cst_string((try? storeBox(pointer))?.path)
 }
 

@@ -7,8 +7,8 @@ import CorestoneValues
 final class CursorBox {
     let cursor: FetchCursor
     let entity: Entity
-    /// The box of the context, which is alive as long as the host has a handle of the cursor: the box is the owner of
-    /// the handle.
+    /// The box of the context. It is alive as long as the host has a handle of the cursor, because it is the owner of
+    /// that handle.
     unowned(unsafe) let box: ContextBox
 
     init(_ cursor: FetchCursor, entity: Entity, box: ContextBox) {

@@ -112,7 +112,7 @@ public func cst_entity_copy_relationships_to(
     }
 }
 
-/// Edits a property that the entity itself declares.
+/// Edits a property that the entity itself declares. Throws for an inherited property.
 private func editing(
     _ pointer: OpaquePointer?, _ property: cst_string, _ error: ErrorOut, _ body: (Property) throws -> Void
 ) -> cst_status {

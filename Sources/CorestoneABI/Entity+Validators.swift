@@ -8,7 +8,7 @@ public func cst_entity_add_validator(
     _ pointer: OpaquePointer?, _ property: cst_string, _ validate: cst_validate_fn?,
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise with the model and its copies.
+    // The userdata is freed with its last reference: immediately on failure, otherwise with the model and its copies.
     let payload = Userdata(userdata, destroy)
     return building(error, { try entity(pointer).model }) {
         let entity = try entity(pointer)
@@ -49,7 +49,7 @@ public func cst_entity_add_validator_function(
     }
 }
 
-/// A validator of the host and its userdata. It is called on the queue of the validated object.
+/// A validator of the host, and its userdata. The validator is called on the queue of the validated object's context.
 final class HostValidator: @unchecked Sendable {
     typealias Check = (
         UnsafeMutableRawPointer?, OpaquePointer?, UInt32, UnsafeMutablePointer<cst_value>?, ErrorOut
@@ -67,7 +67,7 @@ final class HostValidator: @unchecked Sendable {
         try call(object, nil, purpose.rawValue, nil)
     }
 
-    /// Returns the value, or the value with which the host replaced it.
+    /// Validates a value, and returns it, or the value by which the host replaced it.
     func check(
         _ value: PropertyValue, of object: ManagedObject, _ key: String, _ purpose: ValidationPurpose?
     ) throws -> PropertyValue {
@@ -106,9 +106,10 @@ final class HostValidator: @unchecked Sendable {
     }
 }
 
-/// Calls a function of the host with an object, which is borrowed, and an output for an error.
+/// Calls a function of the host with a borrowed object and an error out parameter.
 ///
-/// - Throws: The error that the host set, if the function returned a failure.
+/// - Throws: The error that the host set, if the function returned a negative status; `.callback` if it did not set an
+///   error.
 func ask(
     _ object: ManagedObject, _ what: StaticString, key: String? = nil,
     _ call: (OpaquePointer?, ErrorOut) -> cst_status

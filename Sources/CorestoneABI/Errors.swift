@@ -74,7 +74,7 @@ public func cst_error_new_custom(
     _ domain: cst_string, _ code: Int64, _ message: cst_string, _ userdata: UnsafeMutableRawPointer?,
     _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise with the error.
+    // The userdata is freed with its last reference: immediately on failure, otherwise with the error.
     let payload = Userdata(userdata, destroy)
     return boundary(nil) {
         let out = try place(out, "out_error")

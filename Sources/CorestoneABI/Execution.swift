@@ -19,7 +19,7 @@ public func cst_context_execute(
     }
 }
 
-/// Returns the request of a handle. If the handle is not a request, throws Core Data's error for an unknown request.
+/// Returns the request of a handle. Throws Core Data's error for an unknown request if the handle has another type.
 private func storeRequest(_ pointer: OpaquePointer?) throws -> PersistentStoreRequest {
     guard let entry = platform_handle_find_any(token(pointer)),
         let type = HandleType(rawValue: platform_handle_type(entry)), type != .fetchRequest
@@ -30,7 +30,7 @@ private func storeRequest(_ pointer: OpaquePointer?) throws -> PersistentStoreRe
         "the handle is of type \(type.name), not a request; pass a fetch request or a batch request")
 }
 
-/// Returns the result of a request for the host, which owns it.
+/// Converts the result of a request to a struct whose handle the host owns.
 func requestResult(
     _ result: RequestResult, _ request: PersistentStoreRequest, _ box: ContextBox
 ) throws -> cst_request_result {

@@ -5,7 +5,7 @@ import CorestoneValues
 
 func expressionBox(_ pointer: OpaquePointer?) throws -> ExpressionBox { try resolve(pointer, .expression) }
 
-/// Runs a function of the interface that creates an expression.
+/// Runs the body of a function of the interface that creates an expression.
 ///
 /// - Parameter body: Returns the expression and the models that its constants need.
 private func making(
@@ -14,7 +14,7 @@ private func making(
     boundary(error) {
         let out = try place(out, "out_expression")
         let (expression, models) = try body()
-        // Hosts can nest parts to any depth, but the evaluation must not exhaust the stack.
+        // Hosts can nest parts to any depth. An expression whose evaluation could exhaust the stack is rejected.
         out.pointee = try ExpressionBox(try expression.checked(), models: models).makeHandle()
     }
 }
@@ -30,7 +30,9 @@ extension [ExpressionBox] {
     fileprivate var models: [Model] { flatMap(\.models) }
 }
 
-/// Returns the name of a variable without the $. In a format it is written without quotes.
+/// Returns the name of a variable without the $.
+///
+/// Throws for characters that a format cannot contain in a variable, which is written without quotes.
 private func identifier(_ name: cst_string, _ what: StaticString) throws -> String {
     let text = try name.string(what)
     let letters = text.utf8.first == UInt8(ascii: "$") ? text.dropFirst() : text[...]

@@ -97,7 +97,7 @@ public func cst_context_set_call_site_finder(
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let context = try onQueue(pointer).context
-        // Freeing the former finder runs code of the host, which may use the context. It is therefore freed last.
+        // The former finder is freed last, because its destructor may use the context.
         let former = context.callSiteFinder
         defer { withExtendedLifetime(former) {} }
         context.callSiteFinder = find.map { find in

@@ -15,7 +15,7 @@ public func cst_fetch_request_new_with_options(
     }
 }
 
-/// Returns a request for the entity of the options.
+/// Creates a request for the entity, or the entity name, of the options.
 private func request(of given: cst_fetch_options) throws -> FetchRequest {
     let name = try given.entity_name.optionalString("entity_name")
     guard let pointer = given.entity else {
@@ -33,7 +33,7 @@ private func request(of given: cst_fetch_options) throws -> FetchRequest {
 }
 
 extension FetchRequestBox {
-    /// Sets all parts of a new request. The parts with their initial values are skipped, because most have them.
+    /// Sets the parts of a new request. Options with initial values are skipped, because the request has these values.
     fileprivate func set(_ given: cst_fetch_options) throws {
         try setFlags(given)
         if given.predicate != nil { predicate = try predicateBox(given.predicate) }

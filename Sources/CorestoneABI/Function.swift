@@ -44,7 +44,7 @@ public func cst_function_unregister(_ name: cst_string, _ error: ErrorOut) -> cs
     outcome(error) { FunctionRegistry.unregister(try name.string("name")) ? .ok : .notFound }
 }
 
-/// Calls a registered function by name, for uses outside predicates.
+/// Calls a registered function by name, without a predicate.
 func callFunction(_ name: String, _ receiver: PropertyValue) throws -> PropertyValue {
     guard let function = FunctionRegistry.function(named: name) else {
         throw CoreError(

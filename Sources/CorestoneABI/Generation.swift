@@ -6,7 +6,7 @@ private func generation(_ pointer: OpaquePointer?) throws -> QueryGenerationToke
     try resolve(pointer, .queryGeneration)
 }
 
-/// Creates a handle of a generation; returns `.notFound` for nil.
+/// Creates the handle of a generation. Returns `.notFound` for nil.
 private func give(
     _ generation: QueryGenerationToken?, _ out: UnsafeMutablePointer<OpaquePointer?>
 ) throws -> Status {

@@ -138,7 +138,9 @@ public func cst_coordinator_delete_history_before(
     }
 }
 
-/// The outputs of a deletion, updated after each step. After a failure they contain the numbers of the completed steps.
+/// The out parameters of a deletion: the numbers of deleted transactions and changes.
+///
+/// They are updated after each step, so after a failure they contain the numbers that the completed steps deleted.
 private struct HistoryCounts {
     let transactions, changes: UnsafeMutablePointer<UInt64>?
 
@@ -186,7 +188,7 @@ func historyRequest(_ given: UnsafePointer<cst_history_options>?) throws -> Hist
     return request
 }
 
-/// Returns a date that the host passed, which may be infinite.
+/// Returns a date that the host passed, which may be infinite. Throws for NaN.
 func historyDate(_ seconds: Double, _ name: StaticString) throws -> Double {
     guard seconds.isNaN else { return seconds }
     throw CoreError(
@@ -232,7 +234,7 @@ final class HistoryCursorBox {
 
     func view() throws -> UnsafePointer<cst_history_transaction>? { try current.map { try lent.fill($0) } }
 
-    /// Returns the present values of a changed object, or nil if it was deleted.
+    /// Returns the current values of the object of a change, or nil if the object was deleted.
     ///
     /// The values for all changes of the transaction are read together.
     func values(ofChange index: Int) throws -> [String: PropertyValue]? {
@@ -269,7 +271,9 @@ final class HistoryCursorBox {
         return nil
     }
 
-    /// Returns the cursor, which must not have sort descriptors: only such a cursor can be continued.
+    /// Returns the cursor for waiting.
+    ///
+    /// Throws if the request had sort descriptors, because all transactions were then read when the cursor was created.
     func following() throws -> HistoryCursor {
         if let cursor { return cursor }
         throw CoreError(
@@ -288,8 +292,8 @@ final class HistoryCursorBox {
         }
     }
 
-    /// Whether a thread is using the cursor. It detects threads that share a cursor: one would free the memory that is
-    /// lent to the other.
+    /// Whether a thread is reading the next transaction. The flag detects threads that share a cursor: one of them
+    /// would free the memory that is lent to the other one.
     private let isBusy = Atomic(false)
 
     func next() throws -> UnsafePointer<cst_history_transaction>? {
@@ -321,12 +325,12 @@ final class HistoryCursorBox {
     }
 }
 
-/// The memory of a transaction, which is lent to the host until it reads the next transaction.
+/// The memory of a transaction, which is lent to the host until the host reads the next transaction.
 private final class LentTransaction {
     private let transaction = UnsafeMutablePointer<cst_history_transaction>.allocate(capacity: 1)
     private var changes: [cst_history_change] = []
     private var texts = LentTexts()
-    /// The names of updated properties, kept as long as the cursor. Many updates share one list.
+    /// The names of updated properties, cached as long as the cursor exists. Many updates share one list of properties.
     private var names: [UnsafeRawPointer: NameList] = [:]
     private var tombstones: [Tombstone] = []
     private var entities: [UInt32: OpaquePointer?] = [:]
@@ -334,7 +338,7 @@ private final class LentTransaction {
     private var lastNames: (address: UnsafeRawPointer, names: UnsafeMutableBufferPointer<cst_string>)?
 
     private struct NameList {
-        /// The list, which is kept alive because its address is the key.
+        /// The list, which is retained because its address is the key in `names`.
         let properties: [Property]
         let texts: [Text]
         let names: UnsafeMutableBufferPointer<cst_string>

@@ -50,7 +50,7 @@ public func cst_coordinator_follow_history(
     _ ended: cst_history_ended_fn?, _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?,
     _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise with the observation.
+    // The userdata is freed with its last reference: immediately on failure, otherwise with the observation.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let out = try place(out, "out_observation")

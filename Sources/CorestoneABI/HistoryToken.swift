@@ -6,7 +6,7 @@ func historyToken(_ pointer: OpaquePointer?) throws -> HistoryToken {
     try resolve(pointer, .historyToken, as: HistoryTokenValue.self).token
 }
 
-/// Creates a handle of a token; returns `.notFound` for nil.
+/// Creates the handle of a token. Returns `.notFound` for nil.
 func give(_ token: HistoryToken?, _ out: UnsafeMutablePointer<OpaquePointer?>) throws -> Status {
     guard let token else { return .notFound }
     out.pointee = try HandleTable.make(HistoryTokenValue(token), .historyToken)
@@ -45,7 +45,8 @@ public func cst_history_token_new_at(
         guard let identifier = UUIDValue(store) else {
             throw CoreError(
                 .invalidArgument,
-                "\"\(store)\" is not the UUID of a store; pass the result of cst_store_identifier (Store.identifier)",
+                "\"\(store)\" is not a UUID; pass the result of cst_store_identifier (Store.identifier) for a store whose "
+                    + "identifier is a UUID",
                 key: "store_identifier", value: .string(store))
         }
         guard transaction >= 0 else {

@@ -27,7 +27,7 @@ public func cst_retain(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
 public func cst_release(_ pointer: UnsafeMutableRawPointer?) -> cst_status {
     guard let pointer else { return Status.ok.rawValue }
     if platform_is_forked() { return Status.forked.rawValue }
-    // The host must not release a borrowed handle: the call fails as for an invalid handle.
+    // If the host does not own a reference, as for a borrowed handle, the call fails as for an invalid handle.
     return HandleTable.releaseByHost(Token(UInt(bitPattern: pointer)))
         ? Status.ok.rawValue : Status.invalidHandle.rawValue
 }

@@ -7,7 +7,7 @@ import CorestoneValues
 public func cst_entity_set_lifecycle(
     _ pointer: OpaquePointer?, _ hooks: UnsafePointer<cst_lifecycle_hooks>?, _ error: ErrorOut
 ) -> cst_status {
-    // Its userdata is freed with its last reference: immediately on failure, otherwise with the model and its copies.
+    // The userdata is freed with its last reference: immediately on failure, otherwise with the model and its copies.
     let host = Result { try hooks.map { HostHooks(try options($0, cst_lifecycle_hooks(), "hooks")) } }
     return building(error, { try entity(pointer).model }) {
         try entity(pointer).setLifecycle(try host.get()?.lifecycle)
@@ -24,7 +24,7 @@ public func cst_context_enable_tracking(_ pointer: OpaquePointer?, _ error: Erro
     outcome(error) { try onQueue(pointer).context.enableTracking() ? .ok : .unchanged }
 }
 
-/// The host's hooks and their userdata. They are called on the queue of the object.
+/// The host's hooks, and their userdata. The hooks are called on the queue of the object's context.
 private final class HostHooks: @unchecked Sendable {
     typealias Plain = @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, ErrorOut) -> cst_status
     typealias Check =
@@ -85,7 +85,7 @@ private final class HostHooks: @unchecked Sendable {
     }
 
     private func check(_ name: Text, _ hook: @escaping Check) -> LifecycleHooks.ValueCheck {
-        // The validator keeps the name alive, because the host reads its bytes.
+        // The validator retains the name, because the hook reads the bytes of the name.
         let validator = HostValidator({ hook($0, $1, cst_string(name), $2, $3, $4) }, userdata)
         return { try validator.check($1, of: $0, name.string, $2) }
     }

@@ -26,11 +26,12 @@ public func cst_context_observe_fetch(
     }
 }
 
-/// A snapshot, and its section names as text that stays valid.
+/// A snapshot, and its section names as C strings that are valid as long as the box.
 final class SnapshotBox {
     let snapshot: ResultsSnapshot
     let names: [Text]
-    /// The owner of the handle, which keeps the box of the context alive.
+    /// The box of the context. It is alive as long as the host has a handle of the snapshot, because it is the owner of
+    /// that handle.
     unowned(unsafe) let box: ContextBox
 
     init(_ snapshot: ResultsSnapshot, _ box: ContextBox) {
@@ -104,7 +105,7 @@ extension cst_object_change {
     }
 }
 
-/// Lends a difference to a callback until it returns.
+/// Lends a difference to a callback until the callback returns.
 func lend(
     _ difference: ResultsDifference, _ objects: [ManagedObject], _ box: ContextBox,
     to body: (UnsafePointer<cst_difference>) -> Void

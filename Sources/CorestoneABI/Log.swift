@@ -20,7 +20,8 @@ public func cst_log_sql_detail() -> UInt32 { DebugLog.sqlDetail.rawValue }
 public func cst_log_set_callback(
     _ callback: cst_log_fn?, _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately without a callback.
+    // The userdata is freed with its last reference: at the end of this call without a callback or on failure,
+    // otherwise after the callback was replaced.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         guard let callback else { return DebugLog.setSink(nil) }

@@ -7,7 +7,7 @@ func mappingModel(_ pointer: OpaquePointer?) throws -> MappingModel { try resolv
 
 private func optionalModel(_ pointer: OpaquePointer?) throws -> Model? { try pointer.map { try model($0) } }
 
-/// Returns an immutable model: the model itself if it is frozen, otherwise a copy.
+/// Returns a model that the host cannot change: the model itself if it is frozen, otherwise a copy.
 private func settled(_ model: Model) throws -> Model { model.isFrozen ? model : try model.copy() }
 
 @_cdecl("cst_mapping_model_load") @implementation
@@ -129,9 +129,10 @@ public func cst_mapping_model_destination(
     handOver(pointer, out, error) { $0.destinationModel }
 }
 
-/// Returns a handle of a copy of a mapping model's model.
+/// Writes a handle of a copy of a mapping model's model.
 ///
-/// It is a copy because any thread may use the mapping model, but only one thread may use a model that is not frozen.
+/// The model is copied because any thread may use the mapping model, but only one thread may use a model that is not
+/// frozen.
 private func handOver(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut,
     _ model: (MappingModel) -> Model?

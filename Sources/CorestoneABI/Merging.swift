@@ -11,7 +11,7 @@ public func cst_merge_policy_new(
     _ type: Int32, _ resolve: cst_resolve_conflicts_fn?, _ userdata: UnsafeMutableRawPointer?,
     _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise with the policy.
+    // The userdata is freed with its last reference: immediately on failure, otherwise with the policy.
     let callback = HostCallback(resolve, Userdata(userdata, destroy))
     return boundary(error) {
         let out = try place(out, "out_policy")
@@ -64,7 +64,7 @@ private func mergePolicyType(_ number: Int32) throws -> MergePolicyType {
     return type
 }
 
-/// A policy, and the userdata of the host, which the policy need not use.
+/// A policy, and the callback and userdata that the host passed for it. A standard policy does not use the callback.
 private final class MergePolicyBox {
     let policy: MergePolicy
     private let callback: HostCallback<cst_resolve_conflicts_fn?>?
@@ -74,7 +74,7 @@ private final class MergePolicyBox {
     }
 }
 
-/// A policy whose callback in the host resolves conflicts before the policy's type does.
+/// A policy that passes the conflicts to a callback of the host, and then resolves them by the policy's type.
 private final class HostMergePolicy: MergePolicy, @unchecked Sendable {
     private let callback: HostCallback<cst_resolve_conflicts_fn?>
 
@@ -124,7 +124,7 @@ final class ConflictBox: @unchecked Sendable {
         if databaseID != 0 { HandleTable.release(databaseID) }
     }
 
-    /// Returns the snapshot of a `CST_SNAPSHOT_` constant.
+    /// Returns the snapshot of a `CST_SNAPSHOT_` constant, or nil if the conflict does not have the snapshot.
     private func snapshot(_ number: Int32, _ index: Int) throws -> ConflictSnapshot? {
         let merge = conflict as? MergeConflict
         let constraint = conflict as? ConstraintConflict
@@ -144,7 +144,7 @@ final class ConflictBox: @unchecked Sendable {
         }
     }
 
-    /// Writes a value of a snapshot. Returns false if the snapshot does not have the value.
+    /// Writes a value of a snapshot. Returns false if the conflict does not have the snapshot or the value.
     func put(_ number: Int32, _ index: Int, _ property: String, _ out: UnsafeMutablePointer<cst_value>) throws -> Bool {
         guard let value = try snapshot(number, index)?[property] else { return false }
         let id = conflict.objectIDs[index]

@@ -26,7 +26,8 @@ func migrationOptions(_ given: cst_store_options) throws -> MigrationOptions? {
     let asksForNothing = !never && !migrates && !infers && !removals && !types && !verifies && !defers
     let hasNothing = models.isEmpty && paths.isEmpty && code.isEmpty && backup == nil
     if asksForNothing, hasNothing, given.migration_progress == nil { return nil }
-    // Options that only configure a migration do not enable it; the default of the container applies.
+    // Options that only configure a migration do not enable it: the default of the container, the document or the
+    // coordinator applies.
     var options =
         migrates || never ? MigrationOptions(isAutomatic: migrates, infersMapping: infers) : .unspecified
     (options.sourceModels, options.searchPaths) = (models, paths)

@@ -50,7 +50,7 @@ private final class HostPolicyMaker: @unchecked Sendable {
     func make() throws -> EntityMigrationPolicy { HostPolicy(self) }
 }
 
-/// The value that the host created for the stages of one mapping, and that it frees after the migration.
+/// The value that the host's `create` returned for the stages of one mapping, and that `free_instance` frees.
 private final class PolicyInstance {
     let pointer: UnsafeMutableRawPointer?
     private let maker: HostPolicyMaker
@@ -59,7 +59,7 @@ private final class PolicyInstance {
         (self.pointer, self.maker) = (pointer, maker)
     }
 
-    /// Frees the value. Within a call, the value is freed when that call ends.
+    /// Frees the value. Within a call of the interface, the value is freed when the thread's outermost call ends.
     deinit {
         guard maker.callbacks.free_instance != nil else { return }
         platform_call_defer(
@@ -86,9 +86,9 @@ private final class HostPolicy: EntityMigrationPolicy {
 
     init(_ maker: HostPolicyMaker) { self.maker = maker }
 
-    /// Returns the first argument of the host's callbacks.
+    /// Returns the first argument of the host's callbacks: the value of `create`, or the userdata without `create`.
     ///
-    /// It is created before the first stage, or before an expression calls a function.
+    /// The value is created before the first stage, or before an expression first calls a function.
     private func instance(_ mapping: String) throws -> UnsafeMutableRawPointer? {
         guard let create = callbacks.create else { return maker.userdata.pointer }
         if let made { return made.pointer }

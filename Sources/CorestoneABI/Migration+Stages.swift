@@ -4,7 +4,7 @@ import CorestoneMigration
 import CorestoneModel
 import CorestoneValues
 
-/// A reference to a model, and the token of a model that the host passed.
+/// A reference to a model, and the token of the model if the host passed the model itself.
 final class ModelReferenceBox: @unchecked Sendable {
     let reference: ModelReference
     let modelToken: Token
@@ -32,7 +32,7 @@ public func cst_model_reference_new(
         let out = try place(out, "out_reference")
         let model = try model(pointer)
         let reference = ModelReference(model, checksum: try checksum.optionalString("checksum"))
-        // Any thread may resolve the reference.
+        // Any thread may resolve the reference, so the model must be immutable.
         try model.freeze()
         guard HandleTable.retain(token(pointer)) else { throw invalidHandle(pointer, .model) }
         out.pointee = try HandleTable.make(

@@ -44,7 +44,7 @@ public func cst_migration_manager_migrate_store(
     _ path: cst_string, _ settings: UnsafePointer<cst_store_options>?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        // The box keeps the manager alive even if callbacks release its handle.
+        // The box keeps the manager alive even if callbacks release the handle.
         let box = try managerBox(pointer)
         let mapping = try mappingModel(mapping)
         var options = try storeOptions(settings)
@@ -317,7 +317,7 @@ extension MigrationManager {
         throw CoreError(
             .invalidArgument, code: .migration,
             "\(name): the object of \(object.objectID.entity.name) is not in the \(side) of the migration; "
-                + "pass an object that a callback received, or one of that context",
+                + "pass an object of that context",
             entity: object.objectID.entity.name, objectURI: object.objectID.uri)
     }
 }

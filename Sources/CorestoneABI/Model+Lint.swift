@@ -32,7 +32,7 @@ func lintProfile(_ text: cst_string) throws -> LintProfile {
         .invalidArgument, "\"\(name)\" is not a lint profile; use \(known)", key: "profile", value: .string(name))
 }
 
-private func json(_ findings: [LintFinding]) throws -> String { try JSONText(.array(findings.map(\.fields))).text }
+private func json(_ findings: [LintFinding]) -> String { JSONText(.array(findings.map(\.fields))).text }
 
 @_cdecl("cst_model_copy_diff") @implementation
 public func cst_model_copy_diff(

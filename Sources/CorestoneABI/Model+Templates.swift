@@ -54,7 +54,7 @@ public func cst_model_copy_bound_template(
     }
 }
 
-/// Creates the handle of a request, which the host owns. `models` are the models of the object IDs in its predicate.
+/// Creates a handle of a request for the host. `models` are the models of the object IDs in the request's predicate.
 func handOver(_ request: FetchRequest, models: [Model] = []) throws -> OpaquePointer? {
     let box = FetchRequestBox(request)
     box.predicate = request.predicate.map { PredicateBox($0, models: models) }

@@ -16,7 +16,7 @@ public func cst_model_new(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error:
     }
 }
 
-/// Creates the first handle of a model, which the caller owns.
+/// Creates the first handle of a model. The caller owns the handle.
 func handOver(_ model: Model) throws -> OpaquePointer? {
     model.atEnd = withdrawTokens
     return try HandleTable.make(model, .model)
@@ -163,7 +163,7 @@ public func cst_model_is_frozen(
 ) -> cst_status {
     boundary(error) {
         let model = try model(pointer)
-        // A draft with problems cannot be changed, but is not usable either.
+        // A draft with problems is immutable, but is reported as not frozen, because it cannot be used either.
         try required(out, "out_frozen").pointee = model.isFrozen && model.draftProblems.isEmpty
     }
 }

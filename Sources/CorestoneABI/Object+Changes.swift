@@ -83,7 +83,7 @@ public func cst_object_clone(
         let out = try place(out, "out_clone")
         let object = try object(pointer)
         let paths = try strings(including, count, "including")
-        // A size above `Int.max` arrives as a negative number.
+        // A depth above `Int.max` arrives as a negative number.
         let options = CloneOptions(
             depth: depth < 0 ? .max : depth, including: including == nil ? nil : paths, keepsUnique: keepsUnique)
         out.pointee = try ownedHandle(try object.clone(options))

@@ -15,7 +15,9 @@ public func cst_object_member_count(
     }
 }
 
-/// Copies the members of a relationship. Because it is called often, neither the object nor its context is retained.
+/// Copies the members of a relationship.
+///
+/// To save time, neither the object nor its context is retained.
 @_cdecl("cst_object_copy_members") @implementation
 public func cst_object_copy_members(
     _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut

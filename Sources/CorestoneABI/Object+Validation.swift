@@ -39,7 +39,7 @@ public func cst_object_validate_value(
         let accepted = try object.validateValue(proposed, forKey: property.path)
         guard let out else { return }
         switch accepted {
-        // A value that a validator stored instead is kept with the object.
+        // The bytes or the handle of a value by which a validator replaced the proposed one are kept with the object.
         case _ where accepted.pointsOutside && !accepted.isWritten(as: proposed):
             try ComputedValueCache.of(object).put(
                 accepted, "validated " + property.path,

@@ -4,7 +4,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// Returns the object of a handle. Throws on a thread other than its queue.
+/// Returns the object of a handle. Throws if the calling thread may not use the object.
 @inline(__always)
 func object(_ pointer: OpaquePointer?) throws -> ManagedObject {
     let object = try resolve(pointer, .object, as: ManagedObject.self)
@@ -14,8 +14,8 @@ func object(_ pointer: OpaquePointer?) throws -> ManagedObject {
 
 /// Returns an object that is passed as an argument.
 ///
-/// The object graph rejects an object of another context, with its name. An object outside every context is confined to
-/// its thread.
+/// The thread is checked only for an object outside every context, which is confined to the thread that created it. The
+/// object graph rejects an object of another context with an error that names the object.
 func argument(_ pointer: OpaquePointer?) throws -> ManagedObject {
     let object = try resolve(pointer, .object, as: ManagedObject.self)
     if object.context == nil { try object.checkCreator() }
@@ -26,7 +26,8 @@ func argument(_ pointer: OpaquePointer?) throws -> ManagedObject {
 
 /// Writes the value of a property: the most frequently called function.
 ///
-/// It needs one table look-up, one comparison of threads, one comparison of keys, and one read from the record.
+/// For an unchanged attribute of an object that is not a fault, the call needs one table look-up, one comparison of
+/// threads, one comparison of keys, and one read from the record.
 @_cdecl("cst_object_get") @implementation
 public func cst_object_get(
     _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>?, _ error: ErrorOut
@@ -43,12 +44,13 @@ public func cst_object_get(
     }
 }
 
-/// Runs the slow path of `cst_object_get`: faults, changed objects, to-one targets and failures.
+/// Runs the slow path of `cst_object_get`: faults, properties that `plainView` does not support, and failures.
 @inline(never)
 func getSlowly(
     _ object: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>, _ error: ErrorOut
 ) -> cst_status {
-    // A fault that fires here can run hooks of the host, which may release the object.
+    // Firing a fault can run hooks of the host. An object that a hook releases is freed at the end of the outermost
+    // call.
     platform_call_begin()
     defer { endCall() }
     do {
@@ -109,10 +111,10 @@ public func cst_object_copy_bytes(
     }
 }
 
-/// Sets the value of a property: called as often as the getter.
+/// Sets the value of a property.
 ///
-/// The object is not retained. A value of the right type is written directly into the object's changes, where no code
-/// of the host can run.
+/// To save time, the object is not retained. Where possible, a value of the right type is written directly into the
+/// object's changes, without running code of the host.
 @_cdecl("cst_object_set") @implementation
 public func cst_object_set(
     _ pointer: OpaquePointer?, _ key: cst_key, _ value: UnsafePointer<cst_value>?, _ error: ErrorOut
@@ -223,7 +225,8 @@ extension ManagedObject {
 
 /// Writes the value at a key path.
 ///
-/// It is a view into the object at the end of the path, or otherwise a computed value that is kept.
+/// The value is a view of a property of the object at the end of the path, or a computed value in the cache that `kept`
+/// returns.
 func putPath(
     _ path: String, _ object: ManagedObject, _ out: UnsafeMutablePointer<cst_value>, row: Int = 0,
     kept: (ManagedObject) -> ComputedValueCache
@@ -352,8 +355,8 @@ public func cst_object_context(
         guard let entry = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
             throw invalidHandle(pointer, .object)
         }
-        // This function runs on any thread, so it reads the handle table. The table has the context of every handle
-        // except those of unattached objects.
+        // This function runs on any thread, so it reads the handle table. The table contains the context of each object
+        // that has one.
         guard !platform_handle_has_flag(entry), let owner = entry.pointee.owner else { return .notFound }
         guard let kept = swift_tryRetain(owner) else { return .notFound }
         let box = Unmanaged<ContextBox>.fromOpaque(kept).takeRetainedValue()

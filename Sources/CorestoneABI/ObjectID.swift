@@ -39,6 +39,6 @@ public func cst_object_id_equal(_ a: OpaquePointer?, _ b: OpaquePointer?) -> Boo
 @_cdecl("cst_object_id_hash") @implementation
 public func cst_object_id_hash(_ pointer: OpaquePointer?) -> UInt64 {
     guard let id = try? id(pointer) else { return 0 }
-    // The bits are mixed, so that a host can use the low bits. The result is never 0, which means an invalid handle.
+    // The multiplication distributes the IDs over the high bits. The result is never 0, which means an invalid handle.
     return UInt64(bitPattern: id.reference) &* 0x9E37_79B9_7F4A_7C15 | 1
 }

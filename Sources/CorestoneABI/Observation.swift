@@ -9,7 +9,7 @@ public func cst_context_observe(
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise with the observation.
+    // The userdata is freed with its last reference: immediately on failure, otherwise with the observation.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let out = try place(out, "out_observation")
@@ -68,7 +68,7 @@ func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, constant
     try notificationKind(number, choices: "a \(constants) constant")
 }
 
-/// Returns the notification with the number of a constant, for constants whose prefix is not unique.
+/// Returns the notification with the number of a constant. `choices` names the constants for the error.
 func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, choices: String) throws -> Kind {
     if let kind = Kind(rawValue: number) { return kind }
     throw CoreError(
@@ -76,7 +76,7 @@ func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, choices:
         value: .int(Int64(number)))
 }
 
-/// Lends an object and a change of it to a callback until it returns.
+/// Lends an object and a change of its value to a callback until the callback returns.
 private func lend(
     _ change: ValueChange, _ path: Text, of object: ManagedObject,
     to body: (OpaquePointer?, UnsafePointer<cst_value_change>) -> Void
@@ -99,7 +99,7 @@ private func lend(
     }
 }
 
-/// The loan of a notification's content to a callback.
+/// The function that lends the content of a notification to a callback.
 private enum LentChanges {
     static func lend(
         _ changes: ContextChanges, _ kind: ContextNotification, _ box: ContextBox,

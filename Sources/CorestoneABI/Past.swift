@@ -28,7 +28,7 @@ public func cst_coordinator_open_past_at(
     }
 }
 
-/// Opens a past state. Its coordinator shares the model of the host's handle.
+/// Opens a past state as a coordinator, which shares the model handle of `box`.
 private func openPast(
     _ place: HistoryRequest.Start, _ stores: [Store], _ box: CoordinatorBox
 ) throws -> OpaquePointer? {
@@ -145,10 +145,10 @@ public func cst_revisions_copy_value(
         guard values.indices.contains(place) else {
             throw CoreError(
                 .invalidArgument,
-                "value is \(UInt(bitPattern: place)), but the change has "
+                "value is \(UInt(bitPattern: place)), but the change "
                     + (values.isEmpty
-                        ? "no values; check value_count first"
-                        : "\(values.count) \(values.count == 1 ? "value" : "values"); pass an index below value_count"),
+                        ? "does not have values; check value_count first"
+                        : "has \(values.count) \(values.count == 1 ? "value" : "values"); pass an index below value_count"),
                 key: "value", value: sizeValue(place))
         }
         guard let value = old ? values[place].old : values[place].new else { return .notFound }

@@ -8,11 +8,11 @@ func predicateBox(_ pointer: OpaquePointer?) throws -> PredicateBox { try resolv
 
 func predicate(_ pointer: OpaquePointer?) throws -> Predicate { try predicateBox(pointer).predicate }
 
-/// Creates the handle of a predicate that was built from other predicates and from expressions.
+/// Creates the handle of a predicate that was built from parts.
 ///
-/// - Throws: `.invalidArgument` if the predicate is nested too deeply to be evaluated safely.
+/// - Throws: `.invalidArgument` if the predicate exceeds the limits of depth or size.
 func give(_ predicate: Predicate, _ models: [Model], _ out: UnsafeMutablePointer<OpaquePointer?>) throws {
-    // Hosts can nest parts to any depth, but the evaluation must not exhaust the stack.
+    // Hosts can nest parts to any depth. A predicate whose evaluation could exhaust the stack is rejected.
     out.pointee = try PredicateBox(try predicate.checked(), models: models).makeHandle()
 }
 

@@ -54,7 +54,7 @@ struct PropertyFlags: OptionSet {
         self.init(rawValue: flags)
     }
 
-    /// Returns the flags that a property supports.
+    /// Returns the flags that can be set for a property.
     static func allowed(for property: Property) -> PropertyFlags {
         switch property {
         case is Attribute: attributes

@@ -8,7 +8,7 @@ import Glibc
 private enum ColumnForm: UInt64 {
     case integers = 1, doubles, text, bytes, uuids, keys
 
-    /// Returns the form of a property's column.
+    /// Creates the form of a property's column. Throws for a property without a column.
     init(_ key: UInt32, _ entity: Entity) throws {
         let slot = Int(key & (1 << Entity.slotBits - 1))
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
@@ -98,7 +98,7 @@ private struct ColumnPacker {
         // The form does not matter for an empty list without an entity.
         let form = try (objects.first?.entity ?? entity).map { try ColumnForm(key, $0) } ?? .integers
         try append(form.rawValue)
-        // From here on, positions are offsets, because the buffer may move when it grows.
+        // The position is kept as an offset, because the buffer may move when it grows.
         let nulls = size
         memset(try room(objects.count), 0, (objects.count + 7) & ~7)
         switch form {
@@ -109,7 +109,7 @@ private struct ColumnPacker {
         }
     }
 
-    /// Marks a row whose object was deleted, and which does not have a value.
+    /// Whether the object of a row was deleted. Marks such a row.
     private func isMissing(_ place: Int, _ nulls: Int) -> Bool {
         if missing.isEmpty || !missing.contains(place) { return false }
         bytes(at: nulls).storeBytes(of: 2, toByteOffset: place, as: UInt8.self)
@@ -130,7 +130,7 @@ private struct ColumnPacker {
         }
     }
 
-    /// Packs the primary keys of to-one targets. An unchanged row has the key, so the target object is not created.
+    /// Packs the primary keys of to-one targets. For an unchanged row, the target object is usually not created.
     private mutating func packKeys(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ nulls: Int) throws {
         let words = try room(objects.count * 8)
         let isNull = bytes(at: nulls)
@@ -145,7 +145,7 @@ private struct ColumnPacker {
         let slot = try object.slot(of: key)
         if let record = object.record, try !object.isChanged(key: key) {
             let target = Record(record).target(slot, object.entity.layout.slots[slot])?.primaryKey
-            // If the target's ID was temporary, its permanent ID is read from the target.
+            // A negative key is that of a temporary ID. The permanent key is then read from the target.
             if target ?? 0 >= 0 { return target }
         }
         let view = try object.view(key: key)
@@ -173,7 +173,6 @@ private struct ColumnPacker {
         let offsets = size
         _ = try room((objects.count + 1) * 8)
         let start = size
-        // Reserves an estimate of the total size, so that most columns never move.
         var (used, offset) = (0, 0)
         for (place, object) in objects.enumerated() {
             bytes(at: offsets).storeBytes(of: UInt64(offset), toByteOffset: place * 8, as: UInt64.self)

@@ -5,7 +5,9 @@ import CorestoneValues
 
 private func list(_ pointer: OpaquePointer?) throws -> ResultList { try resolve(pointer, .results) }
 
-/// Returns the results of a handle. Throws on a thread other than their queue, and for results that are object IDs.
+/// Returns the results of a handle.
+///
+/// Throws if the calling thread may not use the results, and for results that are object IDs.
 func objectsOnQueue(_ pointer: OpaquePointer?) throws -> ResultList {
     let results = try list(pointer)
     try results.checkQueue()
@@ -65,7 +67,7 @@ public func cst_results_get_object(
 
 /// Runs the slow path of `cst_results_get_object`.
 ///
-/// It handles an object of a lazy list, which is read now, and an index past the last one.
+/// It reads an object of a lazy list, and handles an index past the last one and results that are object IDs.
 @inline(never)
 private func getElsewhere(
     _ results: ResultList, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: ErrorOut
@@ -107,7 +109,7 @@ public func cst_results_copy_id(
         let results = try list(pointer)
         guard index >= 0, index < results.count else { return .end }
         let id = results.objectID(at: index)
-        // On other threads, only IDs of saved objects can be read, because they never change.
+        // A save replaces the temporary ID of an object, so that ID can be read only on the queue.
         if id.isTemporary, results.ids.isEmpty { try results.checkQueue() }
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
         return .ok

@@ -57,8 +57,8 @@ public func cst_object_get_transformed(
         out.pointee = nil
         let object = try object(pointer)
         guard let value = try object.transformedValue(key: key) else { return }
-        guard let value = value as? HostValue else { throw object.isNoHostValue(key: key) }
-        out.pointee = value.pointer
+        guard let host = value as? HostValue else { throw object.isNoHostValue(key: key, found: value) }
+        out.pointee = host.pointer
     }
 }
 
@@ -92,10 +92,19 @@ extension ManagedObject {
 
     /// Creates the error for a property that does not accept host values.
     ///
-    /// - Parameter isSetting: Whether a value is set, whose class only the model can name.
-    fileprivate func isNoHostValue(key: UInt32, isSetting: Bool = false) -> CoreError {
+    /// - Parameters:
+    ///   - isSetting: Whether the caller sets a value. The class of a new value can only come from the model.
+    ///   - found: The value of the attribute, if the caller reads it.
+    fileprivate func isNoHostValue(key: UInt32, isSetting: Bool = false, found: Any? = nil) -> CoreError {
         let name = propertyName(key: key) ?? ""
         let known = try? registeredTransformer(key: key)
+        if let plain = found as? PropertyValue, let known, known.0 is ArchiveTransformer, !plain.isArchivedObject {
+            return CoreError(
+                .typeMismatch,
+                "the value of \(objectID.entity.name).\(name) is plain data, not an object of the host; read its bytes "
+                    + "with cst_object_get, and decode them with cst_archive_copy_json",
+                entity: objectID.entity.name, key: name, objectURI: objectID.uri)
+        }
         let remedy =
             if let known, known.0 is ArchiveTransformer {
                 isSetting && known.valueClassName == nil
@@ -110,6 +119,10 @@ extension ManagedObject {
             "\(objectID.entity.name).\(name) is not transformed by the host; \(remedy), or use its bytes",
             entity: objectID.entity.name, key: name, objectURI: objectID.uri)
     }
+}
+
+extension PropertyValue {
+    fileprivate var isArchivedObject: Bool { if case .object(is ArchivedObject) = self { true } else { false } }
 }
 
 private func takesOnlyHostValues(_ name: String) -> CoreError {

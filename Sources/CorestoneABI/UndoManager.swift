@@ -71,7 +71,7 @@ public func cst_undo_manager_register(
     _ pointer: OpaquePointer?, _ target: UnsafeRawPointer?, _ action: cst_undo_action_fn?,
     _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
 ) -> cst_status {
-    // Freed with its last reference: immediately on failure, otherwise with the action.
+    // The userdata is freed with its last reference: immediately on failure, otherwise with the action.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
         let manager = try undoManager(pointer)
@@ -207,7 +207,7 @@ public func cst_undo_manager_observe(
 
 // MARK: - Handles
 
-/// Returns the only handle of a manager, with a reference for the host.
+/// Returns the only handle of a manager, with one more reference of the host.
 private func undoHandle(_ manager: UndoManager) throws -> Handle? {
     try partLock.with {
         if manager.hostSlot != 0, HandleTable.retainForHost(Token(manager.hostSlot)) {

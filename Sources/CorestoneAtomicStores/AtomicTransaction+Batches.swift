@@ -6,8 +6,8 @@ import CorestoneValues
 extension AtomicTransaction {
     /// Inserts rows from values without objects.
     ///
-    /// If the unique values of a row conflict with only one existing row, the merge policy is applied here. All other
-    /// conflicts are resolved as in a save.
+    /// A simple conflict of unique values is resolved here by the merge policy, other conflicts by `settle`. With the
+    /// policy `error`, a conflict is thrown.
     func insert(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
         settling settle: (inout ExternalChanges) throws -> Bool
@@ -31,7 +31,7 @@ extension AtomicTransaction {
         }
     }
 
-    /// Returns, for each constraint, the key of the row that has the same values as the current row.
+    /// Returns, for each constraint, the key of the row with the current row's values; nil without such a row.
     private func holders(_ rows: BatchRows) -> [Int64?] {
         let tree = nodes.tree(of: rows.entity)
         return rows.constraints.map { owner, _, slots in
@@ -46,7 +46,7 @@ extension AtomicTransaction {
 
     private func hasHolder(_ rows: BatchRows) -> Bool { holders(rows).contains { $0 != nil } }
 
-    /// Applies the merge policy to a simple conflict. For other conflicts, returns nil and changes nothing.
+    /// Applies the merge policy to a simple conflict. Otherwise, returns nil and changes nothing.
     ///
     /// A conflict is simple if only one row conflicts with the current row, and no other row can conflict with the
     /// result.
@@ -71,9 +71,9 @@ extension AtomicTransaction {
         return true
     }
 
-    /// Returns the next version of a row.
+    /// Returns the record of the next version of a row.
     ///
-    /// - Parameter change: Returns the new value of a slot; nil to keep its value.
+    /// - Parameter change: Returns the new value of a slot; nil to keep the present value.
     private func rewrite(
         _ record: Record, _ entity: Entity, _ writer: inout RecordWriter, _ change: (Int) -> ValueView?
     ) -> Record {
@@ -88,7 +88,8 @@ extension AtomicTransaction {
 
     /// Updates the rows of a fetch.
     ///
-    /// Returns false and changes nothing if application code must be called or a unique attribute is set.
+    /// Returns false and changes nothing if application code must be called, if a part of the fetch must be evaluated
+    /// with objects, or if a unique attribute is set.
     func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ExternalChanges) throws -> Bool {
         var needs = HostNeeds(store.hostNames)
         for setting in settings { needs.visit(setting.value) }
@@ -98,7 +99,7 @@ extension AtomicTransaction {
         let clock = NodeClock(store.interruptCheck, "update", fetch.entity.name, store.path)
         let source = NodeRows(nodes, store.identifier)
         let found = try query.run(nodes, clock)
-        // A replaced row may be the last one in its chunk, which must outlive this loop.
+        // A replaced row may be the last row of its chunk, and the chunk must outlive this loop.
         let chunks = found.map { $0.chunk.takeUnretainedValue() }
         defer { withExtendedLifetime(chunks) {} }
         // All values are computed before the first row changes.

@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// In-memory stores.
+/// The type of in-memory stores.
 ///
 /// Their content is visible to all contexts of the coordinator, and is lost when the store is removed.
 package struct InMemoryKind: StoreKind {
@@ -16,8 +16,8 @@ package struct InMemoryKind: StoreKind {
         if options.mustExist {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "an in-memory store cannot exist before it is added; add \(path) without CST_STORE_MUST_EXIST "
-                    + "(must_exist)", file: path)
+                "an in-memory store cannot exist before it is added; add \(path.isEmpty ? "it" : path) without "
+                    + "CST_STORE_MUST_EXIST (must_exist)", file: path.isEmpty ? nil : path)
         }
         try options.limits.check(path)
         return NodeStore(

@@ -87,7 +87,7 @@ extension NodeStore {
 }
 
 extension RowBatch {
-    /// Creates a batch of rows with their chunks, each included once.
+    /// Creates a batch of rows with their chunks, each chunk included once.
     fileprivate init(_ rows: ContiguousArray<Record>) {
         self.init()
         records = rows

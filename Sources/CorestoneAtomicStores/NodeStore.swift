@@ -15,8 +15,8 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
     package var path: String { location.withLock { $0 } }
     private let isMoved = Locked(false)
     private let mayWrite: Locked<Bool>
-    /// Why the store is read-only: content of the file that a save would lose. nil if a save would not lose any
-    /// content.
+    /// The reason why the store is read-only: content of the file that a save would lose. nil if a save would not lose
+    /// any content.
     private let obstacle: Locked<String?>
     package var isReadOnly: Bool { readOnlyReason != nil }
     package var readOnlyReason: String? {
@@ -103,7 +103,7 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
 
     // MARK: Saving
 
-    /// Reserves primary keys. A store with a file is written, so that other processes do not use the same keys.
+    /// Reserves primary keys. The file of a writable store is written, so that other processes use other keys.
     package func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
         guard let file, !isReadOnly else { return try reserveKeys(of: root, count: count) }
         return try file.alone {
@@ -122,7 +122,7 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
         if let first = nodes.reserveKeys(of: root, count: count) { return first }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreSave,
-            "\(path) has no unused primary keys for \(root.name): the highest key is \(nodes.lastKey(of: root)); "
+            "\(path) does not have unused primary keys for \(root.name): the highest key is \(nodes.lastKey(of: root)); "
                 + (file == nil ? "insert the objects into a new store" : "restore the store from a backup"),
             entity: root.name, value: .int(nodes.lastKey(of: root)), file: path)
     }
@@ -167,7 +167,7 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
     /// Must not be called within a transaction.
     ///
     /// - Parameter keepsVersions: Whether the rows keep their versions, because an external source assigns and compares
-    ///   them. Otherwise changed rows get new versions.
+    ///   them. Otherwise, changed rows are assigned new versions.
     package func takeOver(_ other: NodeStore, keepingVersions keepsVersions: Bool) {
         if keepsVersions { nodes.become(other.nodes) } else { nodes.takeOver(other.nodes) }
         saves.withLock { $0 += 1 }

@@ -76,7 +76,7 @@ extension CustomPersistentStore {
         return batch
     }
 
-    /// Returns all rows, in order. Rows that were pushed as references are read.
+    /// Returns all existing rows, in order. Rows that were pushed as references are read.
     private func rows(_ sink: RowSink, _ places: [Int], _ root: Entity) throws -> RowBatch {
         let missing = places.filter { sink.rows[$0].record == nil }.map { sink.rows[$0].key }
         if missing.isEmpty { return batch(sink, places) }
@@ -140,7 +140,7 @@ extension CustomPersistentStore {
         }
     }
 
-    /// Reads omitted to-one relationships, one call for each, and the unknown entities of targets.
+    /// Reads omitted to-one relationships, one call for each relationship, and the unknown entities of targets.
     private func complete(_ sink: RowSink) throws {
         if host.tellsRelationships {
             for (relationship, places) in sink.omitted {
@@ -240,7 +240,7 @@ extension CustomPersistentStore {
         return batch
     }
 
-    /// Reads rows whose entity is unknown, to determine it.
+    /// Reads rows whose entity is unknown, to determine the entity.
     private func learn(_ keys: [Int64], _ destination: Entity) throws -> RowSink? {
         if destination.withDescendants.dropFirst().isEmpty { return nil }
         let unknown = Set(keys.filter { names.entity(of: $0, destination) == nil })
@@ -251,7 +251,7 @@ extension CustomPersistentStore {
     }
 }
 
-/// The parts of a fetch that a custom store has not done.
+/// The parts of a fetch that a custom store has not executed.
 private struct FetchLeft {
     let predicate: Predicate?
     let order: Bool
@@ -295,7 +295,7 @@ private struct FetchLeft {
             entity: fetch.entity.name, value: value, file: place.file)
     }
 
-    /// Returns the application's count, to which it applies offset and limit if the application did not.
+    /// Returns the application's count, after applying offset and limit if the application did not.
     func count(_ counted: Int, _ fetch: StoreFetch, _ place: HostPlace) throws -> Int {
         guard counted >= 0 else {
             throw FetchLeft.mistake(

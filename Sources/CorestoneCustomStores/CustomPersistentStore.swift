@@ -19,7 +19,7 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
     /// Whether the metadata must be passed to the application with the next save.
     private let isNews: Locked<Bool>
 
-    /// Data that is not in the coordinator's row cache.
+    /// Rows and members that are not in the coordinator's row cache.
     private let spare: Locked<Spare>
     /// The row cache for pushed rows.
     private let rowCache = Locked<(any RowKeeping)?>(nil)
@@ -34,7 +34,7 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
         var memberLists = 0
         /// The number of lists at which the lists of released rows are removed.
         var sweepAt = 1024
-        /// A counter that each save and each invalidation increase. Results of calls that began before are not kept.
+        /// A counter that each save and each invalidation increment. Results of calls that began before are not kept.
         var state: UInt64 = 0
         /// The versions that saves assigned to rows of a store without versions, by the index of the root entity.
         var versions: [[Int64: Int32]]
@@ -258,7 +258,7 @@ extension CustomPersistentStore {
 extension RowSink {
     /// Returns the rows that must be read again after their save.
     ///
-    /// They are those that the save returned, or all of them if a returned row was rejected.
+    /// These are the rows that the save returned, or all saved rows if a returned row was rejected.
     func computed(_ changes: HostChanges) -> [(entity: UInt32, primaryKey: Int64)] {
         if !hasRefused { return rows.map { ($0.entity.index, $0.key) } }
         return changes.inserted.map { ($0.entity.index, $0.record.primaryKey) }
@@ -313,7 +313,7 @@ extension HostChanges {
 }
 
 extension HostCalls {
-    /// Returns the keys of new rows, from the references that the application returns, or else from generated ones.
+    /// Returns the keys of new rows, from the references that the application returns, or generated references.
     func keys(
         for rows: [NewRow], of host: any HostedStore, _ names: RowNames, _ place: HostPlace,
         made: (NewRow) -> StoreReference
@@ -357,7 +357,7 @@ private final class HostTransaction: SaveTransaction {
     func permanentKeys(for rows: [NewRow]) throws -> [Int64]? { rows.isEmpty ? [] : try store.obtainKeys(for: rows) }
     func insert(_ records: [Record], entity: Entity) { changes.insert(records, entity) }
 
-    /// Records the rows. Returns no conflicts, because the application compares the versions when it saves.
+    /// Records the rows. Returns an empty list, because the application compares the versions when it saves.
     func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) -> [Int] {
         changes.update(rows, slots, entity)
         return []

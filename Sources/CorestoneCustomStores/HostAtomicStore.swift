@@ -26,7 +26,8 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     /// Creates a store, and loads its rows unless it is new.
     ///
     /// - Parameters:
-    ///   - abilities: The abilities of the custom store. The library itself reads and checks unique constraints.
+    ///   - abilities: The abilities of the custom store. Only `derivedAttributes` applies, because the in-memory store
+    ///     determines the others.
     ///   - isNew: Whether the store is new, so that nothing is loaded.
     ///   - isNews: Whether the metadata differs from the metadata that the application returned.
     init(
@@ -94,7 +95,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         memory.takeOver(fresh, keepingVersions: try load(into: fresh))
     }
 
-    /// Sets the to-one side of a relationship from the owner's list of members, for rows that omit it.
+    /// Sets the to-one side of a relationship from the owner's list of members, for rows that omit that side.
     private func takeInverses(_ sink: RowSink) throws {
         var places: [Int: [Int64: Int]] = [:]
         for (place, row) in sink.rows.enumerated() { places[Int(row.entity.rootIndex), default: [:]][row.key] = place }
@@ -113,7 +114,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
 
     // MARK: Reading
 
-    // Each function fails within a callback of the store, because the current save may still be rolled back.
+    // A read fails within a callback of the store, because the current save may still be rolled back.
 
     private func reading() throws -> NodeStore {
         try calls.refuseReentry()
@@ -168,7 +169,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         let changes = HostChanges(author, names)
         if isNews.withLock({ $0 }) { changes.setMetadata(metadata()) }
         changes.whole = memory
-        // If the application keeps the request, it must not see later saves.
+        // If the application keeps the changes, it must not see later saves.
         defer { changes.whole = nil }
         var sink = RowSink(.saved([:]), names, place)
         do {
@@ -179,7 +180,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
                     do { try host.save(changes, into: sink) } catch { if changes.conflicts.isEmpty { throw error } }
                 }
                 try changes.throwConflicts(in: path)
-                // From here on, the store is saved.
+                // The application has saved, so later errors must not make the save fail.
                 for row in sink.rows {
                     guard let record = row.record, let old = memory.row(of: row.entity.root, primaryKey: row.key) else {
                         continue

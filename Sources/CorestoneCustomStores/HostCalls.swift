@@ -4,9 +4,9 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// The callbacks of one custom store.
+/// The calls of one custom store's callbacks.
 ///
-/// It records the threads that are in a callback, and adds the operation to errors.
+/// `HostCalls` records the threads that are in a callback, and adds the operation to errors.
 final class HostCalls: @unchecked Sendable {
     private let place: HostPlace
     private let state = Locked<(inside: [UInt64: Int], isClosed: Bool)>(([:], false))

@@ -67,7 +67,8 @@ package final class HostChanges {
         guard ours[row.entity.rootIndex]?.contains(key) == true else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
-                "\(row.entity.name) \(row.reference) is not a row of this save; report conflicts only for its rows",
+                "\(row.entity.name) \(row.reference) is not a row of this save; report conflicts only for rows of "
+                    + "the save",
                 entity: row.entity.name, value: row.reference.value)
         }
         conflicts.append((kind, row))

@@ -28,11 +28,15 @@ package final class HostKind: StoreKind {
             throw HostCalls.failure(place, "be opened", nil, .persistentStoreOpen, error)
         }
         guard let (store, said) = opened else {
+            let allow = "open it without CST_STORE_MUST_EXIST (must_exist)"
+            let remedy: String
+            if path.isEmpty {
+                remedy = options.mustExist ? "\(allow) to create it" : "pass its path"
+            } else {
+                remedy = options.mustExist ? "check the path, or \(allow)" : "check the path"
+            }
             throw CoreError(
-                .storeIO, code: .persistentStoreOpen,
-                "\(place.subject) does not exist; check the path"
-                    + (options.mustExist ? ", or open it without CST_STORE_MUST_EXIST (must_exist)" : ""),
-                file: place.file)
+                .storeIO, code: .persistentStoreOpen, "\(place.subject) does not exist; \(remedy)", file: place.file)
         }
         do {
             var metadata = try said.map { try self.metadata($0, fresh, path) } ?? fresh
@@ -57,14 +61,14 @@ package final class HostKind: StoreKind {
         }
     }
 
-    /// Whether a path does not exist, or is an empty file that the application created to reserve the name.
+    /// Whether a path does not exist, or is an empty file, which may have been created to reserve the name.
     private static func isNothing(_ path: String) -> Bool {
         var facts = stat()
         guard !path.isEmpty, !path.utf8.contains(0), stat(path, &facts) == 0 else { return true }
         return facts.st_mode & S_IFMT == S_IFREG && facts.st_size == 0
     }
 
-    /// Completes and checks the metadata of a custom store.
+    /// Checks the metadata that a custom store returned, and completes it.
     private func metadata(
         _ values: [String: PropertyListValue], _ fresh: StoreMetadata, _ path: String
     ) throws -> StoreMetadata {
@@ -97,7 +101,7 @@ package final class HostKind: StoreKind {
         return metadata
     }
 
-    /// Returns the store for messages. Its path may be empty.
+    /// Returns the phrase for a store in messages. The path may be empty.
     private func subject(_ path: String) -> String {
         "the \(type.rawValue) store \(path.isEmpty ? "without a path" : path)"
     }
@@ -128,7 +132,8 @@ package final class HostKind: StoreKind {
         guard let values = try calling("return its metadata", path, { try host.metadata(ofStoreAt: path) }) else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(subject(path)) does not exist; check the path", file: filed(path))
+                "\(subject(path)) does not exist; \(path.isEmpty ? "pass its path" : "check the path")",
+                file: filed(path))
         }
         return try metadata(values, StoreMetadata(uuid: .random()), path)
     }

@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The known references and entities of a custom store's rows, for any thread.
+/// The known references and entities of a custom store's rows. Thread-safe.
 ///
 /// Entities are recorded only for trees with several entities.
 package final class RowNames: @unchecked Sendable {
@@ -13,7 +13,7 @@ package final class RowNames: @unchecked Sendable {
 
     struct Known {
         let entity: UInt32
-        /// Whether the store returned the entity. If false, it is a guess from a reference or an object ID.
+        /// Whether the store returned the entity. If false, the entity is a guess from a reference or an object ID.
         let isCertain: Bool
     }
 
@@ -40,7 +40,7 @@ package final class RowNames: @unchecked Sendable {
 
     /// Records the entity that the store returned for a row.
     ///
-    /// - Returns: The entity that it returned before, if that was a different one.
+    /// - Returns: The entity that the store returned before, if it was a different one. It then remains recorded.
     @discardableResult
     func note(_ entity: Entity, _ key: Int64) -> Entity? {
         let root = Int(entity.rootIndex)
@@ -63,7 +63,7 @@ package final class RowNames: @unchecked Sendable {
         if isMixed[Int(root.rootIndex)] { known.withLock { $0[Int(root.rootIndex)][key] = before } }
     }
 
-    /// Records an assumed entity, unless one is known.
+    /// Records an assumed entity, unless an entity is already recorded.
     func guess(_ entity: Entity, _ key: Int64) {
         let root = Int(entity.rootIndex)
         if !isMixed[root] { return }

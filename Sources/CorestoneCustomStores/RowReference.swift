@@ -20,12 +20,12 @@ public struct RowReference: Hashable, Sendable {
 
 /// A row that the application pushes.
 package struct PushedRow {
-    /// The entity; nil for the known entity of the row, or else the requested one.
+    /// The entity; nil selects the known entity of the row, or else the requested entity.
     package let entity: Entity?
     package let reference: StoreReference
     package let version: Int64
     /// The values by property key. A to-one relationship is null, a reference or an object ID; a to-many relationship
-    /// is an array of these. `target` is the entity of a to-one target.
+    /// is an array or set of references and object IDs. `target` is the entity of a to-one target.
     package let values: [(key: UInt32, value: PropertyValue, target: Entity?)]
 
     package init(
@@ -57,7 +57,7 @@ public struct StoreOpening {
     public let options: [String: PropertyValue]
 }
 
-/// The parts of a fetch that a custom store has done.
+/// The parts of a fetch that a custom store has executed.
 public struct FetchWork: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -94,7 +94,7 @@ package protocol HostedType: AnyObject, Sendable {
     var abilities: StoreAbilities { get }
     /// Opens a store, or creates a new one.
     ///
-    /// - Returns: The store, with its metadata unless it is new; nil if the store does not exist but must.
+    /// - Returns: The store, with its metadata unless it is new; nil if the store does not exist and is not created.
     func open(_ opening: StoreOpening) throws -> (store: any HostedStore, metadata: [String: PropertyListValue]?)?
 
     // MARK: Functions for stores that are not open. nil or false if the store does not exist.

@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The receiver of the rows that the application pushes during a callback, which it converts to records.
+/// The receiver of the rows that the application pushes during a callback. It converts the rows to records.
 ///
 /// Only the thread of the callback may use it.
 package final class RowSink {
@@ -79,7 +79,7 @@ package final class RowSink {
     /// Runs `body`, which pushes rows.
     ///
     /// In a save, an invalid row does not cause an error, because the application may already have written the save.
-    /// The row is logged, and the rows of the save are read again.
+    /// The error is logged, and the rows of the save are read again.
     package func pushing(_ body: () throws -> Void) throws {
         guard case .saved = purpose else { return try body() }
         do { try body() } catch { refuse(error) }
@@ -92,7 +92,7 @@ package final class RowSink {
                 + "\((error as? CoreError)?.message ?? "\(error)")")
     }
 
-    /// Pushes all rows. If one is invalid, pushes no row, or in a save only the valid ones.
+    /// Pushes all rows. If a row is invalid, no row is pushed; in a save, the valid rows are pushed.
     package func push(_ pushed: [PushedRow]) throws {
         if case .saved = purpose {
             for row in pushed { try pushing { try pushAll([row]) } }
@@ -337,7 +337,7 @@ package final class RowSink {
         }
     }
 
-    /// Returns the target of a relationship's value.
+    /// Returns the target of a relationship's value; nil for null.
     private func leads(
         _ value: PropertyValue, _ named: Entity?, _ relationship: Relationship, isElement: Bool = false
     ) throws -> (key: Int64, entity: Entity, isGuess: Bool)? {
@@ -403,7 +403,7 @@ package final class RowSink {
 
     /// Returns the indexes of incomplete rows.
     ///
-    /// Such a row has an omitted to-one relationship, or a target of an unknown entity.
+    /// Such a row has a target of an unknown entity, or an omitted to-one relationship that the application can return.
     func unfinished(tellsRelationships: Bool) -> Set<Int> {
         var rows = Set(guesses.filter { !names.isCertain($0.key, $0.destination) }.map(\.row))
         if tellsRelationships { for each in omitted { rows.formUnion(each.rows) } }

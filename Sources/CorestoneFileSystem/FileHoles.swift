@@ -1,15 +1,15 @@
 import CorestoneValues
 import Glibc
 
-// Sparse files: parts of such a file, its holes, do not occupy space on the disk.
+// Sparse files: the holes of such a file are read as zeros and do not occupy space on the disk.
 
-/// `SEEK_DATA` and `SEEK_HOLE`, which the C library does not declare for strict programs.
+/// `SEEK_DATA` and `SEEK_HOLE`, which the C library declares only with `_GNU_SOURCE`.
 private let (seekData, seekHole): (Int32, Int32) = (3, 4)
 
-/// Passes `body` each part of the file that has data, in order, until it returns false.
+/// Passes `body` each part of the file that has data, in order, until `body` returns false.
 ///
-/// On a file system that does not report holes, the whole file is one part. Everything from the end of the last part up
-/// to `size` is a hole. The file position of the descriptor is restored.
+/// On a file system that does not report holes, the whole file is one part. The rest of the file after the last part
+/// that has data is a hole. The file position of the descriptor is restored.
 package func forEachPartWithData(
     of descriptor: Int32, size: Int, _ body: (Range<Int>) throws -> Bool
 ) rethrows {

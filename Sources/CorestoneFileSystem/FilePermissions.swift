@@ -11,7 +11,7 @@ package struct FilePermissions: Sendable {
     /// The access list. Its mask replaces the group bits in the file's mode, but not in `mode`.
     private var list: AccessList?
 
-    /// Reads the permissions of a file, following links; nil if it does not exist.
+    /// Reads the permissions of a file, following links; nil if they cannot be read, for example of a missing file.
     package init?(of path: String) {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return nil }
@@ -22,7 +22,8 @@ package struct FilePermissions: Sendable {
 
     /// Creates the permissions for a new file with an explicit mode, regardless of the process's mask.
     ///
-    /// - Parameter reserved: the permissions of an empty file that the new file replaces.
+    /// - Parameter reserved: the permissions of an empty file that the new file replaces. Its owner and group are
+    ///   copied.
     package init(mode: UInt32, inPlaceOf reserved: FilePermissions? = nil) {
         (owner, group, self.mode) = (reserved?.owner, reserved?.group, mode)
     }
@@ -34,7 +35,7 @@ package struct FilePermissions: Sendable {
         return permissions
     }
 
-    /// The permissions of a folder for companion files: users who may read them may also search the folder.
+    /// The permissions of a folder for companion files: users who may read the files may also search the folder.
     package var ofFolder: FilePermissions {
         var permissions = self
         permissions.mode |= (mode & 0o444) >> 2
@@ -42,14 +43,15 @@ package struct FilePermissions: Sendable {
         return permissions
     }
 
-    /// Returns the permissions for a copy of the file.
+    /// Returns the permissions for a copy of the file, without its access list.
     ///
-    /// A user without read or write permission for the file does not have it for the copy either. The user who creates
-    /// the copy and owns it is an exception. A read-only file can be copied to a writable one.
+    /// Unless a mode is passed, the group and other users do not get read or write permission that they do not have for
+    /// the file. The owner of the copy has both, even if the file is read-only.
     ///
     /// - Parameters:
-    ///   - reserved: the permissions of an empty file that the copy replaces. The copy does not get permissions that
-    ///     this file lacks. It keeps the owner of this file, if that user may read the original.
+    ///   - reserved: the permissions of an empty file that the copy replaces. The copy gets the group of the empty
+    ///     file, and without an explicit mode only permissions that the empty file has too. The copy gets the owner of
+    ///     the empty file too, if that user owns the original, or if all users may read the original.
     ///   - asked: an explicit mode; nil derives the mode from the original.
     package func ofCopy(inPlaceOf reserved: FilePermissions?, mode asked: UInt32? = nil) -> FilePermissions {
         var permissions = ofCompanions
@@ -76,18 +78,18 @@ package struct FilePermissions: Sendable {
 
     // MARK: Applying
 
-    /// Applies the permissions to a file, as far as the process may.
+    /// Applies the permissions to a file, as far as the system allows.
     ///
-    /// Uses the descriptor, because another file may have replaced the name.
+    /// Uses the descriptor, because the path may refer to another file meanwhile.
     package func give(to descriptor: Int32) {
         if let owner { _ = fchown(descriptor, owner, gid_t.max) }
         let isInGroup = group.map { fchown(descriptor, uid_t.max, $0) == 0 } ?? true
-        // After the change of the owner, which clears set-user-ID and set-group-ID bits.
+        // The mode is set last, because a change of the owner clears set-user-ID and set-group-ID bits.
         fchmod(descriptor, isInGroup ? mode : modeInAnotherGroup)
         if isInGroup, let list { list.give(to: descriptor) }
     }
 
-    /// Applies the permissions to a new folder. A set-group-ID bit that it inherited from its parent folder stays.
+    /// Applies the permissions to a new folder. A set-group-ID bit that the folder inherited from its parent is kept.
     package func give(toFolderAt path: String) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -109,7 +111,7 @@ private struct AccessList {
     private static let (groupTag, maskTag) = (UInt8(0x04), UInt8(0x10))
     private static let (headSize, entrySize, longest) = (4, 8, 64 << 10)
 
-    /// Reads the access list of a file; nil if it does not have one.
+    /// Reads the access list of a file; nil without a list, or if it cannot be read or is too long.
     package init?(of path: String) {
         var size = platform_access_list(path, nil, 0)
         guard size > AccessList.headSize, size <= AccessList.longest else { return nil }

@@ -4,10 +4,10 @@ import Glibc
 
 /// A folder that is created beside the folder that it replaces.
 ///
-/// A reader thus never finds an incomplete folder.
+/// A reader thus never finds an incomplete folder at the final path.
 package struct FolderDraft {
     private let target: LocalFile
-    /// The draft, which becomes the folder.
+    /// The draft. `commit` moves it to the final path.
     package let file: LocalFile
 
     /// Creates the draft of a folder.
@@ -19,8 +19,8 @@ package struct FolderDraft {
         }
         self.target = target
         file = target.draft
-        // The draft gets the permissions of the replaced folder when it is committed. Until then, other users cannot
-        // access it.
+        // If a folder is replaced, `commit` applies its permissions to the draft. Until then, other users cannot access
+        // the draft.
         try FolderDraft.make(file, target.exists ? 0o700 : 0o777)
     }
 
@@ -28,7 +28,9 @@ package struct FolderDraft {
         guard mkdir(folder.path, mode) == 0 else { throw folder.systemFailure("cannot be created") }
     }
 
-    /// Copies the contents of the folder to be replaced, as hard links.
+    /// Copies the contents of the folder to be replaced, as hard links where possible.
+    ///
+    /// Files and folders directly in it are left out if `isDropped` returns true for their names.
     package func keep(isDropped: (_ name: String) -> Bool = { _ in false }) throws {
         guard target.exists else { return }
         try FolderDraft.link(target, into: file, depth: 0, isDropped: isDropped)
@@ -54,7 +56,7 @@ package struct FolderDraft {
                 try link(old, into: new, depth: depth + 1)
                 old.permissions?.give(toFolderAt: new.path)
             } else if linkat(AT_FDCWD, old.path, AT_FDCWD, new.path, 0) != 0 {
-                // The file system does not support hard links, or the file is on another file system.
+                // For example, the file system does not support hard links.
                 if let goal = old.linkGoal {
                     guard symlink(goal, new.path) == 0 else { throw new.systemFailure("cannot be created") }
                 } else {
@@ -65,7 +67,7 @@ package struct FolderDraft {
         try copy.synchronize()
     }
 
-    /// Writes a file, and replaces a copied one. Creates the folders in its path.
+    /// Writes a file into the draft, in place of a copied file of this name. Creates missing folders in its path.
     package func write(_ bytes: [UInt8], to names: String...) throws {
         var place = file
         for name in names.dropLast() {
@@ -83,9 +85,9 @@ package struct FolderDraft {
         try place.synchronize()
     }
 
-    /// Replaces a copied link by a folder with the same files.
+    /// Replaces a copied link with a folder that contains the files of its target.
     ///
-    /// The target of the link does not belong to the bundle.
+    /// The target itself may be outside the bundle and must not be changed.
     private func replaceLink(_ link: LocalFile) throws {
         let goal = try link.withoutLinks()
         unlink(link.path)
@@ -104,7 +106,7 @@ package struct FolderDraft {
         if let permissions = target.permissions {
             permissions.give(toFolderAt: file.path)
             if !platform_exchange(file.path, target.path) {
-                // The file system cannot exchange two names.
+                // The exchange failed, for example because the file system does not support it.
                 let former = target.draft
                 guard rename(target.path, former.path) == 0 else { throw target.systemFailure("cannot be replaced") }
                 guard rename(file.path, target.path) == 0 else {
@@ -126,7 +128,7 @@ package struct FolderDraft {
 }
 
 extension LocalFile {
-    /// Removes the folder with its contents, as far as permissions allow.
+    /// Removes the file, or the folder with its contents, as far as permissions allow.
     fileprivate func remove(depth: Int = 0) {
         if isFolder, !isLink, depth < 64 {
             // Read-only folders are removed too.

@@ -4,17 +4,17 @@ import Glibc
 
 /// The watcher of a file: a thread that runs a check when the file system reports a write.
 ///
-/// Writes to files beside it whose names have the same beginning are included.
+/// Writes to files whose names begin with the file's name and a hyphen are included.
 ///
-/// The file system may report a write before its content is visible. The check is therefore repeated after increasing
-/// pauses, until it detects changes or the longest pause is reached. That pause is short if the file system does not
-/// report writes.
+/// The file system may report a write before its content is visible. The check is therefore repeated after pauses that
+/// increase up to the longest pause. The longest pause is short if the file system does not report the writes of all
+/// processes.
 package final class FolderWatch: @unchecked Sendable {
     /// The result of a check.
     package enum Check {
         /// No changes of other writers are visible yet.
         case unchanged
-        /// There are changes, which the function reports.
+        /// There are changes of other writers. The thread then calls `report`.
         case changed(report: () -> Void)
         /// The thread must end.
         case stopped
@@ -23,9 +23,9 @@ package final class FolderWatch: @unchecked Sendable {
     private let name: String
     /// A descriptor that is readable when the thread must end.
     private let stopping: Int32
-    /// The error code if the descriptor could not be created.
+    /// The error code if `stopping` could not be created; otherwise 0.
     private let failure: Int32
-    /// A descriptor that is readable after an event in the folder; -1 if the system does not provide it.
+    /// A descriptor that is readable after an event in the folder; -1 if events cannot or must not be used.
     private let folder: Int32
     /// The longest pause in milliseconds.
     private let longest: Int32
@@ -35,7 +35,7 @@ package final class FolderWatch: @unchecked Sendable {
     /// The name of the thread, as `top -H` shows it.
     package static let threadName = "corestone watch"
 
-    /// Starts to watch a file.
+    /// Creates a watcher, whose thread is not yet started.
     ///
     /// - Parameters:
     ///   - path: The path of the file, without symbolic links.
@@ -62,12 +62,14 @@ package final class FolderWatch: @unchecked Sendable {
         let watch: FolderWatch
         let check: @Sendable () -> Check
 
-        init(_ watch: FolderWatch, _ check: @escaping @Sendable () -> Check) { (self.watch, self.check) = (watch, check) }
+        init(_ watch: FolderWatch, _ check: @escaping @Sendable () -> Check) {
+            (self.watch, self.check) = (watch, check)
+        }
     }
 
-    /// Starts the thread. It retains the function until the function returns `.stopped`.
+    /// Starts the thread, which retains `check` until `check` returns `.stopped`.
     ///
-    /// - Throws: `.noMemory` if no thread or event descriptor can be created.
+    /// - Throws: `.noMemory` if the thread cannot be created, or if the event descriptor could not be created.
     package func start(_ path: String, check: @escaping @Sendable () -> Check) throws {
         let work = Unmanaged.passRetained(Work(self, check))
         let code =
@@ -103,7 +105,7 @@ package final class FolderWatch: @unchecked Sendable {
             file: path)
     }
 
-    /// Wakes the thread, whose check then ends it.
+    /// Wakes the thread. To end it, the check must then return `.stopped`.
     package func stop() { if stopping >= 0 { platform_event_signal(stopping) } }
 
     private func run(_ check: () -> Check) {
@@ -122,7 +124,7 @@ package final class FolderWatch: @unchecked Sendable {
         }
     }
 
-    /// Waits for an event. Returns whether the file system reported the file before the time-out.
+    /// Waits for an event. Returns whether the file system reported a write before the time-out.
     private func wait(_ milliseconds: Int32, forFolder: Bool) -> Bool {
         var descriptors = [
             pollfd(fd: stopping, events: Int16(POLLIN), revents: 0),

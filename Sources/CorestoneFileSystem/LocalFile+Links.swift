@@ -19,7 +19,7 @@ extension LocalFile {
     ///
     /// Errors name the original path.
     ///
-    /// - Throws: `.storeIO` for a cycle of links.
+    /// - Throws: `.storeIO` for a chain of more than 40 links, such as a cycle.
     package func withoutLinks() throws -> LocalFile {
         var file = self
         for _ in 0...LocalFile.maximumLinks {
@@ -31,10 +31,10 @@ extension LocalFile {
         )
     }
 
-    /// The maximum number of links that are followed, which is that of Linux.
+    /// The maximum number of links that are followed, as in Linux.
     private static let maximumLinks = 40
 
-    /// Whether another file is in this folder, by their real paths.
+    /// Whether another file is in this folder or below it, by their real paths. False if one of them does not exist.
     package func contains(_ other: LocalFile) -> Bool {
         guard let own = realPath, let inner = other.realPath else { return false }
         return inner.utf8.starts(with: (own + "/").utf8)

@@ -4,11 +4,12 @@ import Glibc
 extension LocalFile {
     /// Runs a change of the file or folder with an exclusive lock for writers of models.
     ///
-    /// No other writer of models, in this process or another, changes the parent folder meanwhile. A writer that adds a
-    /// version to a bundle thus keeps versions that other writers added.
+    /// No other writer of models changes the parent folder meanwhile, neither in this process nor, if the file system
+    /// supports locks, in another. A writer that adds a version to a bundle thus keeps versions that other writers
+    /// added.
     ///
-    /// - Throws: `.storeBusy` if another process holds the lock too long; `.storeIO` if the parent folder cannot be
-    ///   opened.
+    /// - Throws: `.storeBusy` if another process still holds the lock after 30 seconds; `.storeIO` if the parent folder
+    ///   cannot be opened.
     package func alone<Result>(_ change: () throws -> Result) throws -> Result {
         // The parent folder is locked, because a bundle itself is replaced.
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -32,7 +33,7 @@ extension LocalFile {
     private func lock(_ descriptor: Int32) throws {
         let pause: UInt32 = 5_000
         for _ in 0..<Int(LocalFile.patience * 1_000_000 / Double(pause)) {
-            // A file system without locks is changed without one.
+            // On a file system that does not support locks, the change runs without a lock.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR) { return }
             usleep(pause)
         }

@@ -7,14 +7,15 @@ extension LocalFile {
     /// - Parameters:
     ///   - permissions: the permissions; nil for those of the existing file, or for a new file those of the process's
     ///     mask.
-    ///   - isAboutToReplace: receives the path of the complete draft just before it is renamed.
-    ///   - progress: receives the number of bytes written. If it throws, the existing file stays unchanged.
+    ///   - isAboutToReplace: receives the path of the complete draft just before the draft is renamed.
+    ///   - progress: receives the number of bytes written. If this function or `isAboutToReplace` throws, the existing
+    ///     file stays unchanged.
     package func write(
         _ bytes: [UInt8], permissions: FilePermissions? = nil, isAboutToReplace: (String) throws -> Void = { _ in },
         progress: (_ written: Int) throws -> Void = { _ in }
     ) throws {
         let draft = self.draft
-        // Steps that can fail run before the old file is replaced.
+        // Opening the folder can fail, so it is opened before the old file is replaced.
         let folder = try self.folder.opened()
         defer { close(folder) }
         do {
@@ -28,14 +29,14 @@ extension LocalFile {
         try self.folder.synchronize(folder)
     }
 
-    /// Removes drafts and work folders next to the file that a crash left.
+    /// Removes the drafts and work folders that crashed processes left next to the file.
     ///
-    /// No process may write the file meanwhile.
+    /// Other processes must not write the file meanwhile.
     package func removeDrafts() {
         for path in drafts where unlink(path) != 0 { WorkFolder.removeAbandoned(path) }
     }
 
-    /// Removes work folders next to the file that a crash left. Those of running processes stay.
+    /// Removes the work folders that crashed processes left next to the file. Those of running processes stay.
     package func removeAbandonedFolders() { drafts.forEach(WorkFolder.removeAbandoned) }
 
     private var drafts: [String] {
@@ -48,9 +49,9 @@ extension LocalFile {
         }
     }
 
-    /// Creates a folder next to the file, for work whose result replaces the file.
+    /// Creates a folder next to the file, for temporary files from which the file is then replaced.
     ///
-    /// `removeDrafts` removes the folder after a crash. Returns nil if it cannot be created, with the reason in
+    /// `removeDrafts` removes the folder after a crash. Returns nil if the folder cannot be created, with the reason in
     /// `errno`.
     package func workFolder() -> WorkFolder? {
         WorkFolder(start: folder.child(".\(name).").path, end: LocalFile.endOfDraft)
@@ -64,12 +65,12 @@ extension LocalFile {
 
     private static let endOfDraft = ".corestone-part"
 
-    /// The limit of the length of a file name in bytes.
+    /// The maximum length of a file name in bytes.
     ///
-    /// The name of its draft does not exceed 255 bytes, the limit of file systems.
+    /// The name of the file's draft then does not exceed 255 bytes, the limit of most file systems.
     package static let longestName = 255 - 15 - endOfDraft.utf8.count
 
-    /// The number of bytes between two calls of a progress function.
+    /// The maximum number of bytes between two calls of a progress function.
     private static let bytesAtATime = 1 << 20
 
     /// Creates a file and flushes it to disk.

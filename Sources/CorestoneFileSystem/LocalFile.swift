@@ -1,12 +1,12 @@
 import CorestoneValues
 import Glibc
 
-/// A file or folder of a model, of a store or of something beside them.
+/// A file or folder of a model or store, or beside one.
 ///
-/// Errors name the path of the host.
+/// Errors name the path that the application passed.
 package struct LocalFile {
     package let path: String
-    /// The path for errors: the host's path, even for a draft and for the target of a link.
+    /// The path for errors: the application's path, even for a draft and for the target of a link.
     package let shown: String
 
     package init(_ path: String, shownAs shown: String? = nil) {
@@ -44,7 +44,7 @@ package struct LocalFile {
 
     package var isFolder: Bool { facts.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
     package var exists: Bool { facts != nil }
-    /// The permissions of the file; nil if it does not exist.
+    /// The permissions of the file; nil if they cannot be read, for example of a missing file.
     package var permissions: FilePermissions? { FilePermissions(of: path) }
 
     /// Checks that the file or folder exists.
@@ -81,7 +81,9 @@ package struct LocalFile {
 
     /// Reads a regular file as a whole.
     ///
-    /// - Parameter holes: the limit of bytes in the holes of a sparse file, which use memory but no disk space.
+    /// - Parameters:
+    ///   - limit: the maximum size of the file in bytes.
+    ///   - holes: the maximum size of all holes of a sparse file in bytes. Holes use memory but no disk space.
     package func bytes(limit: Int, holes: Int = .max) throws -> [UInt8] {
         // O_NONBLOCK, because opening a pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -126,7 +128,7 @@ package struct LocalFile {
         CoreError(status, code: .coreData, "\(shown) \(what)", entity: entity, key: key, value: value, file: shown)
     }
 
-    /// Runs `body`, which reads the file. Its errors name the file.
+    /// Runs `body`, which reads the file. Errors that do not name a file then name this one.
     package func reading<Result>(as noun: String = "a model", _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.file == nil {
             throw CoreError(

@@ -10,11 +10,11 @@ package final class WorkFolder {
 
     /// Creates a folder that only this user can enter.
     ///
-    /// - Parameters:
-    ///   - start: the path of the folder up to its random part.
-    ///   - end: the end of its name.
+    /// Returns nil if the folder cannot be created, with the reason in `errno`.
     ///
-    /// Returns nil if that fails, and leaves the reason in `errno`.
+    /// - Parameters:
+    ///   - start: the path of the folder up to the random part of its name.
+    ///   - end: the end of the name.
     package init?(start: String, end: String = "") {
         while true {
             let path = "\(start)\(String(UInt64.random(in: .min ... .max), radix: 36))\(end)"
@@ -30,7 +30,7 @@ package final class WorkFolder {
                 errno = reason
                 return nil
             }
-            // Another process may have found the folder before it was locked, and removed it.
+            // Another process may have found the folder before the lock was set, and removed it.
             flock(lock, LOCK_SH)
             var facts = stat()
             if fstat(lock, &facts) == 0, facts.st_nlink > 0 {
@@ -48,18 +48,18 @@ package final class WorkFolder {
 
     private static let lockName = ".lock"
 
-    /// Removes the lock file last: as long as other files are left, the folder counts as a work folder.
+    /// Removes a folder, and its lock file last: as long as other files are left, it counts as a work folder.
     private static func remove(_ path: String) {
         for name in FolderNames(path).map(Array.init) ?? [] where name != lockName { removeTree(at: "\(path)/\(name)") }
         removeTree(at: path)
     }
 
-    /// Creates a folder under `TMPDIR`, and removes folders of this prefix that were left by crashed processes.
+    /// Creates a folder in `temporaryFolder`, and removes those of this prefix that crashed processes left.
     ///
-    /// Returns nil if that fails, and leaves the reason in `errno`.
+    /// Returns nil if the folder cannot be created, with the reason in `errno`.
     package static func temporary(_ prefix: String) -> WorkFolder? {
         for name in FolderNames(temporaryFolder).map(Array.init) ?? [] where name.hasPrefix(prefix) {
-            // Skips folders of the user whose names only begin with the prefix.
+            // Skips folders of the user that have other names with this prefix.
             guard UInt64(name.dropFirst(prefix.count), radix: 36) != nil else { continue }
             removeAbandoned("\(temporaryFolder)/\(name)")
         }
@@ -68,9 +68,9 @@ package final class WorkFolder {
 
     /// Removes a work folder of this user that no process has locked.
     ///
-    /// Other folders do not have the lock file and stay, unless they are empty. An empty folder remains if a process
-    /// ends just after it created the folder, or just before it removed it. A process that is about to create the lock
-    /// file creates another folder then.
+    /// A folder without the lock file is not removed, unless it is empty. A process that ended just after creating a
+    /// work folder, or just before removing one, left it empty. A running process whose folder is removed before it
+    /// creates the lock file creates another folder.
     package static func removeAbandoned(_ path: String) {
         var facts = stat()
         guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_uid == geteuid() else { return }

@@ -16,9 +16,9 @@ public func decodePropertyList(
 private struct BinaryPropertyListReader {
     private struct Known {
         package let value: PropertyListValue
-        /// The number of values in the object, including itself and counting shared values each time.
+        /// The number of values in the object, including the object itself. Shared values are counted each time.
         package let weight: Int
-        /// The depth of nested containers, including the object itself.
+        /// The depth of nested containers, including the object itself; 0 for an object that is not a container.
         package let height: Int
     }
 
@@ -34,7 +34,7 @@ private struct BinaryPropertyListReader {
     private let tableStart: Int
     private let top: Int
     private var states: [State]
-    /// The number of content bytes that may still be read. Overlapping objects would exceed the size of the file.
+    /// The number of content bytes that may still be read, which limits how much of the content objects can share.
     private var allowance: Int
 
     package init(bytes: [UInt8], limits: PropertyListLimits) throws {
@@ -126,7 +126,7 @@ private struct BinaryPropertyListReader {
         let small = bytes[offset] & 15
         guard small == 15 else { return (UInt64(small), offset + 1) }
         guard offset + 1 < tableStart, bytes[offset + 1] & 0xF0 == 0x10, bytes[offset + 1] & 15 <= 3 else {
-            throw corrupt("the count of elements is not an integer", at: offset + 1)
+            throw corrupt("the count of elements is not an integer of 1 to 8 bytes", at: offset + 1)
         }
         let size = 1 << Int(bytes[offset + 1] & 15)
         let range = try content(offset + 2, UInt64(size), unit: 1)
@@ -169,7 +169,7 @@ private struct BinaryPropertyListReader {
             let (count, start) = try length(at: offset)
             return .data(Array(bytes[try content(start, count, unit: 1)]))
         case 0x50...0x5F, 0x70...0x7F:
-            // 0x7_ is UTF-8 text from newer writers, of which ASCII is a subset. Few readers support it.
+            // 0x7_ is UTF-8 text, which newer writers use and few readers support. 0x5_ is ASCII, a subset of UTF-8.
             if limits.isStrict, marker >= 0x70 {
                 throw corrupt("the marker requires a newer version of the format", at: offset)
             }

@@ -2,7 +2,7 @@ import CorestoneValues
 
 /// Encodes a binary property list (`bplist00`).
 ///
-/// Equal strings, data and numbers are written once and referenced, as Apple's writer does. Dictionaries are written in
+/// Equal strings, data and numbers are written once and referenced, as by Apple's writer. Dictionaries are written in
 /// the order of their keys, so the result is deterministic.
 public func encodePropertyList(_ value: PropertyListValue) -> [UInt8] {
     var writer = BinaryPropertyListWriter()
@@ -18,7 +18,7 @@ private struct BinaryPropertyListWriter {
         case dictionary(keys: [Int], values: [Int])
     }
 
-    /// A key that distinguishes strings and doubles that are equal by `==`.
+    /// A key that distinguishes different strings and doubles even if `==` treats them as equal.
     private enum ScalarKey: Hashable {
         case text(Text)
         case bits(UInt8, UInt64)
@@ -40,7 +40,9 @@ private struct BinaryPropertyListWriter {
         return scalar(.text(text), .text(text))
     }
 
-    /// Adds a value and its contents to the list of nodes. Containers precede their contents.
+    /// Adds a value and its contents to the list of nodes, and returns the value's index.
+    ///
+    /// Containers precede their contents.
     package mutating func collect(_ value: PropertyListValue) -> Int {
         switch value {
         case .null: return scalar(.bits(0, 0), .scalar(value))
@@ -108,7 +110,7 @@ private struct BinaryPropertyListWriter {
 
     /// Writes a marker with its count.
     ///
-    /// A small count is part of the marker. A larger one is an integer after it.
+    /// A small count is part of the marker. A larger count follows the marker as an integer.
     private mutating func mark(_ marker: UInt8, _ count: Int) {
         if count < 15 {
             bytes.append(marker | UInt8(count))
@@ -129,7 +131,7 @@ private struct BinaryPropertyListWriter {
         case .bool(let flag): bytes.append(flag ? 0x09 : 0x08)
         case .integer(let number): integer(UInt64(bitPattern: number))
         case .unsigned(let number):
-            // Eight bytes would read as a negative number.
+            // Eight bytes would be read as a negative number.
             bytes.append(0x14)
             append(0, 8)
             append(number, 8)

@@ -2,7 +2,8 @@ import CorestoneValues
 
 /// A parsed JSON value that keeps the order of members and the offset of each part.
 ///
-/// It is used for text that people write, so that an error can report its offset. Names may occur more than once.
+/// Such nodes are used for text that people write, so that an error can report an offset. An object may contain a name
+/// more than once.
 package struct JSONNode {
     package enum Content {
         case object([JSONMember])
@@ -12,7 +13,7 @@ package struct JSONNode {
     }
 
     package let content: Content
-    /// The byte offset of its start.
+    /// The byte offset of the value's start.
     package let offset: Int
 }
 
@@ -24,7 +25,7 @@ package struct JSONMember {
     package let offset: Int
 }
 
-/// Parses JSON as `decodeJSON` does, into nodes. A number whose digits a double does not reproduce becomes a decimal.
+/// Parses JSON into nodes, with the numbers that `decodeJSON` returns with `keepsDigits`.
 ///
 /// - Parameters:
 ///   - limit: the largest number of values in the text.

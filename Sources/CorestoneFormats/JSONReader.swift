@@ -2,15 +2,16 @@ import CorestoneValues
 
 /// Parses JSON (RFC 8259) into null, booleans, numbers, strings, arrays and dictionaries.
 ///
-/// An integer of more than 64 bits becomes a decimal, or a double if it has more than 38 digits. A fraction becomes the
-/// nearest double, as in most JSON parsers.
+/// An integer of more than 64 bits becomes a decimal, or a double if it has more than 38 digits. Unless `keepsDigits`
+/// applies, a fraction becomes the nearest double, as in most JSON parsers.
 ///
 /// - Parameters:
-///   - allowsTwins: whether duplicate names are accepted, in which case the last one counts.
+///   - allowsTwins: whether duplicate names are accepted, in which case the last value of a name counts.
 ///   - keepsDigits: whether a number whose digits a double does not reproduce becomes a decimal of at most 38 digits,
 ///     if that decimal has the same nearest double.
 ///   - readsBytes: whether `{"$bytes": "…"}`, with base64, becomes binary data.
-/// - Throws: `.invalidArgument` with the offset if the text is not JSON or is nested more than 128 levels deep.
+/// - Throws: `.invalidArgument` with the offset if the text is not JSON, is nested more than 128 levels deep, or
+///   contains a number that is too large for a double.
 public func decodeJSON(
     _ bytes: [UInt8], allowsTwins: Bool = true, keepsDigits: Bool = false, readsBytes: Bool = false
 ) throws -> PropertyValue {

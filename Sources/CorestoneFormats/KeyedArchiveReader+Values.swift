@@ -1,8 +1,8 @@
 import CorestoneValues
 
-/// Decoding of Foundation's value classes: a fixed list of classes is decoded to plain data.
+/// Decoding of Foundation's value classes: objects of a fixed list of classes become plain values.
 ///
-/// A class that is named only in the archive is never used.
+/// A class outside this list is never used, even if the archive names it.
 extension KeyedArchiveReader {
     /// The supported value classes.
     package static let valueClasses: Set<String> = [
@@ -10,7 +10,10 @@ extension KeyedArchiveReader {
         "NSDecimalNumberPlaceholder",
     ]
 
-    /// Decodes a value; nil for a class that is not in `valueClasses`, or for one without its required fields.
+    /// Decodes a value.
+    ///
+    /// Returns `.null` for the archive's null and for an invalid reference. Returns nil for an array, for an object of
+    /// a class that is not in `valueClasses`, and for an object without its required fields.
     package func value(_ reference: PropertyListValue?) -> PropertyValue? {
         guard let object = object(reference) else { return .null }
         switch object {
@@ -47,7 +50,7 @@ extension KeyedArchiveReader {
     /// Decodes a decimal.
     ///
     /// The mantissa consists of 16-bit words, of which `NS.length` are used, in the byte order of `NS.mantissa.bo`: 1
-    /// is little-endian. Returns nil for NaN, which is encoded as a negative number of length 0.
+    /// is little-endian. Returns nil for invalid fields and for NaN, which is encoded as a negative number of length 0.
     private func decimal(_ fields: Fields) -> DecimalNumber? {
         guard let bytes = fields["NS.mantissa"]?.data, let length = fields["NS.length"]?.integer, 0...8 ~= length,
             bytes.count >= 2 * length, length > 0 || fields["NS.negative"]?.flag != true,

@@ -2,7 +2,8 @@ import CorestoneValues
 
 /// A reader of archives of NSKeyedArchiver from untrusted bytes.
 ///
-/// An archive is a binary or XML property list. References are resolved one at a time, so cycles are harmless.
+/// An archive is a binary or XML property list. References are resolved only on request, one at a time, so cycles are
+/// harmless.
 package struct KeyedArchiveReader {
     package typealias Fields = [String: PropertyListValue]
 
@@ -14,8 +15,8 @@ package struct KeyedArchiveReader {
 
     /// Reads the archive's root objects.
     ///
-    /// - Throws: `.storeCorrupt` if the bytes are not a property list or not a keyed archive, or if the archive has no
-    ///   root object.
+    /// - Throws: `.storeCorrupt` if the bytes are not a property list or not a keyed archive, or if the archive does
+    ///   not have a root object.
     package init(_ bytes: [UInt8], limits: PropertyListLimits = .model) throws {
         guard let top = try decodeAnyPropertyList(bytes, limits: limits).dictionary,
             top["$archiver"]?.string == "NSKeyedArchiver",
@@ -27,7 +28,8 @@ package struct KeyedArchiveReader {
         }
         guard let root = roots["root"] ?? sortedByBytes(roots.keys).first.flatMap({ roots[$0] }) else {
             throw CoreError(
-                .storeCorrupt, code: .persistentStoreOpen, "the keyed archive has no root object; archive a value")
+                .storeCorrupt, code: .persistentStoreOpen,
+                "the keyed archive does not have a root object; archive a value")
         }
         self.objects = objects
         self.roots = roots
@@ -37,6 +39,8 @@ package struct KeyedArchiveReader {
     package var rootFields: Fields? { fields(root) }
 
     /// Returns the object of a reference; nil for the archive's null and for an invalid reference.
+    ///
+    /// Returns a value that is not a reference unchanged.
     package func object(_ value: PropertyListValue?) -> PropertyListValue? {
         guard let number = value?.reference else { return value }
         return number > 0 && number < objects.count ? objects[Int(number)] : nil
@@ -48,7 +52,7 @@ package struct KeyedArchiveReader {
         fields(fields(value)?["$class"])?["$classname"]?.string
     }
 
-    /// Returns the class of an object and its superclasses; nil without a class.
+    /// Returns the names of an object's class and its superclasses; nil without a class.
     package func classes(_ value: PropertyListValue?) -> [String]? {
         fields(fields(value)?["$class"])?["$classes"]?.array?.compactMap(\.string)
     }
@@ -72,7 +76,9 @@ package struct KeyedArchiveReader {
         return Array((0..<fields.count).lazy.map { fields["\(numbered)\($0)"] }.prefix { $0 != nil }.compactMap { $0 })
     }
 
-    /// Returns the entries of a dictionary, in either of its forms.
+    /// Returns the entries of a dictionary whose keys are strings, in either of its forms.
+    ///
+    /// The forms are keys and values in one object, and a separate object `searchMapping` with the keys.
     package func entries(_ value: PropertyListValue?) -> [(key: String, value: PropertyListValue)] {
         guard let fields = fields(value) else { return [] }
         let (keys, values): ([PropertyListValue], [PropertyListValue])

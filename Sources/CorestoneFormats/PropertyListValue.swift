@@ -25,7 +25,7 @@ extension PropertyListValue {
     public var array: [PropertyListValue]? { if case .array(let value) = self { value } else { nil } }
     public var dictionary: [String: PropertyListValue]? { if case .dictionary(let value) = self { value } else { nil } }
     public var reference: UInt32? { if case .uid(let value) = self { value } else { nil } }
-    /// The value as a flag, as Cocoa reads it: a boolean, or a number other than 0.
+    /// Whether the value is a true Boolean or an `integer` other than 0, as Cocoa reads a flag.
     public var flag: Bool {
         switch self {
         case .bool(let value): value
@@ -35,17 +35,17 @@ extension PropertyListValue {
     }
 }
 
-/// The limits of a reader of untrusted bytes. Data that exceeds a limit is rejected before memory is allocated for it.
+/// The limits of a reader of untrusted bytes. Data that exceeds a limit is rejected.
 public struct PropertyListLimits: Sendable {
-    /// The number of nested containers.
+    /// The maximum number of nested containers.
     public var depth = 128
-    /// The total number of values, counting shared values at each reference.
+    /// The maximum number of values in total, counting shared values at each reference.
     public var count = 4_000_000
-    /// The size of the file in bytes.
+    /// The maximum size of the file in bytes.
     public var size = 256 << 20
     /// Whether to reject text that does not match its marker, and duplicate keys.
     ///
-    /// Other readers repair the text and use the last of the keys.
+    /// Otherwise, the text is repaired, and the last value of a key is used.
     package var isStrict = false
 
     public init() {}

@@ -48,7 +48,7 @@ private struct DecodedText {
 
 /// Decodes UTF-8 or UTF-16.
 ///
-/// UTF-16 has a byte order mark, or a zero in its first two bytes, because keys begin with ASCII.
+/// UTF-16 is detected by a byte order mark or by a zero in the first two bytes, because a file begins with ASCII.
 private func decodeText(_ bytes: [UInt8]) throws -> DecodedText {
     let isBig = bytes.starts(with: [0xFE, 0xFF]) || bytes.count > 1 && bytes[0] == 0 && bytes[1] != 0
     let isLittle = bytes.starts(with: [0xFF, 0xFE]) || bytes.count > 1 && bytes[0] != 0 && bytes[1] == 0
@@ -186,7 +186,7 @@ private struct StringsReader {
         return value
     }
 
-    /// Parses four hexadecimal digits, or a surrogate pair for a character beyond U+FFFF.
+    /// Parses up to four hexadecimal digits, or a surrogate pair for a character beyond U+FFFF.
     private mutating func codeUnits() throws -> Unicode.Scalar {
         let first = digits(upTo: 4, radix: 16)
         if let scalar = Unicode.Scalar(first) { return scalar }

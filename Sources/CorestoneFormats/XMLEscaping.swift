@@ -2,7 +2,7 @@ import CorestoneValues
 
 /// Escapes text for XML.
 ///
-/// - Parameter place: the description of the text's location, which follows the character in the error.
+/// - Parameter place: the description of the text's location, which follows the text in the error message.
 /// - Throws: `.model` for a character that XML cannot represent.
 package func escapedXML(
     _ text: String, isAttribute: Bool = false, in place: @autoclosure () -> String = ""
@@ -14,7 +14,7 @@ package func escapedXML(
         case "<": escaped += "&lt;"
         case ">": escaped += "&gt;"
         case "\"" where isAttribute: escaped += "&quot;"
-        // A parser would convert them to spaces.
+        // A parser would convert a line end or a tab in an attribute to a space.
         case "\n" where isAttribute: escaped += "&#10;"
         case "\t" where isAttribute: escaped += "&#9;"
         case "\r": escaped += "&#13;"

@@ -50,7 +50,7 @@ package final class XMLParser {
 
     /// Parses a document.
     ///
-    /// - Throws: `.storeCorrupt` with the error and its byte offset, or the handler's error.
+    /// - Throws: `.storeCorrupt` with the error and its byte offset, `.noMemory`, or the handler's error.
     package func parse(_ bytes: [UInt8]) throws {
         guard bytes.count <= maximumSize else {
             throw corrupt("it has \(bytes.count) bytes, but the limit is \(maximumSize)")
@@ -101,7 +101,7 @@ package final class XMLParser {
         data.map { Unmanaged<XMLParser>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Runs a handler function, unless an earlier one failed.
+    /// Runs a handler function, unless an earlier handler function failed.
     private func run(_ body: (XMLParser) throws -> Void) {
         guard failure == nil else { return }
         do { try body(self) } catch {

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// Decodes a property list in either format: binary, or the XML of very old stores.
+/// Decodes a binary or XML property list. Very old stores contain XML.
 ///
 /// - Throws: `.storeCorrupt` with the error and its byte offset.
 public func decodeAnyPropertyList(

@@ -2,7 +2,8 @@ import CorestoneValues
 
 /// Encodes an XML property list in Apple's layout: keys are sorted, and each level is indented by a tab.
 ///
-/// - Throws: `.invalidArgument` for null and for characters that XML cannot represent.
+/// - Throws: `.invalidArgument` for null and for dates outside the calendar; `.model` for characters that XML cannot
+///   represent.
 public func encodeXMLPropertyList(_ value: PropertyListValue) throws -> [UInt8] {
     var writer = XMLPropertyListWriter()
     try writer.add(value, depth: 0)
@@ -11,7 +12,7 @@ public func encodeXMLPropertyList(_ value: PropertyListValue) throws -> [UInt8] 
 
 /// Encodes the metadata of an XML store: a property list element in the layout of Core Data.
 ///
-/// - Throws: as `encodeXMLPropertyList`, with the key of the entry.
+/// - Throws: `.invalidArgument`, with the key of the entry, for a value that `encodeXMLPropertyList` rejects.
 package func encodeXMLStoreMetadata(_ values: [String: PropertyListValue]) throws -> [UInt8] {
     var writer = XMLPropertyListWriter(bytes: [], isInStore: true)
     writer.line("<plist version=\"1.0\">", -1)
@@ -38,7 +39,8 @@ private struct XMLPropertyListWriter {
         """.utf8)
     /// Whether to use the layout of stores.
     ///
-    /// It has spaces instead of tabs except in data, which is broken into lines, and no short forms of empty elements.
+    /// This layout is indented by spaces, except for data, which is broken into lines that begin with tabs. It does not
+    /// contain short forms of empty elements.
     package var isInStore = false
     private static let depthInStore = 4
 

@@ -62,7 +62,7 @@ public struct PropertyMapping: Hashable, Sendable {
 extension EntityMapping {
     /// Returns the name that Core Data's compiler chooses.
     ///
-    /// It is `CarToBus`, or the name of the entity that was added or removed.
+    /// It has the form `CarToBus`, or is the name of the entity that was added or removed.
     static func defaultName(_ source: String?, _ destination: String?) -> String {
         guard let source, let destination else { return source ?? destination ?? "" }
         return "\(source)To\(destination)"

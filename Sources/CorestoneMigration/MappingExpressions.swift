@@ -5,20 +5,21 @@ import CorestoneValues
 
 /// The expressions that Xcode's compiler generates if the author of a mapping model did not set one.
 enum MappingExpressions {
-    /// Returns `$source.name`.
+    /// Returns the expression `$source.KEY`.
     static func source(_ key: String) -> Expression { .path(.variable("source"), KeyPath(key)) }
 
-    /// Returns the objects that one entity mapping created for the objects at a key path of the source.
+    /// Returns an expression for the objects that one entity mapping created for the objects at a key path.
     static func destinations(of path: Expression, byMapping name: String) -> Expression {
         message(destinationsByMapping, [.string(name), path])
     }
 
-    /// Returns the objects that all entity mappings created for the source objects of a relationship or key path.
+    /// Returns an expression for the objects that all entity mappings created for the objects of a relationship or
+    /// path.
     static func destinations(ofRelationship name: String, path: Expression? = nil) -> Expression {
         message(destinationsByRelationship, [.string(name), path ?? source(name)])
     }
 
-    /// Returns the objects of an entity that satisfy a predicate.
+    /// Returns an expression for the objects of an entity that satisfy a predicate.
     static func objects(of entity: String, matching filter: String = allObjects) -> Expression {
         .fetch(
             message(KeyedArchiver.requestSelector, [.string(entity), .string(filter)]),

@@ -5,11 +5,8 @@ import CorestoneValues
 extension MappingModel {
     /// Returns whether the mapping model was created for these two versions.
     ///
-    /// It was if the version hashes of all of its entity mappings equal those of the models. It cannot be used for
-    /// other versions.
-    ///
-    /// False if an entity mapping with a source or a destination does not have the hash, or if there are no such
-    /// mappings.
+    /// This is the case if the version hashes of all entity mappings equal those of the models. It is not the case if
+    /// an entity mapping with a source or a destination does not have the hash, or if there are no such mappings.
     public func matches(source: Model, destination: Model) -> Bool {
         matches(entityVersionHashes(of: source), entityVersionHashes(of: destination))
     }
@@ -47,7 +44,7 @@ extension MappingModel {
         return nil
     }
 
-    /// The maximum depth of searched folders. A framework in an application needs four.
+    /// The maximum depth of searched folders. A framework in an application needs a depth of four.
     private static let maximumDepth = 6
 
     /// The suffixes of folders that are searched within another folder.

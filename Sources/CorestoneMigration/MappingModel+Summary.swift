@@ -33,7 +33,7 @@ extension EntityMapping {
 }
 
 extension EntityMapping.Kind {
-    /// Finds a kind by its name.
+    /// Creates the kind with a name; nil for an unknown name.
     ///
     /// - Parameter name: One of the names that `name` returns.
     init?(named name: String) {

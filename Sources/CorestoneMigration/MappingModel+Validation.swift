@@ -98,7 +98,8 @@ private struct MappingValidation {
             }
             if destination == nil {
                 report(
-                    "\(what), but no destination; set the added entity as its destination", entity: source, value: kind)
+                    "\(what), but does not have a destination; set the added entity as its destination", entity: source,
+                    value: kind)
             }
         case .remove:
             if let destination {
@@ -108,23 +109,28 @@ private struct MappingValidation {
             }
             if source == nil {
                 report(
-                    "\(what), but no source; set the removed entity as its source", entity: destination, value: kind)
+                    "\(what), but does not have a source; set the removed entity as its source", entity: destination,
+                    value: kind)
             }
         case .copy, .transform:
             if source == nil {
-                report("\(what), but no source; set it, or use the kind add", entity: destination, value: kind)
+                report(
+                    "\(what), but does not have a source; set the source, or use the kind add", entity: destination,
+                    value: kind)
             }
             if destination == nil {
-                report("\(what), but no destination; set it, or use the kind remove", entity: source, value: kind)
+                report(
+                    "\(what), but does not have a destination; set the destination, or use the kind remove",
+                    entity: source, value: kind)
             }
         case .custom:
             if mapping.policyClassName?.isEmpty ?? true {
                 report(
-                    "\(what), but no policy class; set the policy class, or use another kind",
+                    "\(what), but does not have a policy class; set the policy class, or use another kind",
                     entity: destination ?? source, value: kind, code: .entityMigrationPolicy)
             }
             if source == nil, destination == nil {
-                report("\(what), but neither source nor destination; set one", value: kind)
+                report("\(what), but has neither a source nor a destination; set one of them", value: kind)
             }
         case .undefined: break
         }
@@ -150,8 +156,8 @@ private struct MappingValidation {
         guard let name = mapping.destinationName else {
             if let first = properties.first {
                 report(
-                    "\(what(mapping)) maps the property \"\(first.name)\", but has no destination; remove its property "
-                        + "mappings", entity: mapping.sourceName, key: first.name)
+                    "\(what(mapping)) maps the property \"\(first.name)\", but does not have a destination; remove "
+                        + "its property mappings", entity: mapping.sourceName, key: first.name)
             }
             return
         }

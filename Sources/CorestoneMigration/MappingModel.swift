@@ -11,8 +11,9 @@ import CorestoneValues
 public final class MappingModel: @unchecked Sendable {
     /// The entity mappings, in the order of execution.
     public let entityMappings: [EntityMapping]
-    /// The models for which it was created. An `.xcmappingmodel` contains copies of them, which are not frozen. nil for
-    /// a compiled mapping model.
+    /// The models for which the mapping model was created; nil if they are unknown, as for a compiled mapping model.
+    ///
+    /// An `.xcmappingmodel` contains copies of the models, which are not frozen.
     public let sourceModel: Model?
     public let destinationModel: Model?
     /// The paths of the models when the mapping model was created.

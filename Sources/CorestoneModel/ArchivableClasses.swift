@@ -1,7 +1,7 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// The conversion between objects of a host class and the fields of a keyed archive.
+/// The conversion between objects of an application's class and the fields of a keyed archive.
 ///
 /// The class is identified by its archived name. The functions are called on the thread that uses the object, possibly
 /// on several threads at the same time.
@@ -11,7 +11,7 @@ package protocol ArchivableClass: AnyObject, Sendable {
     func fields(of object: Any) throws -> [String: PropertyValue]
     /// Creates an object from fields, whose source may be an untrusted file.
     func object(from fields: [String: PropertyValue]) throws -> Any
-    /// Creates an object as a part of plain data; returns nil if the class does not support that.
+    /// Creates an object that is nested in plain data; returns nil if the class does not support that.
     func member(from fields: [String: PropertyValue]) throws -> ArchivableObject?
 }
 
@@ -36,10 +36,10 @@ public final class ArchivableObject: ValueObject, Sendable {
 
 /// The process-wide registry of classes whose objects keyed archives can contain.
 ///
-/// Its keys are the names in archives, which are the class names in Apple's host.
+/// Classes are registered under their names in archives, which are the class names on Apple's platforms.
 ///
-/// Only registered functions create objects, from plain fields. The name of a class in an archive never creates an
-/// object.
+/// Objects are created only by registered functions, from plain fields. An object of any other class in an archive is
+/// read as its fields.
 public enum ArchivableClasses {
     private struct Registry {
         var byName: [String: any ArchivableClass] = [:]
@@ -50,7 +50,7 @@ public enum ArchivableClasses {
     /// Registers a type under a class name, and replaces an existing registration.
     ///
     /// - Parameters:
-    ///   - fields: returns the fields of an object: plain data by name. Objects of registered classes in it are
+    ///   - fields: returns the fields of an object: plain data by name. Nested objects of registered classes must be
     ///     `ArchivableObject`.
     ///   - object: creates an object from such fields, whose source may be an untrusted file.
     public static func register<Object: Hashable & Sendable>(
@@ -73,7 +73,8 @@ public enum ArchivableClasses {
             if let type { registry.names[type] = known.className }
             return registry.byName[known.className]
         }
-        // Released outside the lock, because its destructor may run host code.
+        // The former registration is released outside the lock, because its deallocation can run code of the
+        // application.
         withExtendedLifetime(former) {}
     }
 
@@ -112,7 +113,7 @@ public enum ArchivableClasses {
 extension ArchivableClasses {
     /// Returns plain data in which objects are replaced by their fields.
     ///
-    /// - Throws: `.typeMismatch` for an object of a class that is not registered.
+    /// - Throws: `.typeMismatch` for an object of a class that is not registered; `.unsupported` for too many levels.
     static func archived(_ value: Any, depth: Int = 0) throws -> PropertyValue {
         guard depth <= PropertyListLimits().depth else {
             throw CoreError(
@@ -137,7 +138,7 @@ extension ArchivableClasses {
             throw CoreError(
                 .typeMismatch,
                 "the transformer takes a PropertyValue or an object of a registered class, not "
-                    + "\(type(of: value)); register the class with ArchivableClasses, or set another transformer"
+                    + "\(type(of: value)); register the class with ArchivableClasses.register, or set another transformer"
             )
         }
         let fields = try asked(known) { try known.fields(of: value) }
@@ -170,7 +171,7 @@ extension ArchivableClasses {
         }
     }
 
-    /// Runs a host function. An error that is not a `CoreError` is reported with the name of the class.
+    /// Runs a function of the application. An error that is not a `CoreError` is reported with the name of the class.
     private static func asked<Result>(_ known: any ArchivableClass, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError { throw error } catch {
             throw CoreError(.callback, "a function registered for the class \"\(known.className)\" failed: \(error)")

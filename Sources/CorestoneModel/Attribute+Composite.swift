@@ -2,15 +2,15 @@ import CorestoneValues
 
 /// Elements of composite attributes.
 ///
-/// A composite attribute has elements, which are attributes with their own slots, keys and columns. Its value is a
-/// dictionary of the values of its elements.
+/// A composite attribute has elements, which are attributes with their own slots and keys. Its value is a dictionary of
+/// the values of its elements.
 extension Attribute {
     /// The limit of nested composite attributes, including the outermost one.
     public static let maximumNesting = 16
 
     var nesting: Int { sequence(first: self, next: \.composite).reduce(0) { count, _ in count + 1 } }
 
-    /// The attributes that have a column.
+    /// The parts of the attribute that have a value of their own.
     ///
     /// For a composite attribute, these are its elements that are not composite themselves, at any depth and in order.
     /// For other types, it is the attribute itself.
@@ -38,7 +38,7 @@ extension Attribute {
         return elements.flatMap { $0.decomposed(value[element: $0.name]) }
     }
 
-    /// Returns a dictionary with converted values of the elements. A missing element is null.
+    /// Returns a dictionary of the converted values that are not null; null if there are none.
     func accept(elements entries: [String: PropertyValue], for owner: Entity?) throws -> PropertyValue {
         let names = elements.map(\.name)
         for name in entries.keys.sorted() where !names.contains(name) {

@@ -6,7 +6,8 @@ extension Attribute {
     /// A double or float attribute also accepts an integer, and a decimal attribute any number. A float attribute
     /// rounds to single precision. An integer attribute also accepts a whole double or a boolean, and a boolean
     /// attribute 0 and 1. A URI attribute also accepts a string. The elements of a composite attribute are converted in
-    /// the same way. Other values are rejected. Errors name `owner`, which may inherit the attribute.
+    /// the same way. Null is accepted, and an attribute of undefined type accepts any value. Other values are rejected.
+    /// Errors name `owner`, which may inherit the attribute.
     public func accept(_ value: PropertyValue, for owner: Entity? = nil) throws -> PropertyValue {
         let entityName = (owner ?? entity).name
         switch (type, value) {
@@ -94,7 +95,7 @@ extension PropertyValue {
         }
     }
 
-    /// The type of the value, for messages; numbers and objects include the value: "integer (5)".
+    /// The type of the value, for messages, with the value of an integer, a double or an object: "integer (5)".
     public var kindName: String {
         switch self {
         case .null: "null"

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// A property with a value.
+/// A property whose value is data, such as a number or a string.
 public final class Attribute: Property, @unchecked Sendable {
     public private(set) var type: AttributeType
     public private(set) var defaultValue = PropertyValue.null
@@ -16,7 +16,7 @@ public final class Attribute: Property, @unchecked Sendable {
     public private(set) var ignoresChanges = false
     /// The name of the transformer of a transformable attribute.
     public private(set) var valueTransformerName: String?
-    /// The class of the values of a transformable attribute in an Apple host.
+    /// The class of the values of a transformable attribute on Apple's platforms.
     public private(set) var valueClassName: String?
     /// Whether CloudKit encrypts the values.
     public private(set) var allowsCloudEncryption = false
@@ -26,7 +26,7 @@ public final class Attribute: Property, @unchecked Sendable {
     public private(set) var elements: [Attribute] = []
     /// The name of a composite attribute's type.
     public private(set) var compositeName: String?
-    /// The composite attribute of which this one is an element.
+    /// The composite attribute of which this one is an element; nil for other attributes.
     public private(set) unowned var composite: Attribute? { didSet { settlePath() } }
 
     public override var isRemoved: Bool { super.isRemoved || composite?.isRemoved == true }
@@ -36,9 +36,9 @@ public final class Attribute: Property, @unchecked Sendable {
         super.init(name: name, entity: entity)
     }
 
-    /// Sets the value of new objects, which must be valid for the type.
+    /// Sets the default value, which must be valid for the type.
     ///
-    /// For a composite attribute, it is a dictionary whose entries become the defaults of the elements.
+    /// For a composite attribute, the value is a dictionary whose entries become the default values of the elements.
     public func setDefaultValue(_ value: PropertyValue) throws {
         try change { takeDefault(try accept(value)) }
     }
@@ -124,7 +124,7 @@ public final class Attribute: Property, @unchecked Sendable {
         for element in elements { try element.check() }
     }
 
-    /// Adds an element to a composite attribute. Its key is its `path`.
+    /// Adds an element to a composite attribute. The key of the element is its `path`.
     @discardableResult
     public func addElement(named name: String, type: AttributeType, isOptional: Bool = true) throws -> Attribute {
         try change {

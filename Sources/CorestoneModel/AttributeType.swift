@@ -64,8 +64,8 @@ public enum AttributeType: Int32, Sendable, CaseIterable {
 extension AttributeType {
     /// Whether a store reads values of either type as the other.
     ///
-    /// This applies to integers of any width, to both floating-point types, and to both binary types. An integer that
-    /// is too large for the type is rejected when the store is opened.
+    /// Apart from equal types, this applies to integers of any width, to both floating-point types, and to Binary Data
+    /// and Transformable. An integer that does not fit the type is rejected when the store is opened.
     package func isRead(as other: AttributeType) -> Bool { kind == other.kind }
 
     package var isBytes: Bool { kind == .binary }

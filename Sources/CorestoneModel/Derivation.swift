@@ -1,7 +1,7 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// The expression by which the store computes a derived attribute when it saves.
+/// The expression by which the store computes a derived attribute in a save.
 ///
 /// Examples: `author.name`, `canonical:(name)`, `pages.@count`, `now()`.
 public struct Derivation: Hashable, Sendable {
@@ -9,7 +9,7 @@ public struct Derivation: Hashable, Sendable {
     ///
     /// An operator at the end of a key path becomes a function of that path: `pages.@count` is `count:(pages)`.
     public let expression: ExpressionText
-    /// The condition for the members of a to-many relationship that are included.
+    /// The predicate that selects members of a to-many relationship for the computation; nil for all members.
     public let filter: PredicateText?
 
     public init(_ expression: ExpressionText, filter: PredicateText? = nil) {
@@ -56,7 +56,7 @@ extension CollectionOperator {
 }
 
 extension Attribute {
-    /// The reason why the attribute cannot be computed; nil if the derivation is valid.
+    /// The reason why the attribute cannot be computed; nil without a derivation, or if the derivation is valid.
     ///
     /// The reason is a clause after the attribute: text that cannot be parsed, an operator in the middle of a path, or
     /// an unknown key. The attribute's type is not checked.
@@ -87,7 +87,7 @@ extension Attribute {
         return nil
     }
 
-    /// Runs `body`, which parses texts of the derivation. Its errors name the attribute.
+    /// Runs `body`, which parses texts of the derivation. Errors that do not name an entity then name the attribute.
     package func readingDerivation<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.entity == nil {
             throw error.within("\(entity.name).\(path) cannot be derived", entity: entity.name, key: path)

@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// Changes of existing elements.
 ///
-/// The model must not be frozen. Extras of a source model stay with their elements.
+/// The model must not be frozen. Extras of a source model remain with their elements.
 extension Entity {
     /// Renames the entity, including in configurations, fetch requests and the localisation.
     public func rename(to newName: String) throws {
@@ -43,9 +43,9 @@ extension Entity {
 
     /// Removes a property.
     ///
-    /// Indexes and unique constraints that contain it, including those of subentities, and its entries in the
-    /// localisation are removed too. Its inverse relationship no longer has an inverse. Predicates that contain it
-    /// stay.
+    /// Validators of the property, and indexes and unique constraints that contain it, are removed too, including those
+    /// of subentities, and so are its entries in the localisation. Its inverse relationship no longer has an inverse.
+    /// Predicates that contain the property are not changed.
     public func remove(_ property: Property) throws {
         try property.requireUnremoved()
         try property.edit {

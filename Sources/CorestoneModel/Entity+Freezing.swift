@@ -22,7 +22,7 @@ extension Entity {
                 entity: name)
         }
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
-            // The parent declares the names in `inherited`.
+            // `inherited` contains the parent's properties, whose names must not be repeated.
             guard inherited.isEmpty || parent?.propertiesByName[property.path] == nil else {
                 throw repeated(property.name)
             }
@@ -65,7 +65,7 @@ extension Entity {
             throw modelError("\(fault.text); \(fault.remedy ?? "use a binary index")", entity: name, key: fault.key)
         }
         for element in index.elements where element.expression == nil {
-            // Models of Apple index to-many relationships. Stores do not create such indexes.
+            // Models from Xcode can contain indexes of to-many relationships, which stores do not create.
             if let relationship = propertiesByName[element.property] as? Relationship, relationship.isToMany {
                 continue
             }
@@ -73,7 +73,7 @@ extension Entity {
         }
     }
 
-    /// Removes properties with the names of inherited ones, which cannot be laid out.
+    /// Removes properties that have the name of an inherited property, because they cannot be laid out.
     func leaveOutRepeated(_ note: (CoreError) -> Void) throws {
         for property in ownProperties + ownFetchedProperties.map({ $0 as Property })
         where parent?.anyProperty(named: property.name) != nil {

@@ -1,6 +1,6 @@
 import CorestonePredicate
 
-/// The resolution of key paths in a model that may not be frozen.
+/// The resolution of key paths in a model that does not have to be frozen.
 extension Entity {
     /// Returns the property of each key, as far as the path can be resolved.
     ///
@@ -31,12 +31,12 @@ extension Entity {
         return found
     }
 
-    /// Returns the entity of the last relationship on a path; nil without a relationship.
+    /// Returns the entity of the last relationship or fetched property on a path; nil without one.
     func destination(along path: KeyPath) -> Entity? {
         properties(along: path).compactMap { $0?.target }.last
     }
 
-    /// Returns the entity of the objects that an expression returns when it is evaluated with an object of this entity.
+    /// Returns the entity of the objects that an expression returns for an object of this entity; nil if unknown.
     func reached(by expression: Expression, _ variables: [String: Entity]) -> Entity? {
         switch expression {
         case .selfObject: self

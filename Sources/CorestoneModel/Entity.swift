@@ -6,13 +6,13 @@ public final class Entity: @unchecked Sendable {
     public unowned let model: Model
     /// The superentity.
     ///
-    /// Unowned, because the model owns every entity. A strong reference would be a retain cycle with `children`.
+    /// Unowned, because the model owns every entity. A strong reference would form a retain cycle with `children`.
     public internal(set) unowned var parent: Entity?
     public internal(set) var children: [Entity] = []
     public private(set) var isAbstract = false
-    /// The class name in an Apple host.
+    /// The class name on Apple's platforms.
     public private(set) var className = "NSManagedObject"
-    /// The name for C hosts: bytes with a stable address. The user info is stored the same way.
+    /// The name as bytes with a stable address, for the C interface. The user info is stored in the same way.
     package private(set) var nameText: Text
     /// The own properties of all kinds, by name.
     var ownByName: [String: Property] = [:]
@@ -25,16 +25,16 @@ public final class Entity: @unchecked Sendable {
     /// The content of a source model that no other field represents.
     public private(set) var extras = SourceExtras()
     var sourceForm = SourceForm()
-    /// The own attributes, in order of creation; inherited ones are in `properties`.
+    /// The own attributes, in order of creation. `properties` includes inherited ones.
     public internal(set) var ownAttributes: [Attribute] = []
     public internal(set) var ownRelationships: [Relationship] = []
     /// The own fetched properties, in order of creation. They do not have slots.
     public internal(set) var ownFetchedProperties: [FetchedProperty] = []
     public internal(set) var indexes: [FetchIndex] = []
-    /// The host's validators of the entity itself, and those including inherited ones, set by `freeze`.
+    /// The application's validators for this entity alone, and those with inherited ones, which `freeze` sets.
     var validators = EntityValidators()
     package var allValidators = EntityValidators()
-    /// The host's lifecycle hooks of the entity itself, and those including inherited ones.
+    /// The application's lifecycle hooks for this entity alone, and those with inherited ones, which `freeze` sets.
     var hooks: (any EntityHooks)?
     package var allHooks: (any EntityHooks)?
     /// The kinds of hooks in `allHooks`. Set by `freeze`.
@@ -52,7 +52,9 @@ public final class Entity: @unchecked Sendable {
     private unowned(unsafe) var settledRoot: Entity?
     /// The `index` of the root, which identifies the table of an object. Set by `freeze`.
     @usableFromInline package private(set) var rootIndex: UInt32 = 0
-    /// All properties by slot, inherited ones first, with their parent's slots and keys. Set by `freeze`.
+    /// All attributes and relationships by slot, inherited ones first. Set by `freeze`.
+    ///
+    /// Inherited properties have the same slots and keys as in the parent.
     public internal(set) var properties: [Property] = []
     var propertiesByName: [String: Property] = [:]
 
@@ -67,7 +69,7 @@ public final class Entity: @unchecked Sendable {
     /// The slots with a default value that is not null. Set by `freeze`.
     package internal(set) var defaults: [(slot: Int, value: PropertyValue)] = []
 
-    /// The handle token of the entity for C hosts; 0 if it was never requested.
+    /// The token of the entity's handle in the C interface; 0 if it was never requested.
     package var hostSlot: UInt = 0
 
     /// The number of low bits of a key that contain its slot.
@@ -91,7 +93,7 @@ public final class Entity: @unchecked Sendable {
 // MARK: - Reading
 
 extension Entity {
-    /// The root of the entity tree, whose table has the rows of all subentities.
+    /// The root of the entity tree, whose table contains the rows of all subentities.
     public var root: Entity {
         if let settledRoot { return settledRoot }
         var top = self
@@ -104,7 +106,7 @@ extension Entity {
     /// The rows of a tree share one sequence of primary keys. The entities may belong to two instances of one model.
     package func isOfTree(of other: Entity) -> Bool { root === other.root || root.name == other.root.name }
 
-    /// Stores the root. Must be called after the entities have their indexes.
+    /// Sets the root and its index. Must be called after the indexes of all entities have been assigned.
     func settleRoot() {
         let top = parent?.root ?? self
         settledRoot = top
@@ -263,7 +265,7 @@ extension Entity {
         }
     }
 
-    /// Adds an index whose name is unused, without checking this.
+    /// Adds an index, whose name the caller has checked to be unused.
     func addNewIndex(_ index: FetchIndex) throws {
         try change {
             if index.isRTree { try checkName(index.name, of: "an R-tree index", in: name) }
@@ -275,7 +277,7 @@ extension Entity {
 
     /// Adds an index from a file, in which two indexes may have the same name.
     ///
-    /// A store then has the first one.
+    /// In that case, a store contains only the first one.
     func keepIndex(_ index: FetchIndex) throws {
         try change {
             if let fault = nameFault(ofIndex: index.name) {

@@ -1,4 +1,4 @@
-/// The host's lifecycle hooks for the objects of an entity. The object graph implements them.
+/// The application's lifecycle hooks for the objects of an entity. The object graph implements this protocol.
 package protocol EntityHooks: AnyObject, Sendable {
     /// A bit for each kind of hook that is set, for a quick test.
     var kinds: UInt32 { get }
@@ -12,7 +12,7 @@ extension Entity {
     /// Sets the hooks, and replaces existing ones; nil removes them. The model must not be frozen.
     package func setHooks(_ hooks: (any EntityHooks)?) throws { try change { self.hooks = hooks } }
 
-    /// Combines the entity's hooks with those of its parent. Must run for the parent first.
+    /// Combines the hooks of the entity and of its subentities with inherited ones. Called for each root entity.
     func settleHooks() {
         let inherited = parent?.allHooks
         if let hooks, let inherited {

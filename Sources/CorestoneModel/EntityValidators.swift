@@ -6,7 +6,7 @@ public enum ValidationPurpose: UInt32, Sendable {
     case update, delete
 }
 
-/// The host's validators for the objects of an entity. The type of the objects is defined by the object graph.
+/// The application's validators for the objects of an entity. The type of the objects is defined by the object graph.
 package struct EntityValidators: Sendable {
     /// A function that returns the value or a replacement to be saved; throws if the value is invalid.
     ///

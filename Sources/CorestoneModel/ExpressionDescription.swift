@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// A computed column of a dictionary fetch: `total` as `sum:(salary)`.
 ///
-/// It belongs to a fetch request. Entities have only attributes, relationships and fetched properties.
+/// Unlike the properties of an entity, an expression description is a part of a fetch request.
 public struct ExpressionDescription: Hashable, Sendable {
     /// The key of the values in the result dictionaries; any text.
     public let name: String
@@ -22,8 +22,8 @@ public struct ExpressionDescription: Hashable, Sendable {
 extension ExpressionDescription {
     /// Converts a value to `resultType`.
     ///
-    /// Numbers are converted to other types of numbers, any value to text, and text to a UUID, a URI or, as hexadecimal
-    /// digits, binary data. Numbers are truncated to integers.
+    /// For example, numbers are converted to other types of numbers, any value to text, and text to a UUID, a URI or,
+    /// as hexadecimal digits, binary data. Numbers are truncated to integers.
     ///
     /// - Throws: `.typeMismatch` with the column's name as the key if the value cannot be converted.
     package func typed(_ value: PropertyValue) throws -> PropertyValue {

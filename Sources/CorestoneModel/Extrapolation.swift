@@ -4,12 +4,13 @@ import CorestoneValues
 
 /// A feature of a model whose form is not confirmed by any known file of Apple's framework.
 ///
-/// The form is the version hash or the storage. The feature is written by the rule that applies to all confirmed cases.
+/// The form is, for example, the version hash, the name of a column, or the content of a compiled model. The feature is
+/// written by the rule that applies to all confirmed cases.
 public struct Extrapolation: Sendable, Hashable {
     public let entity: String
     /// The property; nil for the entity itself.
     public let property: String?
-    /// The feature, and the part that is not confirmed.
+    /// A clause that names the feature and the form that is not confirmed.
     public let text: String
 }
 
@@ -109,7 +110,7 @@ private func archiveDoubt(_ expressions: Set<String>) -> String? {
 }
 
 extension Predicate {
-    /// The expressions in the predicate whose archived form is not confirmed.
+    /// The names of those expressions in the predicate whose archived form is not confirmed.
     fileprivate var archiveDoubts: Set<String> {
         var found: Set<String> = []
         _ = mapExpressions { expression in

@@ -1,11 +1,11 @@
-/// An index in the store, which speeds up fetches by its properties.
+/// An index of an entity in a store, which speeds up fetches by the indexed properties.
 public struct FetchIndex: Sendable {
     /// The type of index for an element, with Core Data's values.
     public enum Collation: Int64, Sendable { case binary = 0, rTree = 1 }
 
     /// An element of an index: a property or an expression.
     public struct Element: Sendable {
-        /// The property; for an expression, the name that Core Data generates ("expression1").
+        /// The property; for an expression, a name such as Core Data generates ("expression1").
         public let property: String
         /// The indexed expression, such as `entity` or `lowercase:(name)`; nil if the element is a property.
         public let expression: ExpressionText?
@@ -34,7 +34,7 @@ public struct FetchIndex: Sendable {
         }
     }
 
-    /// The location of the index in a source model.
+    /// The way in which a source model declares the index.
     package enum Spelling: Sendable {
         case fetchIndex
         /// An attribute that is marked as indexed.
@@ -43,7 +43,7 @@ public struct FetchIndex: Sendable {
         case compoundIndex
         /// The index is not in the source.
         ///
-        /// Xcode's compiler adds an index for an attribute that is the only element of another fetch index.
+        /// Xcode's compiler adds such an index for an attribute that is the only element of another fetch index.
         case implied
     }
 
@@ -60,12 +60,12 @@ public struct FetchIndex: Sendable {
 
     public let name: String
     public let elements: [Element]
-    /// The condition for the objects in the index; nil for all objects.
+    /// The predicate that selects the indexed objects; nil for all objects.
     public let partialPredicate: PredicateText?
     private(set) var spelling = Spelling.fetchIndex
     /// Whether the application added the index.
     ///
-    /// Freezing rejects an invalid R-tree only in such an index; an index from a file is kept.
+    /// An invalid R-tree index is rejected at freezing only if the application added it. An index from a file is kept.
     var isOfProgram = false
 
     public init(name: String, elements: [Element], partialPredicate: PredicateText? = nil) {
@@ -74,7 +74,7 @@ public struct FetchIndex: Sendable {
         self.partialPredicate = partialPredicate
     }
 
-    /// Returns the index with another location in a source model.
+    /// Returns the index, declared in another way in a source model.
     package func spelt(_ spelling: Spelling) -> FetchIndex {
         var index = self
         index.spelling = spelling

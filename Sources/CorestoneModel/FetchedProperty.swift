@@ -2,7 +2,7 @@ import CorestoneValues
 
 /// A property whose value is the result of a fetch: a weak, one-way relationship without a column.
 ///
-/// The predicate may refer to `$FETCH_SOURCE`, the object that has the property, and to `$FETCHED_PROPERTY`, this
+/// The predicate can refer to `$FETCH_SOURCE`, the object that has the property, and to `$FETCHED_PROPERTY`, this
 /// property. A fetched property does not have a slot and is not in `Entity.properties`.
 public final class FetchedProperty: Property, @unchecked Sendable {
     public internal(set) var fetchRequest: FetchRequestTemplate
@@ -35,7 +35,7 @@ public final class FetchedProperty: Property, @unchecked Sendable {
 
     /// Sets an entry of the user info, even in a frozen model, and on any thread.
     ///
-    /// Only the predicate can refer to the entry.
+    /// The predicate of the fetch request can refer to the entry.
     public override func setUserInfo(_ value: String?, forKey key: String) throws {
         let text = value.map { Text($0) }
         func write() {

@@ -23,13 +23,13 @@ extension Expression: FormatRepresentable {
 
 /// A predicate or an expression in a model, as text and in parsed form.
 ///
-/// Models from other tools may contain text or an archived form that cannot be parsed here. It is kept, and causes an
-/// error only when it is used.
+/// Models from other tools may contain text or an archived form that cannot be parsed here. Such a form is kept, and
+/// causes an error only when it is used.
 public struct FormatText<Meaning: FormatRepresentable>: Hashable, Sendable {
     public let text: String
     /// The parsed form; nil if the text cannot be parsed here.
     let meaning: Meaning?
-    /// The archived form from another tool that cannot be decoded here; nil for text.
+    /// The archived form from another tool, if it cannot be decoded here; otherwise nil.
     let foreign: UnsupportedArchive?
 
     public init(_ text: String) {

@@ -12,14 +12,14 @@ extension Model {
 
 extension Entity {
     public var localizedName: String { localizedText.string }
-    /// The localised name for C hosts: bytes with a stable address.
+    /// The localised name as bytes with a stable address, for the C interface.
     package var localizedText: Text { model.localizationText("Entity/" + name) ?? nameText }
 }
 
 extension Property {
-    /// Returns the localised name of the property in an entity, which may inherit it.
+    /// Returns the localised name of the property in an entity that declares or inherits the property.
     ///
-    /// An entry for that entity takes precedence over one for the declaring entity.
+    /// An entry for that entity takes precedence over an entry for the declaring entity.
     public func localizedName(in owner: Entity) -> String { localizedText(in: owner).string }
 
     package func localizedText(in owner: Entity) -> Text {

@@ -5,8 +5,8 @@ extension Model {
     /// Returns all differences to a newer model. The models do not have to be frozen.
     ///
     /// The differences are ordered by entity, in the order of this model and with new entities last. Those of an entity
-    /// are ordered by fields, properties and indexes. Differences of the model itself are last. Renaming identifiers
-    /// are followed. The order of parts is not a difference.
+    /// are in the order fields, properties, indexes. Differences of the model itself are last. Renaming identifiers are
+    /// followed. A different order of parts is at most an editorial difference.
     public func changes(to newer: Model) -> [ModelChange] {
         var comparison = ModelComparer(areSources: hasExtras && newer.hasExtras)
         let pairs = paired(entities, newer.entities, name: \.name, identifier: \.renamingIdentifier)
@@ -96,8 +96,8 @@ private struct ModelComparer {
         var (before, after) = (old.summary.fields, new.summary.fields)
         (before["name"], after["name"]) = (nil, nil)
         (before["kind"], after["kind"]) = (.string(old.part.rawValue), .string(new.part.rawValue))
-        // Only the derivation of a derived attribute is hashed, and not the name of a relationship that is its own
-        // inverse.
+        // Of a derived attribute, only the derivation is hashed. The name of an inverse is not hashed if it is the name
+        // of the relationship itself.
         let differs = old.isHashed != new.isHashed || isHashed && versionHash(of: old) != versionHash(of: new)
         compare(before, after, new.part, entity.name, new.name) { field in
             differs && ModelComparer.propertyFields.contains(String(field.prefix { $0 != "." }))
@@ -184,7 +184,7 @@ extension ModelComparer {
         case "versionIdentifiers":
             return old.sortedTexts.filter { $0 != "\"\"" } == new.sortedTexts.filter { $0 != "\"\"" }
         case "elements": return old.withoutExtras == new.withoutExtras
-        // Compiled models do not have the name.
+        // Compiled models do not contain the name of a composite type.
         case "composite": return old.isNull || new.isNull
         case "className": return ModelComparer.isSameClass(old, new)
         default: return false
@@ -216,7 +216,7 @@ extension PropertyValue {
         return sortedByBytes(values.map { JSONText($0).text })
     }
 
-    /// The value without fields that compiled models do not have, at any depth.
+    /// The value without fields that compiled models do not contain, at any depth.
     fileprivate var withoutExtras: PropertyValue {
         switch self {
         case .array(let values): .array(values.map(\.withoutExtras))
@@ -228,7 +228,7 @@ extension PropertyValue {
 }
 
 extension Model {
-    /// Whether any part has content that only source models have.
+    /// Whether any part has content that only source models can contain.
     fileprivate var hasExtras: Bool {
         !extras.isEmpty
             || entities.contains { entity in

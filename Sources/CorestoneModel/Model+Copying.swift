@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension Model {
-    /// Returns a mutable copy. This model may be frozen.
+    /// Returns a mutable copy. The original can be frozen.
     public func copy() throws -> Model {
         let copy = Model()
         try ModelCopier(copy).add(entities)
@@ -16,13 +16,13 @@ extension Model {
     }
 }
 
-/// A copy of entities of other models into one model.
+/// A copier of entities from other models into one model.
 struct ModelCopier {
     private let target: Model
 
     init(_ target: Model) { self.target = target }
 
-    /// Adds entities whose names do not exist in the target.
+    /// Adds copies of entities whose names do not exist in the target.
     ///
     /// Their parents and destinations must be among the entities, or exist by name in the target.
     func add(_ entities: [Entity]) throws {

@@ -6,8 +6,8 @@ extension Model {
     /// Each entity is a box with its own properties. A relationship and its inverse are one line, with a double
     /// arrowhead at a to-many side. A hollow arrowhead marks inheritance, and a dashed line a fetched property.
     ///
-    /// Deterministic. The diagram of a frozen model can be read on any thread. Before freezing, only the thread that
-    /// builds the model may read it.
+    /// The text is deterministic. The diagram of a frozen model can be read on any thread. Before freezing, only the
+    /// thread that builds the model may read the diagram.
     public var diagram: String { ModelDiagram(self).text }
 }
 
@@ -88,7 +88,7 @@ private struct ModelDiagram {
 
     /// Returns a row of a node's table.
     ///
-    /// The row is a cell that contains a table, so that a line can be attached to either side of it.
+    /// The row is a cell that contains a table, so that a line can be attached to either side of the row.
     private func row(_ name: String, _ kind: String, port: String? = nil, indent: Int = 0, isQuiet: Bool = false)
         -> String
     {
@@ -145,7 +145,8 @@ private struct ModelDiagram {
                 addLine(from: start, to: end, named: relationship.name, head: head(relationship))
                 continue
             }
-            // One line represents both; the relationship that was declared first draws it.
+            // One line represents a relationship and its inverse. The line is added for the relationship that was
+            // declared first.
             guard relationship.ordinal <= inverse.ordinal else { continue }
             let end = End(entity: inverse.entity, port: inverse === relationship ? nil : "r\(other)")
             addLine(
@@ -192,13 +193,13 @@ private struct ModelDiagram {
 
     // MARK: Text
 
-    /// Returns the node's name. Names of entities are identifiers, so quotation marks do not need escapes.
+    /// Returns the node's name. Names of entities are identifiers, so they do not contain quotation marks.
     private func node(_ entity: Entity) -> String { "\"\(entity.name)\"" }
 
     /// Escapes a text for a label.
     ///
-    /// Works on scalars, because a quotation mark followed by an accent is one character. Labels must not contain
-    /// control characters.
+    /// Works on scalars, because a quotation mark followed by an accent is one character. Control characters, which a
+    /// label must not contain, are made visible.
     private func escaped(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.visible().unicodeScalars {

@@ -7,7 +7,7 @@ extension Model {
         public let entity: String
         /// The property; nil if the entity itself differs.
         public let key: String?
-        /// A clause for a message: `Package.size is Integer 32 in the store and is Integer 64 in the model`.
+        /// A clause for a message: `Package.size is Integer 32 in the store and Integer 64 in the model`.
         public let text: String
     }
 
@@ -43,7 +43,7 @@ extension Entity {
         if parent != wantedParent {
             add(nil, "has \(superentity(parent)) in the store and \(superentity(wantedParent)) in the model")
         }
-        // If the parents have the same name, their differences are reported there.
+        // If the parents have the same name, differences of inherited properties are reported with the parents.
         let (mine, theirs) = (
             parent == wantedParent ? ownPersistent : allPersistent,
             parent == wantedParent ? other.ownPersistent : other.allPersistent

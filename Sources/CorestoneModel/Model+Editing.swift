@@ -3,8 +3,8 @@ import CorestoneValues
 extension Model {
     /// Removes an entity and its dependencies.
     ///
-    /// Relationships to it, its fetched properties and fetch requests, and its entries in configurations and in the
-    /// localisation are removed too. Its subentities then inherit from its parent.
+    /// Relationships to the entity, fetched properties and fetch requests that fetch it, and its entries in
+    /// configurations and in the localisation are removed too. Its subentities then inherit from its parent.
     public func remove(_ entity: Entity) throws {
         guard !entity.isRemoved else {
             throw modelError("cannot remove \(entity.name): it was already removed from its model", entity: entity.name)
@@ -67,7 +67,7 @@ extension Model {
 // MARK: - References by name
 
 extension Model {
-    /// Updates all references to an entity by its former name.
+    /// Replaces the former name of an entity in all references to the entity.
     func follow(_ entity: Entity, from former: String) {
         let name = entity.name
         entitiesByName[former] = nil
@@ -98,7 +98,7 @@ extension Model {
 
     /// Removes the localisation of a property.
     ///
-    /// An entry for all entities stays as long as another entity has a property of that name.
+    /// An entry for all entities is kept if another entity has a property of that name.
     func forgetLocalization(of property: Property) {
         for entity in property.entity.withDescendants {
             localizationTexts["Property/\(property.name)/Entity/\(entity.name)"] = nil

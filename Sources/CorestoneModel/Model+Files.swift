@@ -10,8 +10,8 @@ extension Model {
     /// Reads a model from a file or folder in any of Apple's formats.
     ///
     /// The formats are `.xcdatamodeld`, `.xcdatamodel` and its `contents`, `.momd` and `.mom`. The format is detected
-    /// by content, not by extension. The model is not frozen. If `<Model>Model.strings` is next to the model, it is
-    /// localised for the user's language (`loadStrings(besideModel:)`).
+    /// by content, not by extension. The model is not frozen. If `<Model>Model.strings` is next to the model, the model
+    /// is localised for the user's language (`loadStrings(besideModel:)`).
     ///
     /// - Parameter version: the name of a version of a bundle; nil for the current version. Other formats do not have
     ///   versions.
@@ -39,7 +39,7 @@ extension Model {
     private convenience init(_ path: String, _ version: String?, asDraft: Bool) throws {
         var file = LocalFile(path)
         if file.isFolder {
-            // An .xcdatamodel is a folder with one model; a bundle has several.
+            // An .xcdatamodel is a folder with one model; a bundle can contain several.
             if let source = Model.source(in: file) {
                 try Model.refuse(version, of: file)
                 file = source
@@ -62,7 +62,7 @@ extension Model {
 
     /// Rejects a compiled model whose hashes differ from those that the bundle records.
     ///
-    /// Stores of that version would not open. Hashes that are not confirmed are not compared.
+    /// Stores of that version would not open. A model with unconfirmed hashes is not checked.
     private func requireHashes(_ version: ModelVersion, in bundle: LocalFile) throws {
         guard !version.recordedHashes.isEmpty, extrapolations.isEmpty else { return }
         let computed = entityVersionHashes(of: self)
@@ -119,7 +119,8 @@ extension Model {
         var file = file
         var bytes = try file.bytes()
         if bytes.starts(with: "momv2$".utf8) {
-            // The optimised format is not documented. The plain format is always next to it.
+            // The optimised format is not documented. Next to an optimised file, there is usually one in the plain
+            // format.
             let plain = file.folder.child(file.stem + ".mom")
             guard file.path.hasSuffix(".omo") else {
                 throw file.failure(

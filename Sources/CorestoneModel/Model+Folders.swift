@@ -5,7 +5,7 @@ import CorestoneValues
 extension Model {
     /// Merges all models in a folder, as Core Data does for an application's bundle.
     ///
-    /// Uses the current version of a bundle. A source model and its compiled form count once.
+    /// Of a bundle of versions, the current version is used. A source model and its compiled form count once.
     ///
     /// - Throws: `.model` if the folder does not contain a model, or if entities of the same name differ in two models,
     ///   with the difference.
@@ -21,7 +21,7 @@ extension Model {
     /// - Parameters:
     ///   - hashes: the version hashes in the store's metadata, by entity.
     ///   - store: the path of the store, for errors.
-    /// - Throws: `.modelMismatch` if no version has an entity of the store with its hash.
+    /// - Throws: `.modelMismatch` if an entity of the store is not in any version with the same hash.
     public static func merging(
         folder path: String, forHashes hashes: [String: [UInt8]], ofStoreAt store: String? = nil
     ) throws -> Model {

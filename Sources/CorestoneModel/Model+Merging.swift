@@ -4,10 +4,11 @@ import CorestoneValues
 extension Model {
     /// Merges models into one. Equal parts of several models are added once.
     ///
-    /// Configurations of the same name are united, and so are version identifiers. If several models have a
-    /// localisation of one key, the last one is used.
+    /// Configurations of the same name are united, and so are version identifiers. If several models localise one key,
+    /// the text of the last model is used.
     ///
-    /// - Throws: `.model` if entities or fetch requests of the same name differ; the message names the difference.
+    /// - Throws: `.model` if entities or fetch requests of the same name differ; for entities, the message states the
+    ///   difference.
     public static func merging(_ models: [Model]) throws -> Model {
         let merged = Model()
         for model in models { try merged.add(model.entities) }
@@ -20,8 +21,8 @@ extension Model {
     /// - Parameters:
     ///   - hashes: the version hashes in the store's metadata, by entity.
     ///   - store: the path of the store, for errors.
-    /// - Throws: `.modelMismatch` if no model has an entity of the store with its hash; the message names all such
-    ///   entities.
+    /// - Throws: `.modelMismatch` if entities of the store are not in any model with the same hash; the message names
+    ///   all of them.
     public static func merging(
         _ models: [Model], forHashes hashes: [String: [UInt8]], ofStoreAt store: String? = nil
     ) throws -> Model {
@@ -46,12 +47,12 @@ extension Model {
                 .modelMismatch, code: .migrationMissingSourceModel, describe(missing, in: models.count, store),
                 entity: missing[0], file: store)
         }
-        // Added together, because the destination of a relationship may belong to another model.
+        // All entities are added together, because the destination of a relationship may be from another model.
         try ModelCopier(merged).add(models.flatMap { chosen[ObjectIdentifier($0)] ?? [] })
         return merged
     }
 
-    /// Returns the entities that no model has in the version of the store, for an error message.
+    /// Returns the error message for entities that no model contains in the version of the store.
     private static func describe(_ missing: [String], in count: Int, _ store: String?) -> String {
         let subject =
             count == 0

@@ -55,7 +55,7 @@ extension Entity {
 }
 
 extension Property {
-    /// Whether the types of the properties are compatible.
+    /// Whether the properties have the same type, or the same kind of relationship and destination.
     fileprivate func isLike(_ other: Property) -> Bool {
         switch (self, other) {
         case (let from as Attribute, let to as Attribute): from.type == to.type

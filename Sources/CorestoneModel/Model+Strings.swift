@@ -37,7 +37,8 @@ extension Model {
 
     /// The user's languages from the environment, as gettext determines them.
     ///
-    /// They are those of LANGUAGE, then of the first of LC_ALL, LC_MESSAGES and LANG. Empty if that locale is C.
+    /// They are those of LANGUAGE, then the locale in the first of LC_ALL, LC_MESSAGES and LANG that is set. Empty
+    /// without a locale, and if the locale is C.
     public static var userLanguages: [String] {
         func value(_ name: String) -> String? {
             guard let text = getenv(name).map({ String(cString: $0) }), !text.isEmpty else { return nil }
@@ -52,7 +53,7 @@ extension Model {
 
 /// Returns the possible folder names of a language, the most specific first: `zh_CN`, `zh-CN`, `zh-Hans`, `zh`.
 private func languageNames(_ language: String) -> [String] {
-    // Without encoding and variant, and without a slash, which would leave the folder.
+    // Encoding and variant are left out. The name ends before a slash, which would lead out of the folder.
     let tag = String(language.prefix { $0 != "." && $0 != "@" && $0 != "/" }.map { $0 == "_" ? "-" : $0 })
     let parts = tag.split(separator: "-").map(String.init)
     guard let base = parts.first else { return [] }

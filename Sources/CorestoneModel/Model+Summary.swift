@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension Model {
-    /// The whole model as lists and dictionaries, for tools and for hosts that inspect a model.
+    /// The whole model as lists and dictionaries, for tools and for applications that inspect a model.
     ///
     /// Most settings are omitted if they have their default.
     public var summary: PropertyValue {

@@ -27,8 +27,8 @@ extension Model {
 }
 
 extension Property {
-    /// The 32 bytes that the property adds to the version hash of its entity.
+    /// The hash of the property, 32 bytes, which is an input of the entity's version hash.
     ///
-    /// A transient or fetched property does not add any. Its own hash covers only its name and whether it is optional.
+    /// Transient and fetched properties have a hash too, but do not affect the entity's version hash.
     public var versionHash: [UInt8] { CorestoneModel.versionHash(of: self) }
 }

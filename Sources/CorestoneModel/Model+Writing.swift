@@ -8,8 +8,8 @@ extension Model {
     ///   version.
     /// - `.mom`: a compiled model. `.momd`: a bundle of compiled models with `VersionInfo.plist`.
     ///
-    /// An existing file or folder is replaced atomically, even if the machine crashes. Other versions and other files
-    /// in a bundle stay unchanged.
+    /// An existing file or folder is replaced atomically, even if the machine crashes; a folder only if the file system
+    /// can exchange two folders. Other versions and other files in a bundle are not changed.
     ///
     /// - Parameters:
     ///   - version: the version of a bundle to write, existing or new; nil for the version from which the model was
@@ -49,7 +49,7 @@ extension Model {
                 let own = versionName.flatMap { own in
                     names.isEmpty || names.contains { $0.isSpelt(like: own) } ? own : nil
                 }
-                // The current version may be missing and is created then.
+                // If the current version is missing, it is created.
                 let name = version ?? own ?? current ?? former?.current ?? named.stem
                 try draft.add(self, bytes, as: name)
                 try draft.commit(current: version != nil && makesCurrent ? name : current ?? name)
@@ -71,9 +71,9 @@ extension Model {
     ///
     /// - Parameters:
     ///   - path: a path that `Model(contentsOf:)` can read.
-    ///   - target: the path to write; the extension selects the format. Every version is written to a bundle, and the
-    ///     current one to an `.xcdatamodel` or a `.mom`. All versions of an existing compiled bundle are replaced, and
-    ///     its other files stay. A source model must not exist yet.
+    ///   - target: the path to write; the extension selects the format. A bundle receives every version, and an
+    ///     `.xcdatamodel` or a `.mom` only the current one. All versions of an existing compiled bundle are replaced,
+    ///     and its other files are kept. A source model must not exist yet.
     ///   - module: the Swift module of classes that the source names without a module (`.Album`), as Xcode's compiler
     ///     fills it in.
     ///   - isLossy: whether to omit settings that a source model cannot express.
@@ -136,7 +136,7 @@ extension Model {
 }
 
 extension ModelVersion {
-    /// Runs `body`, whose errors name the version.
+    /// Runs `body`. Errors that do not name a file then name the version and its file.
     fileprivate func naming<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.file == nil {
             throw error.within("the version \"\(name)\" in \(path)", file: path)

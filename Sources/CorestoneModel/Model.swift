@@ -2,8 +2,9 @@ import CorestoneValues
 
 /// The schema of an object graph: entities, their properties and relationships.
 ///
-/// A model is built by one thread and frozen by the first coordinator that uses it. A frozen model is immutable, so any
-/// thread may read it. The first error during construction is kept: later changes throw it again, and so does `freeze`.
+/// A model is built by one thread and frozen by the first coordinator that uses it. A frozen model is immutable, except
+/// for the user info of fetched properties, and any thread may read it. The first error during construction is kept:
+/// later changes throw it again, and so does `freeze`.
 public final class Model: @unchecked Sendable {
     /// The entities in order of creation.
     public internal(set) var entities: [Entity] = []
@@ -11,7 +12,7 @@ public final class Model: @unchecked Sendable {
     public internal(set) var versionIdentifiers: [String] = []
     /// The version of the bundle from which the model was read; nil for other models.
     public var versionName: String? { versionNameText?.string }
-    /// The `versionName` for C hosts: bytes with a stable address.
+    /// The `versionName` as bytes with a stable address, for the C interface.
     package internal(set) var versionNameText: Text?
     /// The fetch request templates of the model's author, by name.
     public internal(set) var fetchRequestTemplates: [String: FetchRequestTemplate] = [:]
@@ -22,7 +23,7 @@ public final class Model: @unchecked Sendable {
     public internal(set) var extras = SourceExtras()
     var sourceForm = SourceForm()
     public private(set) var isFrozen = false
-    /// Whether an entity has validators of the host. Set by `freeze`.
+    /// Whether an entity has validators of the application. Set by `freeze`.
     package private(set) var hasValidators = false
     /// The kinds of hooks of all entities. Set by `freeze`.
     package private(set) var hookKinds: UInt32 = 0
@@ -57,7 +58,7 @@ public final class Model: @unchecked Sendable {
 
     public func entity(named name: String) -> Entity? { entitiesByName[name] }
 
-    /// Returns an entity by name. The error names the most similar one.
+    /// Returns an entity by name. The error suggests the most similar name.
     public func requireEntity(named name: String) throws -> Entity {
         if let entity = entitiesByName[name] { return entity }
         let hint = nearestName(to: name, among: entities.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -159,7 +160,7 @@ public final class Model: @unchecked Sendable {
         return configuration.entityNames.compactMap { entity(named: $0) }
     }
 
-    /// Returns the indexes of the entities that a store of a configuration may contain.
+    /// Returns the indexes of the entities whose objects a store of a configuration can contain.
     ///
     /// These are the entities of the configuration and their subentities. Returns nil for the whole model.
     ///
@@ -266,7 +267,7 @@ public final class Model: @unchecked Sendable {
     /// The entities without a parent, in order of creation.
     public var roots: [Entity] { entities.filter { $0.parent == nil } }
 
-    /// The order in which a store numbers entities (store-format.md 1.1).
+    /// The entities in the order in which a store numbers them (store-format.md 1.1).
     ///
     /// Parents precede children. Roots and siblings are ordered by name, without regard to case.
     public var preorder: [Entity] {
@@ -290,7 +291,7 @@ public final class Model: @unchecked Sendable {
 
     /// Throws the first error of the construction, or the error of a relationship without a destination.
     ///
-    /// Such a model cannot be written.
+    /// A model with such an error cannot be written.
     func requireSound() throws {
         if let error = firstError ?? draftProblems.first { throw error }
         for entity in entities { for relationship in entity.ownRelationships { try relationship.requireDestination() } }

@@ -17,7 +17,7 @@ public struct ModelChange: Equatable, Sendable {
     ///
     /// Nil for the model itself.
     public let entity: String?
-    /// The name of the property, index, fetch request or configuration, in the same version.
+    /// The name of the property, index, fetch request or configuration, in the newer model if it is not removed.
     ///
     /// Nil for the entity or the model itself.
     public let name: String?

@@ -4,8 +4,8 @@ import CorestoneValues
 extension Property {
     /// Renames the property and all references to it.
     ///
-    /// The references are in indexes, constraints, the localisation, and the key paths of predicates, derivations, sort
-    /// descriptors and indexes. Text that cannot be parsed here stays unchanged.
+    /// The references are in indexes, constraints, validators, the localisation, and the key paths of predicates,
+    /// derivations and sort descriptors. Text that cannot be parsed here is not changed.
     public func rename(to newName: String) throws {
         try edit {
             if newName == name { return }
@@ -90,7 +90,7 @@ extension Entity {
 }
 
 extension FetchIndex.Element {
-    /// Renames a property, including as the first key of a path to an element.
+    /// Returns the index element after the renaming of a property, also as the first key of a path.
     fileprivate func following(_ former: String, _ name: String) -> FetchIndex.Element {
         var keys = KeyPath(property).keys
         guard keys[0].text == former else { return self }

@@ -15,7 +15,7 @@ public class Property: @unchecked Sendable {
     public unowned let entity: Entity
     public internal(set) var isOptional = true
     public internal(set) var isTransient = false
-    /// The name for C hosts: bytes with a stable address. The user info is stored the same way.
+    /// The name as bytes with a stable address, for the C interface. The user info is stored in the same way.
     package private(set) var nameText: Text
     private var userInfoTexts: [String: Text] = [:]
     /// The user info of the model's author.
@@ -37,16 +37,16 @@ public class Property: @unchecked Sendable {
     public internal(set) var slot: UInt32 = 0
     /// The slot, combined with a number that is unique within the model. Set by `Model.freeze`.
     public internal(set) var key: UInt32 = 0
-    /// The handle token of the property for C hosts; 0 if it was never requested.
+    /// The token of the property's handle in the C interface; 0 if it was never requested.
     package var hostSlot: UInt = 0
     /// Whether the property, or the part of the model that contains it, was removed.
     ///
     /// The model keeps removed parts for existing references.
     public var isRemoved: Bool { wasRemoved || entity.isRemoved }
     var wasRemoved = false
-    /// The accessor functions of C hosts (`cst_entity_accessor`), which are freed with the property.
+    /// The accessor functions for the C interface (`cst_entity_accessor`), which are freed with the property.
     package var accessors: AnyObject?
-    /// The order of creation within the process.
+    /// The number of the property in the order of creation within the process.
     let ordinal: Int
 
     private static let created = Atomic<Int>(0)
@@ -77,7 +77,7 @@ public class Property: @unchecked Sendable {
         return try entity.model.change(entity: entity.name, key: path, body)
     }
 
-    /// Throws if the property cannot be removed because it is no longer in its model.
+    /// Throws if the property was already removed from its model.
     func requireUnremoved() throws {
         guard isRemoved else { return }
         throw modelError(

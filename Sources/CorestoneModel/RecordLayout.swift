@@ -6,7 +6,7 @@
     /// Offset and length, 32 bits each, of bytes after the fixed part. A NUL follows text.
     case text, uri, bytes
     case uuid
-    /// Mantissa (16 bytes), then sign and exponent as the aux of a `cst_value`.
+    /// Mantissa (16 bytes), then sign and exponent as in the field `aux` of a `cst_value`.
     case decimal
     /// Primary key (8 bytes), then the index of the target's entity in the model (4 bytes).
     case toOne
@@ -15,7 +15,7 @@
 /// The kind of property in a slot.
 @usableFromInline package enum SlotRole: UInt8 {
     case attribute = 0, transient, toOne, toMany
-    /// An attribute whose value may be in a backing file (see `Record.fileName`).
+    /// An attribute whose value can be in a backing file (see `Record.fileName`).
     case external
     /// A composite attribute, whose elements have their own slots.
     case composite
@@ -32,7 +32,7 @@
     @inlinable package static var allowsNaN: SlotConditions { SlotConditions(rawValue: 2) }
     /// A Float: values are rounded to single precision.
     @inlinable package static var single: SlotConditions { SlotConditions(rawValue: 4) }
-    /// A to-many relationship with a minimum or maximum number of members.
+    /// A to-many relationship that is required, or has a minimum or maximum number of members.
     @inlinable package static var bounded: SlotConditions { SlotConditions(rawValue: 8) }
     /// The property has validation rules.
     @inlinable package static var ruled: SlotConditions { SlotConditions(rawValue: 32) }
@@ -73,8 +73,8 @@
     @usableFromInline package let fixedSize: Int
     /// The number of words after the header that are zero in an empty record.
     ///
-    /// They are the bitmap and, if there are external attributes, the fixed part. A null slot of an external attribute
-    /// may contain the name of its backing file.
+    /// They are the bitmap and, if there are external attributes, the fixed part, because even a null slot of an
+    /// external attribute can contain the name of a backing file.
     package let clearedWords: Int
     @usableFromInline package let toOneCount: Int
     @usableFromInline package let toManyCount: Int

@@ -13,9 +13,10 @@ public final class Relationship: Property, @unchecked Sendable {
     public internal(set) unowned var inverse: Relationship?
     /// The inverse as an unchecked reference, for callers that retain the model. Set by `Model.freeze`.
     package private(set) unowned(unsafe) var settledInverse: Relationship?
-    /// The name of a destination that is missing in a draft or in an incomplete text model.
+    /// The name of a destination that is missing from a draft or an incomplete model text; otherwise nil.
     ///
-    /// Empty if the relationship does not name a destination. `destination` is only a placeholder then.
+    /// Empty if the relationship does not name a destination. If the destination is missing, `destination` is only a
+    /// placeholder.
     public internal(set) var missingDestination: String?
     /// Whether a save reads the relationship's pairs from this side.
     ///
@@ -36,7 +37,7 @@ public final class Relationship: Property, @unchecked Sendable {
 
     /// Makes two relationships inverses of each other; nil removes the inverse.
     ///
-    /// A relationship may be its own inverse.
+    /// A relationship can be its own inverse.
     public func setInverse(_ other: Relationship?) throws {
         try change {
             guard let other else { return letGoOfInverse() }
@@ -58,7 +59,7 @@ public final class Relationship: Property, @unchecked Sendable {
         }
     }
 
-    /// Sets the destination, another entity of the model.
+    /// Sets the destination, an entity of the same model.
     ///
     /// An inverse that does not match the new destination is removed.
     public func setDestination(_ newDestination: Entity) throws {
@@ -123,7 +124,9 @@ public final class Relationship: Property, @unchecked Sendable {
         ownsJoinRows = inverse.map { $0.isToMany && isToMany && speaks(over: $0) } ?? isToMany
     }
 
-    /// Whether this one of two to-many inverses determines the pairs. Its entity has the lower number.
+    /// Whether this one of two to-many inverses determines the pairs.
+    ///
+    /// It is the one whose entity has the lower number, or, within one entity, the one whose name is first.
     private func speaks(over other: Relationship) -> Bool {
         if self === other { return true }
         let (a, b) = (entity.number, other.entity.number)

@@ -11,7 +11,7 @@ struct SourceForm: Hashable, Sendable {
         let instead: String?
     }
 
-    /// The index of the element in its parent; nil if it was not read from this file.
+    /// The index of the element in its parent; nil if the element was not read from a source model.
     var place: Int?
     /// Whether the file ends with a newline, unlike Xcode's files. Used only for the model itself.
     var endsLine = false
@@ -90,7 +90,7 @@ extension SourceForm {
 struct SourceItem {
     var element: SourceElement
     var place: Int?
-    /// Whether elements of its kind are sorted by name, as Xcode does.
+    /// Whether elements of its kind are sorted by name, as by Xcode.
     var isSorted = false
 
     init(_ element: SourceElement, place: Int? = nil, isSorted: Bool = false) {
@@ -122,7 +122,7 @@ extension [SourceItem] {
             guard let rank = new.first?.element.rank else { continue }
             if new[0].isSorted { new.sort { $0.element.sortName < $1.element.sortName } }
             let inOrder = new[0].isSorted && placed.isSortedByName
-            // The position is after its kind, or after all kinds that precede it.
+            // The position is after the elements of the same kind, or else after those of all preceding kinds.
             let end = placed.last?.place ?? greatest.filter { $0.key <= rank }.values.max() ?? -1
             var next = 0
             for (sequence, item) in new.enumerated() {

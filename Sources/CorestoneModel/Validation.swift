@@ -1,7 +1,7 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// A validation rule for the value of a property: a minimum or maximum, a length, a pattern.
+/// A validation rule for the value of a property, such as a minimum, a maximum, a length or a pattern.
 public struct ValidationRule: Hashable, Sendable {
     /// The message of a failure: one of Core Data's error codes, or the author's text.
     public enum Warning: Hashable, Sendable {
@@ -9,9 +9,9 @@ public struct ValidationRule: Hashable, Sendable {
         case text(String)
     }
 
-    /// The condition, in which `SELF` is the value: `SELF >= 0`, `length <= 50`.
+    /// The predicate, in which `SELF` is the value: `SELF >= 0`, `length <= 50`.
     ///
-    /// It does not apply to nil, for which `isOptional` is checked.
+    /// The predicate does not apply to nil, for which `isOptional` is checked.
     public let predicate: PredicateText
     public let warning: Warning
 
@@ -70,7 +70,7 @@ extension AttributeType {
 extension Attribute {
     /// Sets the minimum and maximum of a value; nil removes a bound.
     ///
-    /// The value is a number or a date, or the length of a string in UTF-16 code units. Earlier bounds are replaced.
+    /// A bound is a number or a date, or the length of a string in UTF-16 code units. Earlier bounds are replaced.
     ///
     /// - Throws: `.model` for other types, or if the minimum is greater than the maximum; `.typeMismatch` or
     ///   `.validation` for a bound that is not a valid value of the attribute.
@@ -133,7 +133,7 @@ extension Attribute {
                     entity: entity.name, key: path, value: pattern.map { .string($0) })
             }
             let rule = pattern.map { ValidationRule.pattern($0) }
-            // Evaluated once, so that an invalid pattern is rejected here and not at the first save.
+            // The rule is evaluated once, so that an invalid pattern is rejected here and not at the first save.
             do { _ = try rule?.predicate.required().evaluate(with: .string("")) } catch let error as CoreError {
                 throw error.within(
                     "the pattern of \(entity.name).\(path) cannot be used", entity: entity.name, key: path,

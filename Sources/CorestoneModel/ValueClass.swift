@@ -23,7 +23,8 @@ package enum ValueClass {
 
     /// Whether a value is an instance of the class.
     ///
-    /// An unknown class allows all values, and a known class allows values of host types that are not registered.
+    /// An unknown class allows all values, and a known class allows values of the application's types that are not
+    /// registered.
     package static func allows(_ className: String, _ value: Any) -> Bool {
         if let known = ArchivableClasses.named(className) {
             return ArchivableClasses.of(value)?.className == known.className
@@ -33,7 +34,7 @@ package enum ValueClass {
         return kinds.split(separator: " ").contains { $0 == kind }
     }
 
-    /// Returns the type of a plain value; nil for values that only a host's transformer supports.
+    /// Returns the type of a plain value; nil for values that only a transformer of the application supports.
     private static func kind(of value: Any) -> String? {
         switch value {
         case let value as PropertyValue:

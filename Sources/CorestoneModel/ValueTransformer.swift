@@ -24,7 +24,8 @@ public enum ValueTransformers {
             defer { all[name] = transformer }
             return all[name]
         }
-        // Released outside the lock, because its destructor may run host code.
+        // The former transformer is released outside the lock, because its deallocation can run code of the
+        // application.
         withExtendedLifetime(former) {}
     }
 
@@ -48,8 +49,8 @@ public enum ValueTransformers {
 
     /// Returns the transformer of a name: a registered one, or else a built-in one.
     ///
-    /// nil and the names of Apple's transformers select keyed archives of plain data, and `JSON` selects JSON. Returns
-    /// nil for an unknown name.
+    /// nil and the names of Apple's transformers select the transformer for keyed archives, and `JSON` selects that for
+    /// JSON. Returns nil for an unknown name.
     public static func named(_ name: String?) -> (any ValueTransformer)? {
         guard let name else { return ArchiveTransformer() }
         if let known = registered.withLock({ $0[name] }) { return known }
@@ -63,7 +64,7 @@ public enum ValueTransformers {
     }
 }
 
-/// A transformer whose bytes represent plain data, so that predicates can access it.
+/// A transformer whose bytes represent plain data, so that predicates can access the data.
 package protocol PlainDataTransformer: ValueTransformer {
     func plainData(for bytes: Bytes) throws -> PropertyValue
 }
@@ -79,7 +80,7 @@ package struct ArchiveTransformer: PlainDataTransformer {
     package func plainData(for bytes: Bytes) throws -> PropertyValue { try decodeArchive(bytes.array) }
 }
 
-/// The transformer for null, booleans, numbers, strings, arrays and dictionaries as JSON.
+/// The transformer for null, Booleans, integers, finite doubles, strings, arrays and dictionaries as JSON.
 struct JSONTransformer: PlainDataTransformer {
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? PropertyValue else {
@@ -99,10 +100,11 @@ struct JSONTransformer: PlainDataTransformer {
         case .array(let values): try values.forEach(requireJSON)
         case .dictionary(let entries): try entries.values.forEach(requireJSON)
         default:
+            let isSet = if case .set = value { true } else { false }
             throw CoreError(
                 .typeMismatch,
-                "the transformer does not support \(value.kindPhrase); convert it to a string or a finite number, or use "
-                    + "another transformer",
+                "the transformer does not support \(value.kindPhrase); convert it to "
+                    + "\(isSet ? "a list" : "a string or a finite number"), or use another transformer",
                 value: value)
         }
     }

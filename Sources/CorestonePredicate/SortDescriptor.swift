@@ -22,9 +22,9 @@ public struct SortDescriptor: Hashable, Sendable {
     public let path: KeyPath
     public let ascending: Bool
     public let selector: Selector
-    /// The host's comparator, which replaces the selector.
+    /// The application's comparator, which replaces the selector.
     ///
-    /// Only for sorting in memory, because a store cannot order by host code.
+    /// Only for sorting in memory, because a store cannot call code of the application to order rows.
     public let comparator: SortComparator?
 
     public init(
@@ -55,12 +55,12 @@ public struct SortDescriptor: Hashable, Sendable {
     }
 }
 
-/// A host's order of values. Comparators are equal only if they are identical.
+/// An order of values that the application defines. Comparators are equal only if they are identical.
 public final class SortComparator: Hashable, Sendable {
-    /// The host's function.
+    /// The application's function.
     ///
-    /// It returns a negative number if the first value precedes the second, a positive number if it follows, otherwise
-    /// zero. Neither value is nil.
+    /// It returns a negative number if the first value precedes the second, a positive number if the first value
+    /// follows the second, otherwise zero. Neither value is nil.
     let order: @Sendable (PropertyValue, PropertyValue) throws -> Int
 
     public init(_ order: @escaping @Sendable (PropertyValue, PropertyValue) throws -> Int) { self.order = order }
@@ -136,7 +136,7 @@ extension SortDescriptor.Selector {
 }
 
 extension PropertyValue {
-    /// Compares two values in a total order: by type (numbers, strings, dates and so on), then by value.
+    /// Compares two values by type (numbers, strings, dates and so on), then by value; 0 without an order.
     fileprivate func sortOrder(_ other: PropertyValue) throws -> Int {
         if let order = try order(against: other) { return order }
         let (kind, otherKind) = (sortRank, other.sortRank)

@@ -2,8 +2,8 @@ import CorestoneModel
 
 /// A mapping of the entities of a model to the tables of one store.
 ///
-/// The store creates the mapping when it opens a file, and the compiler uses only its names. Therefore user input
-/// cannot become an identifier in SQL.
+/// The store creates the mapping when it opens a file. The compiler uses only names from the mapping as identifiers of
+/// tables and columns, so user input cannot become an identifier in SQL.
 package protocol SchemaMapping: Sendable {
     /// Returns the tables and columns of an entity of the store's model.
     ///
@@ -24,7 +24,7 @@ package struct TableMapping: Sendable {
     package let isTableShared: Bool
     /// The mappings by slot, in the order of `Entity.properties`.
     package let properties: [PropertyMapping]
-    /// The R-trees over attributes of the entity that the store keeps up to date.
+    /// The R-trees over attributes of the entity. The store keeps these R-trees up to date.
     package var spatialIndexes: [SpatialMapping] = []
     /// The paths of attributes and to-one relationships that have an index in the file; empty for an entity without an
     /// R-tree.

@@ -2,8 +2,8 @@ import Glibc
 
 /// An immutable, reference-counted buffer of bytes with a NUL after the last byte.
 ///
-/// Text and binary values share it, so a value crosses the C boundary as a plain pointer without a copy. The bytes
-/// follow the object's own fields in the same allocation.
+/// Text and binary values are stored in such buffers, so they cross the C boundary as plain pointers without a copy.
+/// The bytes follow the object's own fields in the same allocation.
 public final class ByteBuffer: ManagedBuffer<Int, UInt8> {
     public static func copying(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer {
         filled(count: bytes.count) { memory in memory.copyMemory(from: bytes) }
@@ -54,7 +54,7 @@ extension Bytes: Hashable {
 public struct Text: @unchecked Sendable {
     public let buffer: ByteBuffer
 
-    /// Copies bytes, which must be valid UTF-8.
+    /// Creates a text from a copy of the bytes, which must be valid UTF-8.
     public init(utf8 bytes: UnsafeRawBufferPointer) { buffer = ByteBuffer.copying(bytes) }
     public init(_ string: String) {
         var string = string
@@ -83,7 +83,7 @@ extension Text: ExpressibleByStringLiteral, CustomStringConvertible {
     public var description: String { string }
 }
 
-/// Whether two buffers have the same bytes.
+/// Whether two buffers contain the same bytes.
 public func equalBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
     a.count == b.count && compareBytes(a, b) == 0
 }

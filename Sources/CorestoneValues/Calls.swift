@@ -2,9 +2,8 @@ import CPlatform
 
 /// Runs `body` as a call of the library, for work outside the exported functions.
 ///
-/// Releases that the host's callbacks request meanwhile are deferred until it returns.
-///
-/// Has no effect inside another call on the same thread.
+/// Releases that callbacks request meanwhile are deferred until `body` returns, or until the outermost call of the
+/// thread ends.
 @inlinable
 package func withCallScope<Result>(_ body: () throws -> Result) rethrows -> Result {
     guard platform_call_depth() == 0 else { return try body() }

@@ -1,7 +1,7 @@
 extension CoreError {
-    /// Returns the error with parts of its message and file name replaced.
+    /// Returns the error with parts of its message and file name replaced, also in its children.
     ///
-    /// For example, a temporary path is replaced by the host's path.
+    /// For example, a temporary path is replaced with the path that the application passed.
     package func replacing(_ parts: [(part: String, text: String)]) -> CoreError {
         func settled(_ text: String) -> String {
             parts.reduce(text) { CorestoneValues.replacing($1.part, in: $0, by: $1.text) }

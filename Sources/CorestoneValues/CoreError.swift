@@ -20,10 +20,11 @@ public final class CoreError: Error, @unchecked Sendable {
     public let status: Status
     public let code: Int
     public let domain: String
-    /// The text for people, at most `longestMessage` bytes long.
+    /// The text for people.
     ///
-    /// Control characters in names and values are made visible, and every line after the first is indented, so the
-    /// message is safe for terminals and logs.
+    /// The library shortens its own messages to about `longestMessage` bytes. It makes control characters in them
+    /// visible, and keeps a line end only before an indented line, so they are safe for terminals and logs. A message
+    /// of the application is unchanged.
     public let message: String
     public let entity: String?
     public let key: String?
@@ -32,24 +33,26 @@ public final class CoreError: Error, @unchecked Sendable {
     public let predicate: String?
     /// The URI of the object that failed; see `ObjectID.uri`.
     public let objectURI: String?
-    /// Several failures of one operation, for example every missing property of a save.
+    /// The individual failures of an operation that failed for several reasons, such as all invalid properties of a
+    /// save.
     public let children: [CoreError]
     /// SQLite's extended result code, 0 when SQLite was not involved.
     public let sqliteCode: Int32
-    /// The store's file, when a file was involved.
+    /// The path of the file that was involved, for example of a store or a model; nil without a file.
     public let file: String?
-    /// The byte offset at which parsing of a predicate or a model stopped; -1 if it is unknown.
+    /// The byte offset at which the parsing of a text failed, such as a predicate or a model; -1 if unknown.
     public let offset: Int
-    /// The host's object of a custom error (`cst_error_new_custom`); freed with the error.
+    /// The application's object of a custom error (`cst_error_new_custom`); released with the error.
     public let payload: (any AnyObject & Sendable)?
 
     public static let cocoaDomain = "NSCocoaErrorDomain"
-    /// The limit of a message in bytes. The middle of a longer message is left out.
+    /// The limit of the library's own messages in bytes. The middle of a longer message is left out.
     public static let longestMessage = 16 << 10
 
     /// Creates an error.
     ///
-    /// - Parameter isHosts: whether the message comes from the host. Such a message is kept unchanged.
+    /// - Parameter isHosts: whether the message is kept unchanged, because it is from the application or from another
+    ///   error.
     public init(
         _ status: Status, code: CocoaCode = .none, _ message: String, domain: String = CoreError.cocoaDomain,
         customCode: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
@@ -78,7 +81,7 @@ public final class CoreError: Error, @unchecked Sendable {
 extension CoreError {
     /// The error without its value if the value is or contains an object.
     ///
-    /// Use it where an error may outlive the object's context. The message still names the value.
+    /// For errors that may outlive the object's context. The message is unchanged and still describes the value.
     public var withoutObjects: CoreError {
         guard value?.holdsObjects == true else { return self }
         return CoreError(
@@ -89,10 +92,10 @@ extension CoreError {
 }
 
 extension CoreError {
-    /// Returns the error as the cause of the failure of a larger operation.
+    /// Returns the error for the failure of a larger operation, of which this error is the cause.
     ///
     /// - Parameters:
-    ///   - beginning: the failure, such as "cannot read notes.xml"; the message of the error follows after a colon.
+    ///   - beginning: the failure, such as "cannot read notes.xml"; the message of this error follows after a colon.
     ///   - entity, key, value, file: replace the fields of the error unless they are nil.
     package func within(
         _ beginning: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil, file: String? = nil
@@ -103,9 +106,9 @@ extension CoreError {
             children: children, sqliteCode: sqliteCode, file: file ?? self.file, offset: offset, payload: payload)
     }
 
-    /// Returns the error with `entity` and `key` as its subject.
+    /// Returns the error with `entity` and `key`, whose names are also put before the message.
     ///
-    /// Unchanged if the error already has an entity, or if `entity` is nil.
+    /// Returns the error unchanged if it already has an entity, or if `entity` is nil.
     package func named(_ entity: String?, _ key: String?) -> CoreError {
         guard self.entity == nil, let entity else { return self }
         return within(key.map { "\(entity).\($0)" } ?? entity, entity: entity, key: key)
@@ -113,7 +116,7 @@ extension CoreError {
 }
 
 extension CoreError {
-    /// Returns the error with the entity and the key, where it does not have its own.
+    /// Returns the error with its own entity and key, or with the given ones where its own are nil.
     package func with(entity: String?, key: String?) -> CoreError {
         CoreError(
             status, message, domain: domain, customCode: code, entity: self.entity ?? entity, key: self.key ?? key,
@@ -131,7 +134,7 @@ extension CoreError: CustomStringConvertible {
 
 /// Core Data's error codes in `NSCocoaErrorDomain`.
 ///
-/// 0 where Core Data raises an exception instead of returning an error.
+/// The code is 0 where Core Data raises an exception instead of returning an error.
 public enum CocoaCode: Int, Sendable {
     case none = 0
     case managedObjectValidation = 1550

@@ -4,7 +4,7 @@ import Glibc
 /// The debug log: SQL statements, their timing and their row counts, and warnings.
 ///
 /// Process-wide, and usable on any thread. The lines have the prefixes of Core Data (`CoreData: sql: `, `CoreData:
-/// annotation: `), so tools that parse its logs can parse these too.
+/// annotation: `), so tools that parse the logs of Core Data can parse these lines too.
 public enum DebugLog {
     /// The level of detail of SQL logging. Each level includes the one before it.
     public enum SQLDetail: UInt32, Sendable {
@@ -41,7 +41,7 @@ public enum DebugLog {
 
     /// Reads the environment at the first call.
     ///
-    /// Must be called before the first store is opened, and before the host changes a setting.
+    /// Must be called before the first store is opened, and before the application changes a setting.
     package static func begin() { environment }
 
     /// The level of detail, including for stores that are already open.
@@ -60,7 +60,7 @@ public enum DebugLog {
 
     /// Sets the function that receives the lines, without line ends.
     ///
-    /// If it is nil, the lines are written to standard error.
+    /// If `sink` is nil, the lines are written to standard error.
     ///
     /// The function is called on the thread that logs, possibly while stores are locked: it must not call the library.
     public static func setSink(_ sink: (@Sendable (String) -> Void)?) {
@@ -68,7 +68,7 @@ public enum DebugLog {
             defer { settings.sink = sink }
             return settings.sink
         }
-        // Released outside the lock: its destructor may run host code.
+        // The former sink is released outside the lock, because its deallocation can run code of the application.
         withExtendedLifetime(former) {}
     }
 
@@ -97,10 +97,10 @@ public enum DebugLog {
     private static let warned = Locked(Set<Int>())
     /// The limit of `warned`.
     ///
-    /// An application that exceeds it builds its predicates dynamically, so more warnings would not help.
+    /// An application that exceeds this limit probably builds predicates dynamically, so more warnings would not help.
     private static let mostWarnings = 1000
 
-    /// Logs a warning about a likely mistake, once per process for each subject.
+    /// Logs a warning about a likely mistake, once per process for each of the first `mostWarnings` subjects.
     ///
     /// - Parameter subject: the hash of the subject of the warning.
     package static func warnOnce(_ subject: Int, _ text: @autoclosure () -> String) {
@@ -108,7 +108,7 @@ public enum DebugLog {
         if isNew { write("CoreData: warning: \(text())") }
     }
 
-    /// Creates the error of a call that a sink makes.
+    /// Creates the error for a sink that calls the library.
     package static func calledFromSink() -> CoreError {
         CoreError(
             .invalidArgument,
@@ -116,7 +116,9 @@ public enum DebugLog {
                 + "returned")
     }
 
-    /// Treats words of at least two capitals, without digits or underscores and outside quotes, as SQL keywords.
+    /// Returns the line with coloured SQL keywords.
+    ///
+    /// Keywords are words of at least two capitals, without digits or underscores, outside quotes.
     private static func withColouredKeywords(_ line: String) -> String {
         var result: [UInt8] = []
         var word: [UInt8] = []

@@ -1,7 +1,7 @@
 import Glibc
 
 extension DecimalNumber: CustomStringConvertible {
-    /// The number in plain notation with a point, never an exponent, as `NSDecimalNumber` prints: `-0.0015`, `1200`.
+    /// The number in plain notation without an exponent, as `NSDecimalNumber` prints it: `-0.0015`, `1200`.
     public var description: String {
         let number = normalized
         var digits = String(number.mantissa)
@@ -18,7 +18,7 @@ extension DecimalNumber: CustomStringConvertible {
 }
 
 extension DecimalNumber {
-    /// Reads `[+-] digits [. digits] [e [+-] digits]`, with a digit on at least one side of the point.
+    /// Parses `[+-] digits [. digits] [e [+-] digits]`, with a digit on at least one side of the point.
     ///
     /// Digits beyond the 38th are rounded, halves away from zero, which is NSDecimalNumber's plain rounding.
     ///
@@ -83,7 +83,8 @@ extension DecimalNumber {
             var power = 0
             let first = position
             while position < text.count, text[position] >= 0x30, text[position] <= 0x39 {
-                // More than the length of any text, so the digits before it cannot bring the number back into range.
+                // At this limit, the exponent exceeds the length of any text, so the digits before the exponent cannot
+                // bring the number back into range.
                 if power < 1 << 50 { power = power * 10 + Int(text[position] - 0x30) }
                 position += 1
             }
@@ -111,9 +112,9 @@ extension DecimalNumber {
         return isNegative && mantissa != 0 ? -number : number
     }
 
-    /// Creates the shortest decimal that converts back to this double.
+    /// Creates the shortest decimal that converts back to the double.
     ///
-    /// Returns nil for NaN, infinities and numbers outside the range of decimals.
+    /// Digits below 10^-128 are rounded. Returns nil for NaN, infinities and numbers outside the range of decimals.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         if let whole = Int64(exactly: value), whole.magnitude < 1 << 53 {

@@ -1,8 +1,8 @@
 /// A decimal of up to 38 digits: (negative ? -1 : 1) × mantissa × 10^exponent.
 ///
-/// Two decimals are equal if they have the same numeric value: 1.50 equals 1.5. Parsed and computed decimals have no
-/// trailing zeros. A mantissa of 10^38 or more is not canonical: it is compared and printed exactly, and arithmetic
-/// rounds it to 38 digits first.
+/// Two decimals are equal if they have the same numeric value: 1.50 equals 1.5. Parsed and computed decimals are in the
+/// normal form. A number with a mantissa of 10^38 or more is compared and printed exactly, but arithmetic first rounds
+/// it to 38 digits.
 public struct DecimalNumber: Sendable {
     public let mantissa: UInt128
     public let exponent: Int8
@@ -18,14 +18,16 @@ public struct DecimalNumber: Sendable {
 
     public static let zero = DecimalNumber(mantissa: 0)
 
-    /// The largest number of digits of a decimal.
+    /// The maximum number of digits of a parsed or computed decimal.
     public static let maximumDigits = 38
 }
 
 // MARK: - Normal form
 
 extension DecimalNumber {
-    /// The same number without trailing zeros; zero is 0 × 10^0. Equal numbers have the same normal form.
+    /// The same number without trailing zeros, as far as the exponent permits; zero is 0 × 10^0.
+    ///
+    /// Equal numbers have the same normal form.
     public var normalized: DecimalNumber {
         guard mantissa != 0 else { return .zero }
         var (digits, power) = (mantissa, Int(exponent))

@@ -4,15 +4,16 @@ import Synchronization
 
 /// A recursive lock that threads acquire in the order of their requests.
 ///
-/// It guards a store. A thread that holds one must not wait for a context's queue (`platform_holds_store`).
+/// Such locks guard the saves and the connections of a store. A thread that holds such a lock must not wait for a
+/// context's queue (`platform_holds_store`).
 package final class FairLock: @unchecked Sendable {
     /// The state: 1 while the lock is held, plus 2 for each waiting thread.
     ///
     /// While threads wait, each holder passes the lock on directly, so the lock is never free.
     private let state = Atomic<UInt>(0)
-    /// The number of the holding thread; 0 if the lock is free.
+    /// The number of the holding thread; 0 while the lock is free or being passed on.
     private let holder = Atomic<UInt64>(0)
-    /// The number of nested acquisitions by the holder.
+    /// The number of further, nested acquisitions by the holder.
     private var depth = 0
     private let rank: LockRank
     private let number: UInt32
@@ -45,8 +46,8 @@ package final class FairLock: @unchecked Sendable {
 
     /// Acquires the lock with a time-out, even if the thread holds another lock of the same rank.
     ///
-    /// An example is a callback that runs during the use of one store and uses another. The two locks may be acquired
-    /// in different orders, so an unlimited wait could be a deadlock.
+    /// An example is a callback that runs during the use of one store and uses another store. The two locks may be
+    /// acquired in different orders, so an unlimited wait could be a deadlock.
     ///
     /// - Parameter seconds: the time-out.
     /// - Returns: false if the wait timed out.
@@ -57,7 +58,7 @@ package final class FairLock: @unchecked Sendable {
 
     /// Acquires the lock, unless the wait is cancelled.
     ///
-    /// - Parameter isCancelled: called every 20 milliseconds while the thread waits.
+    /// - Parameter isCancelled: called about every 20 milliseconds while the thread waits.
     /// - Returns: false, without the lock, if `isCancelled` returned true.
     package func lock(unless isCancelled: () -> Bool) -> Bool {
         if isMine {
@@ -89,7 +90,8 @@ package final class FairLock: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         let (before, _) = state.add(2, ordering: .acquiringAndReleasing)
         if before & 1 == 0 {
-            // The lock was released meanwhile. No other thread can acquire it, because a waiting thread prevents that.
+            // The lock was released meanwhile. No other thread can acquire it, because `state` already counts this
+            // thread as waiting.
             state.subtract(1, ordering: .acquiringAndReleasing)
             pthread_mutex_unlock(mutex)
             return true

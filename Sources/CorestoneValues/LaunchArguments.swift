@@ -1,7 +1,7 @@
 /// The launch arguments that enable logging and checks in Core Data, such as `-com.apple.CoreData.SQLDebug 1`.
 ///
-/// Apple's framework reads them from the process's arguments. Here the host passes them, because a library cannot know
-/// who set the arguments of the process.
+/// Apple's framework reads them from the process's arguments. Here the application passes them, because a library
+/// cannot know who set the arguments of the process.
 public enum LaunchArguments {
     /// The settings for stores that are opened later.
     package struct StoreSettings: Sendable {
@@ -16,8 +16,8 @@ public enum LaunchArguments {
 
     /// The names, each with its largest value.
     ///
-    /// Arguments without an effect here are accepted, because this library always checks threads or does not have the
-    /// feature.
+    /// Some arguments are accepted but do not have an effect, because this library always checks threads or does not
+    /// have the feature.
     private static let known: [(name: String, largest: Int)] = [
         ("SQLDebug", 4), ("Logging.stderr", 1), ("SyntaxColoredLogging", 1), ("SQLiteDebugSynchronous", 2),
         ("SQLiteIntegrityCheck", 1), ("ConcurrencyDebug", 1), ("ThreadingDebug", 3), ("MigrationDebug", 1),
@@ -25,11 +25,11 @@ public enum LaunchArguments {
     ]
     private static let prefix = "-com.apple.CoreData."
 
-    /// Applies the pairs of a launch argument and its value. All other arguments are ignored.
+    /// Applies the pairs of a launch argument and its value. Arguments without the prefix of Core Data are ignored.
     ///
     /// - Returns: the number of pairs.
     /// - Throws: `.invalidArgument` for an unsupported name with the prefix of Core Data, or for a value out of range.
-    ///   No argument is applied then.
+    ///   In this case, no argument is applied.
     public static func take(_ arguments: [String]) throws -> Int {
         var pairs: [(name: String, value: Int)] = []
         for (index, argument) in arguments.enumerated() where argument.hasPrefix(prefix) {

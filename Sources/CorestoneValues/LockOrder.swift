@@ -2,8 +2,9 @@ import Glibc
 
 /// The order of locks.
 ///
-/// A thread that holds a lock acquires only locks of later ranks, or the same lock again, so that two threads cannot
-/// deadlock. `docs/ARCHITECTURE.md`, section "Threads", describes each lock.
+/// So that two threads cannot deadlock, a thread that holds a lock acquires only the same lock again, locks of later
+/// ranks, and locks of the same rank with larger numbers. An exception is a wait with a time-out.
+/// `docs/ARCHITECTURE.md`, section "Threads", describes each lock.
 package enum LockRank: UInt8, Sendable {
     /// The lock that serialises saves into a store.
     ///
@@ -15,7 +16,7 @@ package enum LockRank: UInt8, Sendable {
     case watches
     /// The list of a coordinator's stores.
     case stores
-    /// The state of a store that its watcher last saw; also held while a save is committed.
+    /// The state of a store that its watcher last saw. The lock is also held while a save is committed.
     case watch
     /// The connections of a store, and the threads that wait for one.
     case connections

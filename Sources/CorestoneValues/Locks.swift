@@ -32,7 +32,7 @@ package final class RecursiveLock: @unchecked Sendable {
     }
 }
 
-/// A value guarded by a lock. It uses a POSIX mutex, which ThreadSanitizer understands.
+/// A value guarded by a lock, which is a POSIX mutex, because ThreadSanitizer supports it.
 package final class Locked<Value>: @unchecked Sendable {
     private let lock: RecursiveLock
     private var value: Value

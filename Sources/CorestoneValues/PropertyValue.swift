@@ -1,7 +1,7 @@
 /// A value of a property, of a constant in a predicate, or of an expression.
 ///
-/// Dates are seconds since 2001-01-01 00:00:00 UTC, as Core Data stores them. An `object`, including one inside a
-/// collection, belongs to the queue of its context. All other values are immutable and may cross threads.
+/// Dates are seconds since 2001-01-01 00:00:00 UTC, as Core Data stores them. A managed object, including one inside a
+/// collection, is confined to the queue of its context. All other values are immutable and may cross threads.
 public enum PropertyValue: @unchecked Sendable {
     case null
     case bool(Bool)
@@ -20,13 +20,15 @@ public enum PropertyValue: @unchecked Sendable {
     case dictionary([String: PropertyValue])
 }
 
-/// A value with an identity: a managed object or an object ID. Two are equal if they represent the same row.
+/// A value with an identity, such as a managed object or an object ID.
+///
+/// Two objects or IDs are equal if they represent the same row.
 public protocol ValueObject: AnyObject {
     func isEqual(to other: any ValueObject) -> Bool
     func hashIdentity(into hasher: inout Hasher)
     /// The text for messages and printed predicates.
     var valueDescription: String { get }
-    /// The object to pass to host code: this object, or the object that this one represents.
+    /// The object to pass to code of the application: this object, or the object that this one represents.
     var original: any ValueObject { get }
 }
 
@@ -53,7 +55,7 @@ extension PropertyValue {
         }
     }
 
-    /// The value with each object replaced by its `original`, for host code.
+    /// The value with each object replaced by its `original`, for code of the application.
     package var withOriginals: PropertyValue {
         switch self {
         case .object(let object): .object(object.original)
@@ -64,7 +66,7 @@ extension PropertyValue {
         }
     }
 
-    /// The number as a double, for the types that `NSNumber` can have; nil for other types.
+    /// The value of a Boolean, an integer, a double or a decimal as a double; nil for other types.
     public var number: Double? {
         switch self {
         case .bool(let value): value ? 1 : 0
@@ -132,7 +134,7 @@ public func compareNumbers(_ a: PropertyValue, _ b: PropertyValue) -> Int? {
     }
 }
 
-/// Compares exactly. Converted to doubles, adjacent integers beyond 2^53 would be equal.
+/// Compares exactly; nil for NaN. Converted to doubles, adjacent integers beyond 2^53 could be equal.
 private func compare(_ integer: Int64, _ real: Double) -> Int? {
     if real.isNaN { return nil }
     if real >= 9_223_372_036_854_775_808 { return -1 }
@@ -143,7 +145,7 @@ private func compare(_ integer: Int64, _ real: Double) -> Int? {
     return rest > 0 ? -1 : rest < 0 ? 1 : 0
 }
 
-/// A UUID as its 16 bytes, the form of the SQLite store.
+/// A UUID as its 16 bytes, as in the SQLite store.
 public struct UUIDValue: Hashable, Sendable {
     public let high: UInt64
     public let low: UInt64

@@ -1,8 +1,8 @@
 extension ReferenceDate {
     /// Formats a date as ISO 8601 in UTC: `2024-02-29T12:34:56Z`.
     ///
-    /// The fraction has the fewest digits, at most nine, from which parsing returns the same date. Years outside 0 …
-    /// 9999 have a sign and at least six digits. Returns nil if `civil` does.
+    /// The fraction has the fewest digits from which parsing returns the same date, but at most nine. Years outside 0 …
+    /// 9999 have a sign and at least six digits. Returns nil if the date is outside the calendar; see `civil`.
     public static func text(_ date: Double) -> String? {
         guard let time = civil(date) else { return nil }
         var text = yearText(time.year)
@@ -34,7 +34,7 @@ extension ReferenceDate {
             }
             scale /= 10
         }
-        // No number of digits reproduces the date exactly.
+        // Fewer than nine digits do not reproduce the date exactly.
         let digits = padded(time.nanosecond, 9)
         return "." + digits[...(digits.lastIndex { $0 != "0" } ?? digits.startIndex)]
     }
@@ -50,9 +50,9 @@ extension ReferenceDate {
     /// offset. Examples of offsets: `+02:00`, `-0530`, `+02`; a space may precede them. The second 60 becomes the first
     /// second of the next minute.
     ///
-    /// - Parameter assumingUTC: whether text without an offset, or without a time of day, is in UTC. If false, such
+    /// - Parameter assumingUTC: whether text without `Z` or an offset, such as a date alone, is in UTC. If false, such
     ///   text is an error.
-    /// - Throws: `.invalidArgument` for any other text, with the offset and the expected part.
+    /// - Throws: `.invalidArgument` for any other text, with the byte offset of the error and the expected part.
     public static func parse(_ text: String, assumingUTC: Bool = false) throws -> Double {
         var copy = text
         return try copy.withUTF8 { bytes in
@@ -115,7 +115,7 @@ private struct DateReader {
         return isNegative ? -year : year
     }
 
-    /// Reads the fraction. Digits after the 18th are ignored, because they do not affect a double.
+    /// Reads the fraction. Digits after the 18th are ignored, because they exceed the precision of a double.
     private mutating func readFraction() throws -> Double {
         guard isDigit(position) else { throw failure("digits of the fraction") }
         var (digits, power): (UInt64, UInt64) = (0, 1)

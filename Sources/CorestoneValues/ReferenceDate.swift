@@ -2,7 +2,7 @@ import Glibc
 
 /// A time of the proleptic Gregorian calendar, in UTC.
 ///
-/// Years are astronomical: year 0 precedes year 1, and the years before it are negative.
+/// Years are astronomical: year 0 precedes year 1, and the years before year 0 are negative.
 public struct CivilTime: Hashable, Sendable {
     public var year: Int
     /// The month, 1 … 12.
@@ -55,7 +55,7 @@ public struct ReferenceDate: Hashable, Comparable, Sendable {
 }
 
 extension ReferenceDate: CustomStringConvertible {
-    /// The date in ISO 8601, in UTC.
+    /// The date in ISO 8601, in UTC; the number of seconds if the date is outside the calendar.
     public var description: String { ReferenceDate.description(secondsSinceReference) }
 }
 

@@ -1,5 +1,5 @@
 extension String {
-    /// The message without its remedy: the text up to the first semicolon or full stop outside quotes.
+    /// The message without its remedy: the text up to the first semicolon, or end of a sentence, outside quotes.
     package var withoutRemedy: String {
         let bytes = Array(utf8)
         var isQuoted = false
@@ -8,7 +8,7 @@ extension String {
             case UInt8(ascii: "\""): isQuoted.toggle()
             case UInt8(ascii: ";") where !isQuoted: return String(decoding: bytes[..<place], as: UTF8.self)
             case UInt8(ascii: ".") where !isQuoted:
-                // Otherwise the full stop is part of a name, a number or a key path.
+                // A full stop without a space and a capital letter after it is part of a name, a number or a key path.
                 let next = bytes[(place + 1)...].prefix(2)
                 guard next.count == 2, next.first == UInt8(ascii: " "), let letter = next.last,
                     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter)

@@ -4,7 +4,7 @@ import Glibc
 /// The position in a text at which a search must match.
 public enum TextAnchor: Sendable { case anywhere, start, end }
 
-/// Whether `text` contains `part` under the options, as CONTAINS, BEGINSWITH and ENDSWITH do.
+/// Whether `text` contains `part` under the options, as tested by CONTAINS, BEGINSWITH and ENDSWITH.
 ///
 /// Composed and decomposed spellings match each other. A letter does not match a letter with an accent unless
 /// diacritics are ignored. An empty part never matches, as in `rangeOfString:`.
@@ -19,9 +19,9 @@ public func containsFolded(
     }
 }
 
-/// Searches like the function above, with a part that `foldText` converted with these options.
+/// Whether `text` contains `part`, which `foldText` has already converted with these options.
 ///
-/// For a search in many texts.
+/// Avoids repeated conversions of `part` when many texts are searched.
 public func containsFolded(
     _ text: UnsafeRawBufferPointer, folded part: UnsafeRawBufferPointer, caseInsensitive: Bool,
     diacriticInsensitive: Bool, anchor: TextAnchor = .anywhere
@@ -37,7 +37,8 @@ public func containsText(
     _ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer, anchor: TextAnchor = .anywhere
 ) -> Bool {
     if part.count == 0 { return false }
-    // ASCII can be searched by bytes. A character that decomposes into ASCII ends with a mark, which prevents a match.
+    // An ASCII part can be searched by bytes. A letter of the text that would decompose into an ASCII letter and a mark
+    // never matches that ASCII letter.
     if isASCII(part) { return findFolded(text, part, anchor: anchor) }
     return containsFolded(text, part, caseInsensitive: false, diacriticInsensitive: false, anchor: anchor)
 }

@@ -105,7 +105,7 @@ private let strayByte: Int32 = 1 << 24
 
 /// Whether a character is one of the three that decompose into a single ASCII character.
 ///
-/// They are kept, because a search by an index would not find them either.
+/// They are kept, because a search with an index of a store would not find them either.
 private func isTwinOfASCII(_ scalar: Int32) -> Bool { scalar == 0x212A || scalar == 0x37E || scalar == 0x1FEF }
 
 private func isWidthVariant(_ scalar: Int32) -> Bool { scalar == 0x3000 || scalar >= 0xFF01 && scalar <= 0xFFEE }

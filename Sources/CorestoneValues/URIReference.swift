@@ -1,4 +1,4 @@
-/// Whether the bytes have only the characters of a URI or relative reference (RFC 3986).
+/// Whether the bytes are all characters of a URI or a relative reference (RFC 3986).
 ///
 /// Two hexadecimal digits must follow each %.
 public func isURIReference(_ bytes: some Collection<UInt8>) -> Bool {

@@ -28,7 +28,7 @@ func asciiPrefix(_ bytes: UnsafeRawBufferPointer, from start: Int = 0) -> Int {
 
 /// Returns the length of the multibyte sequence at `position`, 2 to 4; 0 if it is ill-formed.
 ///
-/// The byte there must not be ASCII.
+/// The byte at `position` must not be ASCII.
 private func sequenceLength(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Int {
     let lead = bytes[position]
     let left = bytes.count - position

@@ -15,18 +15,19 @@ extension Unicode.Scalar {
 extension String {
     /// The line ends and tabs that stay unchanged in visible text.
     package enum KeptLines {
-        /// No line ends: the result is always one line.
+        /// No line ends and tabs: the result is always one line.
         case none
-        /// Line ends before two spaces, as between the lines of a message: only the first line begins at the margin.
+        /// Tabs, and line ends before two spaces, as in messages, so that only the first line begins at the margin.
         case indented
-        /// All line ends, for text from the library itself.
+        /// All line ends and tabs, for text from the library itself.
         case all
     }
 
     /// Returns the text with visible substitutes for control characters and line ends.
     ///
-    /// It replaces characters that a terminal interprets as commands or that begin a new line. `⏎` replaces a line end,
-    /// `␛` and similar symbols replace other control characters, and `\u{202E}` the rest.
+    /// Characters that a terminal may interpret as commands are replaced: line ends with `⏎`, other ASCII control
+    /// characters with `␛` and similar symbols, and the rest with escapes such as `\u{202E}`. Tabs become spaces,
+    /// unless `kept` includes them.
     package func visible(_ kept: KeptLines = .none) -> String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = UnicodeScalarView()

@@ -50,9 +50,9 @@ struct WideInteger {
         high = high &- other.high &- (borrow ? 1 : 0)
     }
 
-    /// Appends zeros until the number has `digits` digits, but at most `limit` zeros.
+    /// Appends zeros until the integer has `digits` digits, but at most `limit` zeros.
     ///
-    /// Returns their number. The number must not be zero.
+    /// Returns the count of appended zeros. The integer must not be zero.
     @discardableResult
     mutating func scaleUp(to digits: Int, atMost limit: Int = .max) -> Int {
         let count = max(0, min(digits - digitCount, limit))
@@ -80,7 +80,7 @@ struct WideInteger {
         return (kept, isExact)
     }
 
-    /// Returns the number without its last `count` digits, rounded by the first of them: halves go up.
+    /// Returns the number without its last `count` digits, rounded half up by the first of them.
     func rounded(droppingDigits count: Int) -> WideInteger {
         guard count > 0 else { return self }
         let (kept, digit) = droppingDigits(count - 1).kept.divided(by: 10)

@@ -36,7 +36,8 @@ enum Tool {
         }
     }
 
-    /// Rejects arguments that are not UTF-8, because Swift would repair them and a repaired path is another file.
+    /// Returns the arguments. Throws if one is not UTF-8, because Swift would repair it and a repaired path names
+    /// another file.
     private static func arguments(_ words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) throws -> [String] {
         var arguments: [String] = []
         var place = 1
@@ -84,7 +85,7 @@ enum Tool {
         }
     }
 
-    /// Removes the words of a command or a group from the front.
+    /// Removes the words of a command or a group from the front, and returns the command or the group.
     private static func topic(_ words: inout ArraySlice<String>) throws -> Topic {
         let name = words.removeFirst()
         if let group = groups.first(where: { $0.name == name }) {
@@ -116,7 +117,7 @@ enum Tool {
         }
     }
 
-    /// Prints the error on standard error, and returns its exit code.
+    /// Prints an error on standard error, unless the reader of a pipe closed it, and returns the exit code.
     private static func explain(_ error: any Error, _ output: Output) -> ExitCode {
         switch error {
         case is Output.ReaderLeft: return .done

@@ -2,7 +2,7 @@
  * its values. The tests of the C boundary use these parts of it:
  *
  * Person (abstract): name String required, indexed
- *   Employee: every attribute type; department, manager/reports, friends (its own inverse), reviews
+ *   Employee: every attribute type; department, manager/reports, friends (its own inverse), reviews (deny)
  * Department: name; employees
  * Project: title; reviewers (ordered, many-to-many with Employee.reviews), tasks (ordered, cascade)
  * Task: title; project; watcher (to-one Employee, no inverse, no action)

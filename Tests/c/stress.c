@@ -142,6 +142,14 @@ static void six_threads_share_one_private_queue(void) {
     CHECK_INT(HAMMERS * BLOWS / 3 * 2, destroyed);
 }
 
+static void on_threads(void *(*body)(void *), void *argument) {
+    pthread_t threads[HAMMERS];
+    for (int i = 0; i < HAMMERS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, body, argument) == 0);
+    for (int i = 0; i < HAMMERS; i++)
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+}
+
 static void *retain_and_release(void *argument) {
     for (int i = 0; i < 20000; i++) {
         CHECK(cst_retain(argument) == argument);
@@ -153,14 +161,106 @@ static void *retain_and_release(void *argument) {
 static void handles_can_be_retained_and_released_on_many_threads(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
-    pthread_t threads[HAMMERS];
-    for (int i = 0; i < HAMMERS; i++)
-        REQUIRE(pthread_create(&threads[i], NULL, retain_and_release, ada) == 0);
-    for (int i = 0; i < HAMMERS; i++)
-        REQUIRE(pthread_join(threads[i], NULL) == 0);
+    on_threads(retain_and_release, ada);
     CHECK_TEXT("Ada", get_text(ada, c.name));
     CHECK_STATUS(CST_OK, cst_release(ada));
     CHECK_STATUS(CST_OK, cst_context_rollback(c.context, E));
+    company_close(&c);
+}
+
+/* Every third predicate is released at once, and a second time without success. */
+static void *create_and_release(void *argument) {
+    (void)argument;
+    cst_predicate *live[4000] = {NULL};
+    size_t count = 0;
+    for (int i = 0; i < 4000; i++) {
+        CHECK_STATUS(CST_OK, cst_predicate_parse(text("TRUEPREDICATE"), 0, NULL, &live[count++], E));
+        if (i % 3 != 0) continue;
+        cst_predicate *last = live[--count];
+        CHECK_STATUS(CST_OK, cst_release(last));
+        CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(last));
+    }
+    while (count > 0)
+        CHECK_STATUS(CST_OK, cst_release(live[--count]));
+    check_slot();
+    return NULL;
+}
+
+static void handles_can_be_created_and_released_on_many_threads(void) { on_threads(create_and_release, NULL); }
+
+static void *release_once(void *argument) {
+    CHECK_STATUS(CST_OK, cst_release(argument));
+    return NULL;
+}
+
+static void a_handle_ends_once_when_many_threads_release_it(void) {
+    for (int round = 0; round < 200; round++) {
+        cst_predicate *predicate = NULL;
+        OK(cst_predicate_parse(text("TRUEPREDICATE"), 0, NULL, &predicate, E));
+        for (int i = 1; i < HAMMERS; i++)
+            CHECK(cst_retain(predicate) == predicate);
+        on_threads(release_once, predicate);
+        CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(predicate));
+    }
+}
+
+static void *read_entities(void *argument) {
+    for (size_t i = 0; i < 500; i++) {
+        cst_entity *entity = NULL;
+        CHECK_STATUS(CST_OK, cst_model_entity_at(argument, i % 5, &entity, E));
+        CHECK(cst_entity_name(entity).size > 0);
+        CHECK(cst_retain(entity) == entity);
+        CHECK_STATUS(CST_OK, cst_release(entity));
+    }
+    check_slot();
+    return NULL;
+}
+
+static void a_frozen_model_can_be_read_on_many_threads(void) {
+    cst_model *model = company_model();
+    OK(cst_model_freeze(model, E));
+    on_threads(read_entities, model);
+    OK(cst_release(model));
+}
+
+enum { RETURNED = 20 };
+static _Atomic(void *) handed_over[RETURNED];
+static atomic_bool is_over;
+
+static void *release_handed_over(void *argument) {
+    (void)argument;
+    for (bool is_last = false; !is_last;) {
+        is_last = is_over;
+        for (int i = 0; i < RETURNED; i++) {
+            void *handle = atomic_exchange(&handed_over[i], NULL);
+            if (handle) CHECK_STATUS(CST_OK, cst_release(handle));
+        }
+    }
+    return NULL;
+}
+
+static void handles_can_be_released_elsewhere_while_a_context_returns_them_again(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    for (int i = 0; i < RETURNED; i++)
+        OK(cst_release(company_employee(&c, c.context, "somebody", i)));
+    save(c.context);
+    pthread_t thread;
+    is_over = false;
+    REQUIRE(pthread_create(&thread, NULL, release_handed_over, NULL) == 0);
+    for (int round = 0; round < 300; round++) {
+        cst_results *results = company_fetch(c.context, c.employee, NULL, NULL);
+        CHECK_INT(RETURNED, cst_results_count(results));
+        for (size_t i = 0; i < RETURNED; i++) {
+            cst_object *object = cst_retain(object_at(results, i));
+            CHECK_TEXT("somebody", get_text(object, c.name));
+            void *former = atomic_exchange(&handed_over[i], object);
+            if (former) CHECK_STATUS(CST_OK, cst_release(former));
+        }
+        OK(cst_release(results));
+    }
+    is_over = true;
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    CHECK(!has_changes(c.context));
     company_close(&c);
 }
 
@@ -169,5 +269,9 @@ int main(int argc, char **argv) {
     RUN(eight_threads_write_through_one_coordinator);
     RUN(six_threads_share_one_private_queue);
     RUN(handles_can_be_retained_and_released_on_many_threads);
+    RUN(handles_can_be_created_and_released_on_many_threads);
+    RUN(a_handle_ends_once_when_many_threads_release_it);
+    RUN(a_frozen_model_can_be_read_on_many_threads);
+    RUN(handles_can_be_released_elsewhere_while_a_context_returns_them_again);
     return check_end();
 }

@@ -225,6 +225,8 @@ static void text_is_converted_to_the_type_of_the_attribute(void) {
     CHECK_TEXT("number", cst_error_key(check_error()));
     CHECK_INT(CST_NULL, out.type);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_attribute_convert(number, NULL, &out, E));
+    given = (cst_value){.type = CST_NULL};
+    OK(cst_attribute_set_default(number, &given, E));
     OK(cst_release(model));
 }
 
@@ -246,6 +248,8 @@ static void a_type_change_removes_unsuitable_settings(void) {
     OK(cst_entity_copy_json(item, text("label"), &json, E));
     CHECK_TEXT("{\"name\": \"label\", \"optional\": true, \"type\": \"Date\"}", text_of_size(json.data, json.size));
     OK(cst_attribute_set_type(label, CST_ATTRIBUTE_TRANSFORMABLE, E));
+    OK(cst_attribute_set_transformer_name(label, text("T"), E));
+    OK(cst_attribute_set_transformer_name(label, (cst_string){NULL, 0}, E));
     OK(cst_attribute_set_value_class(label, text("NSArray"), E));
     OK(cst_entity_copy_json(item, text("label"), &json, E));
     CHECK_CONTAINS("NSArray", text(json.data));

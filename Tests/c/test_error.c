@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static void custom_errors_keep_their_domain_code_and_userdata(void) {
     CHECK_TEXT(NULL, cst_error_file(error));
     cst_value value;
     CHECK_STATUS(CST_NOT_FOUND, cst_error_value(error, &value));
+    CHECK_INT(CST_NULL, value.type);
     CHECK_INT(0, cst_error_sqlite_code(error));
     CHECK_INT(-1, cst_error_offset(error));
     CHECK_INT(0, cst_error_detail_count(error));
@@ -51,6 +53,9 @@ static void a_custom_error_without_a_domain_has_the_domain_host(void) {
     CHECK_TEXT("", cst_error_message(error));
     CHECK_INT(INT64_MAX, cst_error_code(error));
     CHECK(cst_error_userdata(error) == NULL);
+    CHECK_STATUS(CST_OK, cst_release(error));
+    CHECK_STATUS(CST_OK, cst_error_new_custom(text_of_size(NULL, 0), INT64_MIN, text(""), NULL, NULL, &error));
+    CHECK_INT(INT64_MIN, cst_error_code(error));
     CHECK_STATUS(CST_OK, cst_release(error));
 }
 
@@ -131,9 +136,15 @@ static void a_detail_is_invalid_after_its_error_is_released(void) {
     CHECK(detail && cst_error_detail_at(error, 0) == detail);
     CHECK(cst_error_detail_at(error, 2) == NULL);
     CHECK(cst_error_detail_at(error, SIZE_MAX) == NULL);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release((void *)(uintptr_t)detail)); /* borrowed */
+    CHECK_STATUS(CST_E_VALIDATION, cst_error_status(detail));
     CHECK_STATUS(CST_OK, cst_release(error));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_error_status(detail));
     CHECK_TEXT(NULL, cst_error_message(detail));
+    CHECK_INT(-1, cst_error_offset(detail));
+    cst_value value = value_int(7);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_error_value(detail, &value));
+    CHECK_INT(CST_NULL, value.type);
     OK(cst_release(employee));
     OK(cst_release(department));
     company_close(&company);
@@ -176,6 +187,30 @@ static void a_failure_without_an_error_slot_creates_no_error(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_new(NULL, NULL));
     CHECK_STATUS(CST_E_PREDICATE_SYNTAX, cst_predicate_parse(text("a =="), 0, NULL, &(cst_predicate *){NULL}, NULL));
     CHECK_INT(handles, cst_handle_count());
+}
+
+static void a_success_does_not_change_the_error_slot(void) {
+    cst_model *model = company_model();
+    cst_error *const former = (cst_error *)(uintptr_t)0x77;
+    cst_error *error = former;
+    CHECK_STATUS(CST_OK, cst_model_freeze(model, &error));
+    CHECK(error == former);
+    OK(cst_release(model));
+}
+
+static void *read_error(void *argument) {
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_error_status(argument));
+    CHECK(cst_error_message(argument).size > 0);
+    return NULL;
+}
+
+static void errors_are_readable_on_other_threads(void) {
+    cst_error *error = NULL;
+    pthread_t thread;
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_model_freeze(NULL, &error));
+    REQUIRE(pthread_create(&thread, NULL, read_error, error) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    OK(cst_release(error));
 }
 
 static void check_description(const char *expected, const cst_error *error) {
@@ -256,6 +291,8 @@ int main(int argc, char **argv) {
     RUN(a_retained_detail_outlives_its_error);
     RUN(an_error_contains_the_refused_value);
     RUN(a_failure_without_an_error_slot_creates_no_error);
+    RUN(a_success_does_not_change_the_error_slot);
+    RUN(errors_are_readable_on_other_threads);
     RUN(a_description_contains_message_code_and_details);
     RUN(error_fields_that_do_not_apply_are_empty);
     return check_end();

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void version_is_that_of_the_header(void) {
@@ -65,6 +66,74 @@ static void stale_handles_stay_invalid_when_their_slots_are_reused(void) {
     cst_buffer_dispose(&out);
 }
 
+static int by_number(const void *a, const void *b) {
+    const uintptr_t left = *(const uintptr_t *)a, right = *(const uintptr_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void forty_thousand_handles_are_distinct(void) {
+    enum { COUNT = 40000 };
+    static uintptr_t handles[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        cst_predicate *predicate = NULL;
+        OK(cst_predicate_parse(text("TRUEPREDICATE"), 0, NULL, &predicate, E));
+        handles[i] = (uintptr_t)predicate;
+    }
+    qsort(handles, COUNT, sizeof *handles, by_number);
+    for (size_t i = 1; i < COUNT; i++)
+        CHECK(handles[i - 1] != handles[i]);
+    for (size_t i = 0; i < COUNT; i++)
+        OK(cst_release((void *)handles[i]));
+}
+
+/* Handles with one changed bit, and small numbers. */
+static void numbers_that_are_not_handles_are_refused(void) {
+    cst_predicate *predicate = NULL;
+    cst_buffer out = {NULL, 0, 0};
+    OK(cst_predicate_parse(text("TRUEPREDICATE"), 0, NULL, &predicate, E));
+    for (size_t shift = 0; shift < sizeof(uintptr_t) * 8; shift++) {
+        const uintptr_t bit = (uintptr_t)1 << shift;
+        const uintptr_t numbers[] = {bit | 1, (uintptr_t)predicate ^ bit};
+        for (int i = 0; i < 2; i++) {
+            void *wrong = (void *)numbers[i];
+            /* It can be another live handle of this process. */
+            if (cst_retain(wrong)) {
+                OK(cst_release(wrong));
+                continue;
+            }
+            CHECK_STATUS(CST_E_INVALID_HANDLE, cst_predicate_copy_format(wrong, &out, E));
+            CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(wrong));
+        }
+    }
+    OK(cst_predicate_copy_format(predicate, &out, E));
+    cst_buffer_dispose(&out);
+    OK(cst_release(predicate));
+}
+
+/* The host releases a borrowed handle only as often as it retained it. */
+static void releasing_a_borrowed_handle_is_refused(void) {
+    cst_model *model = NULL, *lent = NULL;
+    cst_entity *entity = NULL;
+    cst_coordinator *coordinator = NULL;
+    OK(cst_model_new(&model, E));
+    OK(cst_model_add_entity(model, text("Apple"), &entity, E));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(entity));
+    CHECK_TEXT("Apple", cst_entity_name(entity));
+    CHECK(cst_retain(entity) == entity);
+    CHECK_STATUS(CST_OK, cst_release(entity));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(entity));
+    OK(cst_coordinator_new(model, &coordinator, E));
+    CHECK_STATUS(CST_OK, cst_release(model));
+    CHECK_TEXT("Apple", cst_entity_name(entity));
+    OK(cst_coordinator_model(coordinator, &lent, E));
+    CHECK(lent == model);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(lent));
+    CHECK_INT(1, cst_model_entity_count(lent));
+    CHECK(cst_retain(lent) == lent);
+    CHECK_STATUS(CST_OK, cst_release(lent));
+    OK(cst_release(coordinator));
+}
+
 static void an_object_keeps_its_context_and_coordinator_alive(void) {
     struct company company = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&company, company.context, "Ada", 1);
@@ -72,12 +141,15 @@ static void an_object_keeps_its_context_and_coordinator_alive(void) {
     CHECK_STATUS(CST_OK, cst_release(company.store));
     CHECK_STATUS(CST_OK, cst_release(company.coordinator));
     CHECK_STATUS(CST_OK, cst_release(company.context));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(company.context));
     CHECK_TEXT("Ada", get_text(object, company.name));
     cst_context *context = NULL;
     OK(cst_object_context(object, &context, E));
+    CHECK(context == company.context);
     save(context);
     CHECK_INT(1, company_count(context, company.employee, "name == 'Ada'"));
     CHECK_STATUS(CST_OK, cst_release(object));
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_context_save(context, E));
 }
 
 static void a_retained_part_keeps_its_model_alive(void) {
@@ -146,11 +218,19 @@ static void *release_there(void *handle) {
 
 static void release_is_allowed_on_any_thread(void) {
     struct company company = company_open(check_path("a.sqlite"));
+    const size_t before = cst_handle_count();
     cst_object *object = company_employee(&company, company.context, "Ada", 1);
-    pthread_t thread;
-    REQUIRE(pthread_create(&thread, NULL, release_there, object) == 0);
-    REQUIRE(pthread_join(thread, NULL) == 0);
-    save(company.context); /* the insertion is still there */
+    cst_results *results = company_fetch(company.context, company.employee, NULL, NULL);
+    CHECK(object_at(results, 0) == object);
+    void *const handles[] = {object, results};
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        REQUIRE(pthread_create(&thread, NULL, release_there, handles[i]) == 0);
+        REQUIRE(pthread_join(thread, NULL) == 0);
+    }
+    CHECK_INT(0, cst_results_count(results)); /* invalid at once */
+    save(company.context);                    /* the insertion is still there */
+    CHECK_INT(before, cst_handle_count());
     CHECK_INT(1, company_count(company.context, company.employee, NULL));
     company_close(&company);
 }
@@ -161,10 +241,11 @@ static void buffers_are_reused_and_zeroed(void) {
     memset(&out, 0, sizeof out);
     OK(cst_predicate_parse(text("name == 'x'"), 0, NULL, &predicate, E));
     OK(cst_predicate_copy_format(predicate, &out, E));
-    CHECK(out.size > 0 && out.capacity >= out.size && out.data[out.size] == 0);
-    size_t size = out.size;
+    CHECK(out.size > 0 && out.capacity > out.size && out.data[out.size] == 0);
+    const size_t size = out.size, capacity = out.capacity;
     OK(cst_predicate_copy_format(predicate, &out, E));
     CHECK_INT(size, out.size);
+    CHECK_INT(capacity, out.capacity);
     cst_buffer_dispose(&out);
     CHECK(out.data == NULL && out.size == 0 && out.capacity == 0);
     cst_buffer_dispose(&out);
@@ -333,6 +414,9 @@ int main(int argc, char **argv) {
     RUN(double_release_is_refused);
     RUN(retain_adds_an_owner);
     RUN(stale_handles_stay_invalid_when_their_slots_are_reused);
+    RUN(forty_thousand_handles_are_distinct);
+    RUN(numbers_that_are_not_handles_are_refused);
+    RUN(releasing_a_borrowed_handle_is_refused);
     RUN(an_object_keeps_its_context_and_coordinator_alive);
     RUN(a_retained_part_keeps_its_model_alive);
     RUN(objects_and_requests_of_an_entity_keep_its_model_alive);

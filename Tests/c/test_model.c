@@ -10,15 +10,21 @@
 
 static void entities_are_found_by_name_and_position(void) {
     cst_model *model = company_model();
-    CHECK_INT(5, cst_model_entity_count(model));
+    CHECK_INT(6, cst_model_entity_count(model));
     cst_entity *entity = NULL, *same = NULL;
     OK(cst_model_entity_at(model, 1, &entity, E));
     CHECK_TEXT("Employee", cst_entity_name(entity));
     OK(cst_model_entity(model, text("Employee"), &same, E));
     CHECK(entity == same);
-    CHECK_STATUS(CST_END, cst_model_entity_at(model, 5, &entity, E));
+    CHECK_STATUS(CST_END, cst_model_entity_at(model, 6, &entity, E));
     CHECK_STATUS(CST_END, cst_model_entity_at(model, SIZE_MAX, &entity, E));
+    CHECK(entity == NULL);
+    entity = same;
     CHECK_STATUS(CST_NOT_FOUND, cst_model_entity(model, text("employee"), &entity, E));
+    CHECK(entity == NULL);
+    entity = same;
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_entity_parent((cst_entity *)model, &entity, E));
+    CHECK(entity == NULL);
     OK(cst_entity_parent(same, &entity, E));
     CHECK_TEXT("Person", cst_entity_name(entity));
     CHECK_STATUS(CST_NOT_FOUND, cst_entity_parent(entity, &same, E));
@@ -41,6 +47,15 @@ static bool find(const cst_entity *entity, const char *name, cst_property_info *
 
 static void property_info_describes_properties(void) {
     cst_model *model = company_model();
+    cst_entity *person = NULL;
+    cst_property_info early = CST_PROPERTY_INFO_INIT;
+    early.key = 0;
+    OK(cst_model_entity(model, text("Person"), &person, E));
+    OK(cst_entity_property_at(person, 0, &early, E));
+    CHECK_TEXT("name", early.name);
+    CHECK_INT(CST_NO_KEY, early.key); /* the model is not frozen */
+    CHECK(early.destination == NULL);
+    CHECK_TEXT(NULL, early.inverse);
     OK(cst_model_freeze(model, E));
     struct company c;
     memset(&c, 0, sizeof c);
@@ -48,14 +63,15 @@ static void property_info_describes_properties(void) {
     company_resolve(&c);
     cst_property_info info = CST_PROPERTY_INFO_INIT;
     CHECK_INT(1, cst_entity_property_count(c.person));
-    CHECK_INT(21, cst_entity_property_count(c.employee));
+    CHECK_INT(26, cst_entity_property_count(c.employee));
     OK(cst_entity_property_at(c.employee, 0, &info, E));
     CHECK_TEXT("name", info.name);
     CHECK_INT(c.name, info.key);
     CHECK_INT(CST_PROPERTY_ATTRIBUTE, info.kind);
     CHECK_INT(CST_ATTRIBUTE_STRING, info.attribute_type);
     CHECK_INT(CST_PROPERTY_INDEXED, info.flags);
-    CHECK_STATUS(CST_END, cst_entity_property_at(c.employee, 21, &info, E));
+    CHECK_STATUS(CST_END, cst_entity_property_at(c.employee, 26, &info, E));
+    CHECK_STATUS(CST_END, cst_entity_property_at(c.employee, SIZE_MAX, &info, E));
     REQUIRE(find(c.employee, "department", &info));
     CHECK_INT(CST_PROPERTY_RELATIONSHIP, info.kind);
     CHECK_INT(CST_PROPERTY_OPTIONAL, info.flags);
@@ -66,7 +82,7 @@ static void property_info_describes_properties(void) {
     REQUIRE(find(c.project, "reviewers", &info));
     CHECK_INT(CST_PROPERTY_OPTIONAL | CST_PROPERTY_TO_MANY | CST_PROPERTY_ORDERED, info.flags);
     CHECK_INT(0, info.maximum_count);
-    REQUIRE(find(c.department, "employees", &info));
+    REQUIRE(find(c.employee, "reviews", &info));
     CHECK_INT(CST_DELETE_DENY, info.delete_rule);
     REQUIRE(find(c.task, "watcher", &info));
     CHECK_TEXT(NULL, info.inverse);
@@ -86,6 +102,7 @@ static void keys_of_a_superentity_are_valid_in_subentities(void) {
     OK(cst_entity_key(employee, text("name"), &there, E));
     CHECK_INT(here, there);
     CHECK_STATUS(CST_NOT_FOUND, cst_entity_key(person, text("salary"), &there, E));
+    CHECK_INT(CST_NO_KEY, there);
     OK(cst_release(model));
 }
 
@@ -104,6 +121,7 @@ static void a_frozen_model_cannot_change(void) {
     CHECK_STATUS(CST_E_MODEL, cst_entity_add_attribute(entity, text("more"), CST_ATTRIBUTE_STRING, 0, NULL, E));
     CHECK_STATUS(CST_E_MODEL, cst_entity_set_abstract(entity, false, E));
     CHECK_STATUS(CST_E_MODEL, cst_entity_set_user_info(entity, text("a"), text("b"), E));
+    CHECK_STATUS(CST_E_MODEL, cst_model_add_version_identifier(model, text("2"), E));
     cst_coordinator *coordinator = NULL;
     OK(cst_coordinator_new(model, &coordinator, E));
     OK(cst_release(coordinator));
@@ -141,7 +159,7 @@ static void invalid_models_are_refused(void) {
     cst_relationship *one = NULL, *two = NULL;
     cst_attribute *attribute = NULL;
     cst_model *model = start(&a, &b), *other;
-    const char *names[] = {"", "1st", "with space", "semi;colon", "quote\"", "a.b"};
+    const char *names[] = {"", " ", "9", "1st", "with space", "semi;colon", "quote\"", "a.b", "a-b"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         cst_status status = cst_model_add_entity(model, text(names[i]), &extra, E);
         if (status != CST_E_MODEL) {
@@ -153,6 +171,16 @@ static void invalid_models_are_refused(void) {
         OK(cst_release(model));
         model = start(&a, &b);
     }
+    char longer[256];
+    memset(longer, 'x', sizeof longer);
+    CHECK_STATUS(CST_E_MODEL, cst_model_add_entity(model, text_of_size(longer, sizeof longer), &extra, E));
+    OK(cst_release(model));
+    model = start(&a, &b);
+    CHECK_STATUS(CST_E_MODEL, cst_model_add_entity(model, text_of_size("a\0b", 3), &extra, E));
+    OK(cst_release(model));
+    model = start(&a, &b);
+    OK(cst_model_add_entity(model, text("Émile"), &extra, E)); /* a letter */
+    CHECK_TEXT("Émile", cst_entity_name(extra));
     OK(cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_STRING, 0, NULL, E));
     CHECK_STATUS(CST_E_MODEL, cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_DATE, 0, NULL, E));
     CHECK_TEXT("A", cst_error_entity(check_error()));
@@ -247,6 +275,91 @@ static void unknown_types_and_flags_are_refused(void) {
     OK(cst_release(model));
 }
 
+/* An argument that a change of a model refuses is a mistake of the model, like any other. */
+static void an_invalid_argument_is_repeated_by_freeze(void) {
+    const cst_string names[] = {text("a")};
+    for (int i = 0; i < 7; i++) {
+        cst_entity *a, *b;
+        cst_relationship *relationship = NULL;
+        cst_model *model = start(&a, &b);
+        const cst_status statuses[] = {
+            i == 0 ? cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_STRING, 1u << 30, NULL, E) : CST_OK,
+            i == 1 ? cst_entity_add_attribute(a, text("x"), 12345, 0, NULL, E) : CST_OK,
+            i == 2 ? cst_entity_add_relationship(a, text("b"), b, CST_PROPERTY_INDEXED, &relationship, E) : CST_OK,
+            i == 3 ? cst_entity_add_index(a, text("x"), 1, NULL, E) : CST_OK,
+            i == 4 ? cst_entity_add_index(a, text("x"), SIZE_MAX, names, E) : CST_OK,
+            i == 5 ? cst_entity_add_unique_constraint(a, SIZE_MAX, names, E) : CST_OK,
+            i == 6 ? cst_entity_set_class_name(a, text("\xff"), E) : CST_OK,
+        };
+        char message[1000];
+        CHECK_INT(i == 6 ? CST_E_INVALID_UTF8 : CST_E_INVALID_ARGUMENT, statuses[i]);
+        snprintf(message, sizeof message, "%s", cst_error_message(check_error()).data);
+        CHECK_STATUS(statuses[i], cst_model_freeze(model, E));
+        CHECK_TEXT(message, cst_error_message(check_error()));
+        if (i == 1) CHECK_TEXT("x", cst_error_key(check_error()));
+        CHECK(relationship == NULL);
+        OK(cst_release(model));
+    }
+}
+
+static void every_attribute_type_is_accepted(void) {
+    static const cst_attribute_type types[] = {100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1800};
+    cst_entity *a, *b;
+    cst_model *model = start(&a, &b);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "a%d", (int)types[i]);
+        OK(cst_entity_add_attribute(a, text(name), types[i], CST_PROPERTY_OPTIONAL, NULL, E));
+    }
+    OK(cst_entity_add_attribute(a, text("a0"), CST_ATTRIBUTE_UNDEFINED, CST_PROPERTY_OPTIONAL | CST_PROPERTY_TRANSIENT,
+                                NULL, E));
+    OK(cst_model_freeze(model, E));
+    CHECK_INT(14, cst_entity_property_count(a));
+    OK(cst_release(model));
+}
+
+static void a_model_with_an_index_and_a_constraint_is_frozen(void) {
+    cst_entity *a, *b;
+    cst_model *model = start(&a, &b);
+    const cst_string names[] = {text("x")};
+    OK(cst_entity_add_attribute(a, text("x"), CST_ATTRIBUTE_STRING, CST_PROPERTY_OPTIONAL, NULL, E));
+    OK(cst_entity_add_index(a, text("byX"), 1, names, E));
+    OK(cst_entity_add_unique_constraint(a, 1, names, E));
+    OK(cst_model_freeze(model, E));
+    OK(cst_release(model));
+}
+
+static void counts_and_delete_rules_are_kept_or_refused(void) {
+    cst_entity *a, *b;
+    cst_relationship *packs = NULL, *friends = NULL;
+    cst_property_info info;
+    cst_model *model = start(&a, &b);
+    const uint32_t optional = CST_PROPERTY_OPTIONAL | CST_PROPERTY_TO_MANY;
+    OK(cst_entity_add_relationship(a, text("packs"), a, CST_PROPERTY_TO_MANY, &packs, E));
+    OK(cst_relationship_set_counts(packs, 2, 9, E));
+    OK(cst_relationship_set_delete_rule(packs, CST_DELETE_DENY, E));
+    OK(cst_relationship_set_inverse(packs, packs, E));
+    REQUIRE(find(a, "packs", &info));
+    CHECK_INT(CST_PROPERTY_TO_MANY, info.flags);
+    CHECK_INT(2, info.minimum_count);
+    CHECK_INT(9, info.maximum_count);
+    CHECK_INT(CST_DELETE_DENY, info.delete_rule);
+    CHECK(info.destination == a);
+    CHECK_TEXT("packs", info.inverse);
+    OK(cst_entity_add_relationship(a, text("friends"), a, optional, &friends, E));
+    for (uint32_t rule = CST_DELETE_NO_ACTION; rule <= CST_DELETE_DENY; rule++)
+        OK(cst_relationship_set_delete_rule(friends, rule, E));
+    OK(cst_relationship_set_counts(friends, 0, 0, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_relationship_set_delete_rule(friends, 4, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_relationship_set_delete_rule(friends, CST_DELETE_NULLIFY, E));
+    OK(cst_release(model));
+
+    model = start(&a, &b);
+    OK(cst_entity_add_relationship(a, text("friends"), a, optional, &friends, E));
+    CHECK_STATUS(CST_E_MODEL, cst_relationship_set_counts(friends, 5, 4, E));
+    OK(cst_release(model));
+}
+
 static void user_info_is_read_back(void) {
     cst_entity *a, *b;
     cst_attribute *attribute = NULL;
@@ -258,6 +371,22 @@ static void user_info_is_read_back(void) {
     OK(cst_entity_set_user_info(a, text("k"), text("entity"), E));
     OK(cst_attribute_set_user_info(attribute, text("k"), text("attribute"), E));
     OK(cst_relationship_set_user_info(relationship, text("k"), text("relationship"), E));
+    value = text("x");
+    CHECK_STATUS(CST_NOT_FOUND, cst_attribute_user_info(attribute, text("empty"), &value, E));
+    CHECK_TEXT(NULL, value);
+    value = text("x");
+    CHECK_STATUS(CST_NOT_FOUND, cst_relationship_user_info(relationship, text("empty"), &value, E));
+    CHECK_TEXT(NULL, value);
+    OK(cst_relationship_set_user_info(relationship, text("empty"), text(""), E));
+    OK(cst_relationship_user_info(relationship, text("empty"), &value, E));
+    CHECK_TEXT("", value);
+    OK(cst_entity_set_user_info(a, text("former"), text("välue"), E));
+    OK(cst_entity_user_info(a, text("former"), &value, E));
+    CHECK_TEXT("välue", value);
+    OK(cst_entity_set_user_info(a, text("former"), (cst_string){NULL, 0}, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_entity_user_info(a, text("former"), &value, E));
+    CHECK_TEXT(NULL, value);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_attribute_user_info(attribute, (cst_string){NULL, 0}, &value, E));
     OK(cst_model_freeze(model, E));
     OK(cst_entity_user_info(a, text("k"), &value, E));
     CHECK_TEXT("entity", value);
@@ -278,13 +407,15 @@ static void version_hashes_equal_those_of_core_data(void) {
     /* The worked example of the hash's rule: entity FilePath with one required String "path". */
     cst_model *model = NULL;
     cst_entity *entity = NULL;
-    uint8_t hash[32] = {0};
+    uint8_t hash[33] = {0};
     char printed[65];
+    hash[32] = 0xab;
     OK(cst_model_new(&model, E));
     OK(cst_model_add_entity(model, text("FilePath"), &entity, E));
     OK(cst_entity_add_attribute(entity, text("path"), CST_ATTRIBUTE_STRING, 0, NULL, E));
     OK(cst_entity_version_hash(entity, hash, E));
     hex(hash, 8, printed);
+    CHECK_INT(0xab, hash[32]);
     CHECK(strcmp(printed, "78fdd03879aa96b6") == 0);
     bool frozen = false;
     OK(cst_model_is_frozen(model, &frozen, E));
@@ -332,6 +463,23 @@ static void a_short_property_info_is_filled_to_its_size(void) {
     CHECK_INT(0x5a5a5a5a, info.attribute_type);
     CHECK_INT(0x5a5a5a5a, info.key);
     CHECK_INT(0x5a5a5a5a, info.maximum_count);
+    CHECK_INT(offsetof(cst_property_info, attribute_type), info.struct_size);
+    /* Members that only a newer header has are set to 0. */
+    struct {
+        cst_property_info info;
+        uint8_t tail[40];
+    } newer;
+    memset(&newer, 0x5a, sizeof newer);
+    newer.info.struct_size = sizeof newer.info + 32;
+    OK(cst_entity_property_at(employee, 0, &newer.info, E));
+    CHECK_TEXT("name", newer.info.name);
+    for (int i = 0; i < 40; i++)
+        CHECK_INT(i < 32 ? 0 : 0x5a, newer.tail[i]);
+    const size_t wrong[] = {0, 7, 1 << 20, SIZE_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        newer.info.struct_size = wrong[i];
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_property_at(employee, 0, &newer.info, E));
+    }
     OK(cst_release(model));
 }
 
@@ -573,7 +721,7 @@ static void a_copy_of_a_frozen_model_can_be_changed_and_merged(void) {
     OK(cst_model_add_entity(copy, text("Extra"), &extra, E));
     cst_model *both[] = {model, copy};
     OK(cst_model_merge(2, both, (cst_string){0}, &merged, E));
-    CHECK_INT(6, cst_model_entity_count(merged));
+    CHECK_INT(7, cst_model_entity_count(merged));
     OK(cst_release(merged));
 
     /* A store of the first model, and models of which one has it. */
@@ -583,7 +731,7 @@ static void a_copy_of_a_frozen_model_can_be_changed_and_merged(void) {
     OK(cst_coordinator_add_store(coordinator, text("SQLite"), text(path), NULL, NULL, E));
     cst_release(coordinator);
     OK(cst_model_merge(2, both, text(path), &merged, E));
-    CHECK_INT(5, cst_model_entity_count(merged));
+    CHECK_INT(6, cst_model_entity_count(merged));
     OK(cst_coordinator_open_store(text(path), merged, NULL, &coordinator, NULL, E));
     cst_release(coordinator);
     OK(cst_release(merged));
@@ -601,7 +749,7 @@ static void a_written_model_is_read_back(void) {
     OK(cst_model_copy_source(model, lossy, &source, E));
     CHECK(source.size > 100 && memcmp(source.data, "<?xml", 5) == 0);
     OK(cst_model_load_bytes((cst_bytes){(const uint8_t *)source.data, source.size}, &again, E));
-    CHECK_INT(5, cst_model_entity_count(again));
+    CHECK_INT(6, cst_model_entity_count(again));
     OK(cst_model_copy_source(again, 0, &same, E));
     CHECK(same.size == source.size && memcmp(same.data, source.data, same.size) == 0);
     cst_buffer_dispose(&source);
@@ -620,7 +768,7 @@ static void a_written_model_is_read_back(void) {
     CHECK_INT(0, current);
     cst_buffer_dispose(&names);
     OK(cst_model_load(text(compiled), text("Company 2"), &again, E));
-    CHECK_INT(5, cst_model_entity_count(again));
+    CHECK_INT(6, cst_model_entity_count(again));
     OK(cst_release(again));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_convert(text(compiled), text(bundle), text("App"), 0, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_write(model, text(check_path("a.txt")), text("a"), lossy, E));
@@ -660,7 +808,7 @@ static void versions_are_compared_by_hash_and_checksum(void) {
     cst_buffer_dispose(&one);
     cst_buffer_dispose(&all);
     OK(cst_model_merge_folder(text(folder), (cst_string){NULL, 0}, &merged, E));
-    CHECK_INT(5, cst_model_entity_count(merged));
+    CHECK_INT(6, cst_model_entity_count(merged));
     OK(cst_release(merged));
     OK(cst_model_merge_folder(text(folder), text(path), &merged, E));
     CHECK_STATUS(CST_NOT_FOUND, cst_model_load_strings(merged, text(bundle), text("fr"), E));
@@ -809,6 +957,10 @@ int main(int argc, char **argv) {
     RUN(the_first_model_error_is_repeated);
     RUN(invalid_models_are_refused);
     RUN(unknown_types_and_flags_are_refused);
+    RUN(an_invalid_argument_is_repeated_by_freeze);
+    RUN(every_attribute_type_is_accepted);
+    RUN(a_model_with_an_index_and_a_constraint_is_frozen);
+    RUN(counts_and_delete_rules_are_kept_or_refused);
     RUN(user_info_is_read_back);
     RUN(version_hashes_equal_those_of_core_data);
     RUN(a_version_hash_modifier_changes_the_hash);

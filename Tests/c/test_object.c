@@ -4,6 +4,7 @@
  */
 #include "company.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,15 @@ static void several_values_are_read_and_set_in_one_call(void) {
     CHECK_STATUS(CST_E_VALIDATION, cst_object_set_many(ada, 3, keys, values, E));
     CHECK_TEXT("level", cst_error_key(check_error()));
     CHECK_TEXT("Bea", get_text(ada, c.name)); /* all or nothing */
+    cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    const cst_key related[] = {c.name, c.to_department};
+    const cst_value targets[] = {value_text("Dee"), value_object(dept)};
+    OK(cst_object_set_many(ada, 2, related, targets, E));
+    CHECK_TEXT("Dee", get_text(ada, c.name));
+    CHECK(get(ada, c.to_department).as.object == dept);
+    CHECK_INT(1, member_count(dept, c.employees));
+    OK(cst_object_set_many(ada, 0, NULL, NULL, E));
+    OK(cst_release(dept));
     OK(cst_release(ada));
     company_close(&c);
 }
@@ -38,8 +48,18 @@ static void values_are_read_by_key_path(void) {
     CHECK_TEXT("Ada", value.as.string);
     OK(cst_object_get_path(ada, text("department.name"), &value, E));
     CHECK_TEXT("R&D", value.as.string);
+    OK(cst_object_get_path(ada, text("department"), &value, E));
+    CHECK(value.type == CST_OBJECT && value.as.object == dept);
+    OK(cst_object_get_path(ada, text("manager"), &value, E));
+    CHECK_INT(CST_NULL, value.type);
+    OK(cst_object_get_path(ada, text("objectID"), &value, E));
+    CHECK_INT(CST_OBJECT_ID, value.type);
     OK(cst_object_get_path(dept, text("employees.@count"), &value, E));
     CHECK_INT(2, value.as.integer);
+    OK(cst_object_get_path(dept, text("employees.@max.number"), &value, E));
+    CHECK_INT(5, value.as.integer);
+    OK(cst_object_get_path(ada, text("department.employees.@min.name"), &value, E));
+    CHECK_TEXT("Ada", value.as.string);
     OK(cst_object_get_path(dept, text("employees.@sum.number"), &value, E));
     CHECK(value.type == CST_INT      ? value.as.integer == 6
           : value.type == CST_DOUBLE ? value.as.real == 6.0
@@ -65,11 +85,94 @@ static void values_are_read_by_key_path(void) {
     CHECK_CONTAINS("name", cst_error_message(check_error()));
     const char *bad[] = {"", ".", "name.", ".name", "department..name", "name.length.x", "department.@nothing"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        value = value_int(7);
         cst_status status = cst_object_get_path(ada, text(bad[i]), &value, E);
         if (status >= 0) check_fail(__FILE__, __LINE__, "path \"%s\": %s", bad[i], check_status_name(status));
+        CHECK_INT(CST_NULL, value.type);
     }
+    CHECK(cst_object_get_path(ada, text("department.nope"), &value, E) < 0);
+    CHECK(cst_object_get_path(ada, text("@count"), &value, E) < 0);
+    CHECK(cst_object_get_path(ada, text("employees.@nope.x"), &value, E) < 0);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_get_path(dept, text("employees"), &value, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_path(ada, (cst_string){NULL, 0}, &value, E));
     OK(cst_release(ada));
     OK(cst_release(bob));
+    OK(cst_release(dept));
+    company_close(&c);
+}
+
+static void text_computed_by_a_path_stays_valid(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    set(ada, c.to_department, value_object(dept));
+    set(bob, c.to_department, value_object(dept));
+    cst_value first, last, value;
+    OK(cst_object_get_path(dept, text("employees.@min.name"), &first, E));
+    OK(cst_object_get_path(dept, text("employees.@max.name"), &last, E));
+    for (int i = 0; i < 100; i++) {
+        OK(cst_object_get_path(dept, text("employees.@max.name"), &value, E));
+        CHECK(value.as.string.data == last.as.string.data);
+    }
+    CHECK_TEXT("Ada", first.as.string);
+    CHECK_TEXT("Bob", last.as.string);
+    const size_t handles = cst_handle_count();
+    for (int i = 0; i < 5000; i++)
+        OK(cst_object_get_path(ada, text("objectID"), &value, E));
+    CHECK(cst_handle_count() < handles + 10);
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    OK(cst_release(dept));
+    company_close(&c);
+}
+
+static void a_path_can_have_twenty_thousand_keys(void) {
+    enum { KEYS = 20000 };
+    static char path[KEYS * 8 + 5];
+    for (size_t i = 0; i < KEYS; i++)
+        memcpy(path + i * 8, "manager.", 8);
+    memcpy(path + KEYS * 8, "name", 5);
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    const cst_string managers = text_of_size(path, KEYS * 8 - 1);
+    cst_value value = value_int(7);
+    OK(cst_object_get_path(ada, managers, &value, E));
+    CHECK_INT(CST_NULL, value.type);
+    set(ada, c.manager, value_object(ada));
+    OK(cst_object_get_path(ada, managers, &value, E));
+    CHECK(value.type == CST_OBJECT && value.as.object == ada);
+    OK(cst_object_get_path(ada, text(path), &value, E));
+    CHECK_TEXT("Ada", value.as.string);
+    set(ada, c.manager, value_null());
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
+static void errors_name_the_key_that_blocks_a_path(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    set(ada, c.to_department, value_object(dept));
+    static const char *const cases[][2] = {
+        {"notes.length", ": \"notes\" does not have properties; end the path there"},
+        {"name.length.x", ": \"name\" does not have properties; end the path there"},
+        {"manager.manager.name", ": \"manager\" is nil; set it first"},
+        {"department.employees.manager.name",
+         ": \"department.employees\" is not a single object; set the property of each object"},
+        {"self.name", ": \"self\" is not a property; use only properties in the path"},
+        {"department.objectID", ": \"objectID\" is not a property that can be set; end the path with a property"},
+    };
+    cst_value value = value_text("Research");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_path(ada, text(cases[i][0]), &value, E));
+        CHECK_CONTAINS(cases[i][1], cst_error_message(check_error()));
+    }
+    value = value_int(12);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_path(ada, text("manager.number"), &value, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_path(ada, text("nope"), &value, E));
+    OK(cst_object_set_path(ada, text("number"), &value, E));
+    CHECK_INT(12, get_int(ada, c.number));
+    OK(cst_release(ada));
     OK(cst_release(dept));
     company_close(&c);
 }
@@ -93,11 +196,19 @@ static void keys_of_other_entities_are_refused(void) {
         if (keys[i] == c.employees) continue;
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get(dept, keys[i], &value, E));
         CHECK_TEXT("Department", cst_error_entity(check_error()));
+        CHECK_INT(CST_NULL, value.type);
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(dept, keys[i], &value, E));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_committed(dept, keys[i], &value, E));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_is_changed(dept, keys[i], &flag, E));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_member_count(dept, keys[i], &count, E));
     }
+    /* A to-many relationship has no value. */
+    cst_value value = value_int(7);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_get(dept, c.employees, &value, E));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(dept, c.employees, &value, E));
+    value = value_int(7);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_object_get(NULL, c.name, &value, E));
+    CHECK_INT(CST_NULL, value.type);
     OK(cst_release(dept));
     company_close(&c);
 }
@@ -120,12 +231,20 @@ static void committed_values_are_those_of_the_store(void) {
     OK(cst_object_is_changed(ada, c.number, &is_changed, E));
     CHECK(!is_changed);
     set(ada, c.to_department, value_null());
-    OK(cst_object_get_committed(ada, c.to_department, &value, E));
-    CHECK_INT(CST_OBJECT_ID, value.type);
     cst_object_id *id = NULL;
     OK(cst_object_copy_id(dept, &id, E));
-    CHECK(cst_object_id_equal(id, value.as.object_id));
+    for (int i = 0; i < 50; i++) {
+        OK(cst_object_get_committed(ada, c.to_department, &value, E));
+        CHECK_INT(CST_OBJECT_ID, value.type);
+        CHECK(cst_object_id_equal(id, value.as.object_id));
+    }
     OK(cst_release(id));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_get_committed(ada, c.reports, &value, E));
+    save(c.context);
+    OK(cst_object_get_committed(ada, c.name, &value, E));
+    CHECK_TEXT("Eve", value.as.string);
+    OK(cst_object_get_committed(ada, c.to_department, &value, E));
+    CHECK_INT(CST_NULL, value.type);
     OK(cst_release(ada));
     OK(cst_release(dept));
     company_close(&c);
@@ -158,7 +277,10 @@ static void values_are_copied_and_string_views_are_shared(void) {
     cst_string view = get_text(ada, c.name);
     cst_string other = get_text(ada, c.name);
     CHECK(view.data == other.data);
+    cst_object *bob = company_employee(&c, c.context, "Bob", 2);
+    set(bob, c.notes, value_text("other"));
     CHECK_TEXT("Ada", view);
+    OK(cst_release(bob));
     OK(cst_release(ada));
     company_close(&c);
 }
@@ -188,6 +310,12 @@ static void refresh_keeps_unsaved_changes_on_request(void) {
 static void a_transient_attribute_is_not_saved(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    const cst_value values[] = {value_int(1), value_real(0.5), value_text("x"), value_bool(true),
+                                value_bytes("\1\2", 2)};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        set(ada, c.scratch, values[i]);
+        CHECK_INT(values[i].type, get(ada, c.scratch).type);
+    }
     set(ada, c.scratch, value_text("anything"));
     CHECK_TEXT("anything", get_text(ada, c.scratch));
     save(c.context);
@@ -278,12 +406,14 @@ static void a_failed_set_many_sets_no_value(void) {
     const cst_key keys[] = {c.name, c.title, c.number};
     cst_value values[3] = {value_int(7), value_int(7), value_int(7)};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_many(ada, 3, keys, values, E));
+    CHECK_INT(CST_NULL, values[1].type);
     CHECK_INT(CST_NULL, values[2].type);
     const cst_key good[] = {c.manager, c.name, c.number};
     OK(cst_object_get_many(ada, 3, good, values, E));
     CHECK(values[0].type == CST_OBJECT && values[0].as.object == bob);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_many(ada, 3, NULL, values, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_many(ada, 3, good, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_get_many(ada, SIZE_MAX, good, values, E));
     const cst_value fresh[] = {value_text("Eve"), value_text("x"), value_int(9)};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set_many(ada, 3, keys, fresh, E));
     CHECK_TEXT("Ada", get_text(ada, c.name));
@@ -316,6 +446,28 @@ static void a_failed_set_many_sets_no_value(void) {
     CHECK_INT(CST_NULL, value.type);
     OK(cst_release(ada));
     OK(cst_release(bob));
+    company_close(&c);
+}
+
+static void a_failed_set_many_sets_no_relationship(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *gone = company_employee(&c, c.context, "Bob", 2);
+    cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    OK(cst_release(gone));
+    cst_value last[] = {value_text("nine"), value_int(9), value_text(""), value_object(dept), value_object(gone)};
+    last[1].type = 99;
+    last[2].as.string = text_of_size("\xff", 1);
+    const cst_key keys[] = {c.name, c.to_department, c.number};
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
+        const cst_value values[] = {value_text("Eve"), value_object(dept), last[i]};
+        CHECK(cst_object_set_many(ada, 3, keys, values, E) < 0);
+        CHECK_TEXT("Ada", get_text(ada, c.name));
+        CHECK_INT(1, get_int(ada, c.number));
+        CHECK_INT(CST_NULL, get(ada, c.to_department).type);
+        CHECK_INT(0, member_count(dept, c.employees));
+    }
+    OK(cst_release(ada));
+    OK(cst_release(dept));
     company_close(&c);
 }
 
@@ -453,8 +605,12 @@ static void any_nonzero_byte_is_a_true_boolean(void) {
     *(unsigned char *)&value.as = 2;
     set(ada, c.active, value);
     CHECK(get(ada, c.active).as.boolean);
+    set(ada, c.level, value);
+    CHECK_INT(1, get_int(ada, c.level));
     *(unsigned char *)&value.as = 0;
     set(ada, c.active, value);
+    const cst_value none = get(ada, c.active);
+    CHECK(memcmp(&none.as, &value.as, sizeof none.as) == 0); /* every byte is 0 */
     CHECK(get(ada, c.active).type == CST_BOOL && !get(ada, c.active).as.boolean);
     /* Bytes without data are null, empty text is not; a size without data is refused. */
     set(ada, c.photo, value_bytes(NULL, 0));
@@ -492,10 +648,66 @@ static void any_nonzero_byte_is_a_true_boolean(void) {
     company_close(&c);
 }
 
+struct loose {
+    cst_object *object;
+    cst_results *members;
+    cst_key name;
+};
+
+static void *use_elsewhere(void *argument) {
+    struct loose *loose = argument;
+    cst_value value = value_text("x");
+    cst_object *member = NULL;
+    uint32_t flags = 0;
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_object_set(loose->object, loose->name, &value, NULL));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_object_get(loose->object, loose->name, &value, NULL));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_object_state(loose->object, &flags, NULL));
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_results_get_object(loose->members, 0, &member, NULL));
+    return NULL;
+}
+
+static void *release_elsewhere(void *handle) {
+    CHECK_STATUS(CST_OK, cst_release(handle));
+    return NULL;
+}
+
+static void an_object_without_a_context_is_confined_to_its_thread(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = NULL, *bob = NULL, *draft = NULL;
+    cst_results *members = NULL;
+    pthread_t thread;
+    OK(cst_object_new(c.employee, &ada, E));
+    OK(cst_object_new(c.employee, &bob, E));
+    set(ada, c.name, value_text("Ada"));
+    OK(cst_object_add_member(ada, c.friends, bob, E));
+    CHECK_INT(1, member_count(bob, c.friends));
+    OK(cst_object_copy_members(ada, c.friends, &members, E));
+    CHECK(object_at(members, 0) == bob);
+    struct loose loose = {ada, members, c.name};
+    REQUIRE(pthread_create(&thread, NULL, use_elsewhere, &loose) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    CHECK_TEXT("Ada", get_text(ada, c.name));
+    /* Without a context, a cycle of objects would never be freed. */
+    OK(cst_object_remove_member(ada, c.friends, bob, E));
+    OK(cst_release(members));
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+
+    OK(cst_object_new(c.employee, &draft, E));
+    REQUIRE(pthread_create(&thread, NULL, release_elsewhere, draft) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    cst_value value;
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_object_get(draft, c.name, &value, E));
+    company_close(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(several_values_are_read_and_set_in_one_call);
     RUN(values_are_read_by_key_path);
+    RUN(text_computed_by_a_path_stays_valid);
+    RUN(a_path_can_have_twenty_thousand_keys);
+    RUN(errors_name_the_key_that_blocks_a_path);
     RUN(keys_of_other_entities_are_refused);
     RUN(committed_values_are_those_of_the_store);
     RUN(reading_the_state_does_not_fire_a_fault);
@@ -506,9 +718,11 @@ int main(int argc, char **argv) {
     RUN(long_text_and_bytes_survive_a_save);
     RUN(copy_bytes_copies_only_text_and_bytes);
     RUN(a_failed_set_many_sets_no_value);
+    RUN(a_failed_set_many_sets_no_relationship);
     RUN(copy_values_returns_only_the_requested_values);
     RUN(primitive_access_does_not_fire_faults);
     RUN(any_nonzero_byte_is_a_true_boolean);
     RUN(an_object_without_a_context_is_freed_after_returning_itself);
+    RUN(an_object_without_a_context_is_confined_to_its_thread);
     return check_end();
 }

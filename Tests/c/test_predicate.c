@@ -94,8 +94,16 @@ static void objects_are_evaluated_in_memory(void) {
         }
         OK(cst_release(predicate));
     }
+    const cst_value place = value_object(dept);
+    cst_predicate *same = parse("number > 40 AND department == %@", 1, &place);
+    bool result = false;
+    OK(cst_predicate_evaluate(same, ada, &result, E));
+    CHECK(result);
+    set(ada, c.to_department, value_null());
+    OK(cst_predicate_evaluate(same, ada, &result, E));
+    CHECK(!result);
+    OK(cst_release(same));
     cst_predicate *unknown = parse("nme == 'Ada'", 0, NULL);
-    bool result;
     CHECK_STATUS(CST_E_PREDICATE, cst_predicate_evaluate(unknown, ada, &result, E));
     CHECK_CONTAINS("nme", cst_error_message(check_error()));
     OK(cst_release(unknown));

@@ -174,6 +174,7 @@ static void the_error_of_a_failing_block_becomes_the_detail(void) {
         check_slot();
         CHECK_INT(1, destroyed);
         CHECK_STATUS(CST_E_CALLBACK, cst_context_perform_and_wait(contexts[i], fail_silently, NULL, E));
+        CHECK_CONTAINS("-12345", cst_error_message(check_error()));
         CHECK_STATUS(CST_E_CALLBACK, cst_context_perform_and_wait(contexts[i], fail_with_our_error, NULL, E));
         REQUIRE(cst_error_detail_count(check_error()) == 1);
         CHECK_INT(CST_E_PREDICATE_SYNTAX, cst_error_status(cst_error_detail_at(check_error(), 0)));
@@ -188,6 +189,28 @@ static void the_error_of_a_failing_block_becomes_the_detail(void) {
         }
     }
     OK(cst_release(contexts[0]));
+    company_close(&c);
+}
+
+static cst_status nest_and_fail(void *userdata, cst_context *context, cst_error **error) {
+    return ++ran < 3 ? cst_context_perform_and_wait(context, nest_and_fail, userdata, error)
+                     : fail_with_error(userdata, context, error);
+}
+
+static void errors_of_nested_blocks_are_nested_details(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_PRIVATE);
+    int payload = 7;
+    destroyed = ran = 0;
+    CHECK_STATUS(CST_E_CALLBACK, cst_context_perform_and_wait(context, nest_and_fail, &payload, E));
+    CHECK_INT(3, ran);
+    const cst_error *innermost = check_error();
+    for (int i = 0; i < 3; i++)
+        innermost = cst_error_detail_at(innermost, 0);
+    CHECK_INT(4711, cst_error_code(innermost));
+    check_slot();
+    CHECK_INT(1, destroyed);
+    OK(cst_release(context));
     company_close(&c);
 }
 
@@ -325,6 +348,7 @@ int main(int argc, char **argv) {
     RUN(perform_keeps_its_context_alive);
     RUN(perform_and_wait_can_nest);
     RUN(the_error_of_a_failing_block_becomes_the_detail);
+    RUN(errors_of_nested_blocks_are_nested_details);
     RUN(a_failed_perform_destroys_its_userdata_once);
     RUN(an_unknown_queue_is_refused);
     RUN(the_main_queue_is_drained_only_by_its_thread);

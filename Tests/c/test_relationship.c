@@ -39,6 +39,7 @@ static void inverse_relationships_are_updated(void) {
     cst_object *ops = company_insert(&c, c.context, c.department, c.department_name, "Ops");
     set(ada, c.to_department, value_object(rnd));
     CHECK(has_member(rnd, c.employees, ada));
+    CHECK(!has_member(rnd, c.employees, bob));
     OK(cst_object_add_member(rnd, c.employees, bob, E));
     CHECK(target(bob, c.to_department) == rnd);
     CHECK_STATUS(CST_UNCHANGED, cst_object_add_member(rnd, c.employees, bob, E));
@@ -68,7 +69,9 @@ static void a_relationship_can_be_its_own_inverse(void) {
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     OK(cst_object_add_member(ada, c.friends, bob, E));
     CHECK(has_member(bob, c.friends, ada));
-    OK(cst_object_add_member(ada, c.friends, ada, E));
+    CHECK_STATUS(CST_UNCHANGED, cst_object_add_member(ada, c.friends, bob, E));
+    cst_object *both[] = {bob, ada}; /* of which one is a member */
+    CHECK(cst_object_add_members(ada, c.friends, 2, both, E) >= 0);
     CHECK_INT(2, member_count(ada, c.friends));
     CHECK_INT(1, member_count(bob, c.friends));
     save(c.context);
@@ -82,6 +85,99 @@ static void a_relationship_can_be_its_own_inverse(void) {
     save(c.context);
     OK(cst_release(ada));
     OK(cst_release(bob));
+    company_close(&c);
+}
+
+static void a_to_one_relationship_can_be_its_own_inverse(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    cst_object *cyd = company_employee(&c, c.context, "Cyd", 3);
+    cst_key spouse = CST_NO_KEY;
+    OK(cst_entity_key(c.employee, text("spouse"), &spouse, E));
+    set(ada, spouse, value_object(bob));
+    CHECK(target(bob, spouse) == ada);
+    set(cyd, spouse, value_object(bob));
+    CHECK(target(ada, spouse) == NULL);
+    set(ada, spouse, value_object(ada));
+    CHECK(target(ada, spouse) == ada);
+    OK(cst_release(ada));
+    OK(cst_release(bob));
+    OK(cst_release(cyd));
+    company_close(&c);
+}
+
+static void a_target_follows_saves_rollbacks_and_refreshes(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
+    cst_object *cyd = company_employee(&c, c.context, "Cyd", 3), *twin = NULL;
+    set(ada, c.manager, value_object(bob));
+    save(c.context);
+    CHECK(target(ada, c.manager) == bob);
+    set(ada, c.manager, value_object(cyd));
+    CHECK(target(ada, c.manager) == cyd);
+    OK(cst_context_rollback(c.context, E));
+    CHECK(target(ada, c.manager) == bob);
+    set(ada, c.manager, value_object(cyd));
+    save(c.context);
+    CHECK(target(ada, c.manager) == cyd);
+    OK(cst_object_add_member(bob, c.reports, ada, E));
+    CHECK(target(ada, c.manager) == bob);
+    OK(cst_object_refresh(ada, true, E));
+    CHECK(target(ada, c.manager) == bob);
+    OK(cst_context_rollback(c.context, E));
+    OK(cst_object_refresh(ada, false, E));
+    CHECK(target(ada, c.manager) == cyd);
+    OK(cst_context_delete(c.context, cyd, E));
+    OK(cst_context_process_pending_changes(c.context, E));
+    CHECK(target(ada, c.manager) == NULL);
+    OK(cst_context_rollback(c.context, E));
+    CHECK(target(ada, c.manager) == cyd);
+    /* Another context changes the relationship, and this one reads it again. */
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_object_id *id = NULL;
+    OK(cst_object_copy_id(ada, &id, E));
+    OK(cst_context_existing_object(other, id, &twin, E));
+    set(twin, c.manager, value_null());
+    save(other);
+    CHECK(target(ada, c.manager) == cyd);
+    OK(cst_context_refresh_all(c.context, E));
+    CHECK(target(ada, c.manager) == NULL);
+    cst_release(twin), cst_release(id), cst_release(other);
+    cst_release(ada), cst_release(bob), cst_release(cyd);
+    company_close(&c);
+}
+
+static void a_borrowed_target_is_valid_until_the_relationship_changes(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    cst_object *ops = company_insert(&c, c.context, c.department, c.department_name, "Ops");
+    set(ada, c.to_department, value_object(rnd));
+    CHECK(target(ada, c.to_department) == rnd);
+    OK(cst_release(rnd));
+    CHECK(state(rnd) & CST_OBJECT_INSERTED);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_release(rnd)); /* borrowed */
+    save(c.context);
+    CHECK_TEXT("R&D", get_text(rnd, c.department_name));
+    const size_t handles = cst_handle_count();
+    for (int i = 0; i < 100; i++)
+        CHECK(target(ada, c.to_department) == rnd);
+    CHECK(cst_handle_count() <= handles + 1);
+    set(ada, c.number, value_int(5)); /* another property */
+    CHECK_TEXT("R&D", get_text(rnd, c.department_name));
+    set(ada, c.to_department, value_null());
+    cst_value value;
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_object_get(rnd, c.department_name, &value, E));
+    set(ada, c.to_department, value_object(ops));
+    /* A retained target stays valid. */
+    cst_object *held = cst_retain(target(ada, c.to_department));
+    CHECK(held == ops);
+    set(ada, c.to_department, value_null());
+    CHECK_TEXT("Ops", get_text(held, c.department_name));
+    OK(cst_release(held));
+    CHECK_TEXT("Ops", get_text(ops, c.department_name));
+    OK(cst_release(ops));
+    OK(cst_release(ada));
     company_close(&c);
 }
 
@@ -116,6 +212,7 @@ static void the_order_of_members_is_saved(void) {
     OK(cst_object_insert_member(project, c.tasks, 2, tasks[3], E));
     expect_order(project, c.tasks, c.task_title, "abdc");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_insert_member(project, c.tasks, 99, tasks[3], E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_insert_member(project, c.tasks, 4, tasks[3], E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_insert_member(project, c.tasks, SIZE_MAX, tasks[3], E));
     save(c.context);
     OK(cst_context_refresh_all(c.context, E));
@@ -170,22 +267,40 @@ static void unsuitable_members_are_refused(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1), *bob = company_employee(&c, c.context, "Bob", 2);
     cst_object *rnd = company_insert(&c, c.context, c.department, c.department_name, "R&D");
-    cst_value value = value_object(bob);
+    cst_value value = value_object(bob), refused = value_null();
+    cst_object_id *id = NULL;
+    bool is_temporary = false;
+    size_t count = 99;
+    OK(cst_object_copy_id(bob, &id, E));
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(ada, c.to_department, &value, E));
     CHECK_TEXT("department", cst_error_key(check_error()));
+    CHECK_STATUS(CST_OK, cst_error_value(check_error(), &refused));
+    CHECK(refused.type == CST_OBJECT_ID && cst_object_id_equal(id, refused.as.object_id));
+    OK(cst_release(id));
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_add_member(rnd, c.employees, rnd, E));
+    CHECK_STATUS(CST_OK, cst_error_value(check_error(), &refused));
+    CHECK_INT(CST_OBJECT_ID, refused.type);
+    CHECK_STATUS(CST_OK, cst_object_id_is_temporary(refused.as.object_id, &is_temporary, NULL));
+    CHECK(is_temporary);
+    value = value_object(NULL);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_object_set(ada, c.to_department, &value, E));
+    value = value_object((cst_object *)c.model);
+    CHECK_STATUS(CST_E_INVALID_HANDLE, cst_object_set(ada, c.to_department, &value, E));
     value = value_text("R&D");
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(ada, c.to_department, &value, E));
     value = value_object(rnd);
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set(ada, c.name, &value, E));
     /* To-many functions on to-one properties and attributes, and an index for an unordered relationship. */
-    CHECK(cst_object_add_member(ada, c.manager, bob, E) < 0);
-    CHECK(cst_object_add_member(ada, c.name, bob, E) < 0);
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_add_member(ada, c.manager, bob, E));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_add_member(ada, c.name, bob, E));
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_member_count(ada, c.name, &count, E));
+    CHECK_INT(0, count);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_insert_member(ada, c.friends, 0, bob, E));
     cst_object *some[] = {bob, NULL};
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_object_add_members(ada, c.friends, 2, some, E));
     CHECK_INT(0, member_count(ada, c.friends)); /* all or nothing */
     some[1] = rnd;
+    CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_add_members(ada, c.friends, 2, some, E));
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set_members(ada, c.friends, 2, some, E));
     CHECK_INT(0, member_count(ada, c.friends));
     OK(cst_release(ada));
@@ -202,27 +317,25 @@ static void delete_rules_deny_nullify_and_cascade(void) {
     cst_object *task = company_insert(&c, c.context, c.task, c.task_title, "t");
     set(bob, c.manager, value_object(ada));
     set(ada, c.to_department, value_object(rnd));
+    OK(cst_object_add_member(project, c.reviewers, ada, E));
     set(task, c.to_project, value_object(project));
     save(c.context);
 
     /* Deny: the save fails, and the error names the relationship. */
-    OK(cst_context_delete(c.context, rnd, E));
+    OK(cst_context_delete(c.context, ada, E));
     CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
     CHECK_INT(CST_CODE_VALIDATION_RELATIONSHIP_DENIED_DELETE, cst_error_code(check_error()));
-    CHECK_TEXT("Department", cst_error_entity(check_error()));
-    CHECK_TEXT("employees", cst_error_key(check_error()));
+    CHECK_TEXT("Employee", cst_error_entity(check_error()));
+    CHECK_TEXT("reviews", cst_error_key(check_error()));
     OK(cst_context_rollback(c.context, E));
 
-    /* Nullify. */
+    /* Nullify. Ada reviews nothing any more, so she can be deleted. */
+    OK(cst_object_remove_member(project, c.reviewers, ada, E));
     OK(cst_context_delete(c.context, ada, E));
     OK(cst_context_process_pending_changes(c.context, E));
     CHECK(target(bob, c.manager) == NULL);
     CHECK_INT(0, member_count(rnd, c.employees));
     save(c.context);
-    /* The department has no employees left, so it can be deleted. */
-    OK(cst_context_delete(c.context, rnd, E));
-    save(c.context);
-    CHECK_INT(0, company_count(c.context, c.department, NULL));
 
     /* Cascade. */
     OK(cst_context_delete(c.context, project, E));
@@ -258,6 +371,9 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(inverse_relationships_are_updated);
     RUN(a_relationship_can_be_its_own_inverse);
+    RUN(a_to_one_relationship_can_be_its_own_inverse);
+    RUN(a_target_follows_saves_rollbacks_and_refreshes);
+    RUN(a_borrowed_target_is_valid_until_the_relationship_changes);
     RUN(the_order_of_members_is_saved);
     RUN(ordered_many_to_many_relationships_keep_their_order);
     RUN(unsuitable_members_are_refused);

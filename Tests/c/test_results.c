@@ -68,6 +68,9 @@ static void columns_are_read_by_key_and_path(void) {
     CHECK_INT(COUNT, count);
     CHECK_INT(CST_NULL, values[0].type);
     CHECK_TEXT("R&D", values[1].as.string);
+    OK(cst_results_get_column_path(results, text("friends.@count"), 0, COUNT, values, &count, E));
+    for (int i = 0; i < COUNT; i++)
+        CHECK(values[i].type == CST_INT && values[i].as.integer == 0);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_column(results, c.department_name, 0, 1, values, &count, E));
     CHECK(cst_results_get_column_path(results, text("departmnt.name"), 0, 1, values, &count, E) < 0);
     OK(cst_release(results));
@@ -657,6 +660,34 @@ static void counts_and_ids_of_results_are_readable_on_any_thread(void) {
     company_close(&c);
 }
 
+static void *look_at_unsaved(void *argument) {
+    struct elsewhere *look = argument;
+    cst_object_id *id = NULL;
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_results_copy_id(look->results, 0, &id, NULL));
+    return NULL;
+}
+
+static void *look_for_context(void *object) {
+    cst_context *context = NULL;
+    CHECK_STATUS(CST_OK, cst_object_context(object, &context, NULL));
+    return NULL;
+}
+
+static void ids_of_unsaved_objects_are_readable_only_on_the_queue(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    cst_results *results = company_fetch(c.context, c.employee, NULL, NULL);
+    struct elsewhere look = {results, c.number, NULL};
+    pthread_t thread;
+    CHECK_INT(0, pthread_create(&thread, NULL, look_at_unsaved, &look));
+    CHECK_INT(0, pthread_join(thread, NULL));
+    CHECK_INT(0, pthread_create(&thread, NULL, look_for_context, ada));
+    CHECK_INT(0, pthread_join(thread, NULL));
+    OK(cst_release(results));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
 static void errors_name_the_entity_of_an_unsuitable_key(void) {
     struct company c = ten_people(check_path("a.sqlite"));
     cst_results *results = in_batches(&c, c.context, 0);
@@ -715,6 +746,7 @@ int main(int argc, char **argv) {
     RUN(lazy_results_keep_the_four_most_recently_used_batches);
     RUN(retained_and_changed_objects_stay_registered);
     RUN(counts_and_ids_of_results_are_readable_on_any_thread);
+    RUN(ids_of_unsaved_objects_are_readable_only_on_the_queue);
     RUN(errors_name_the_entity_of_an_unsuitable_key);
     RUN(a_to_many_relationship_has_no_column);
     RUN(results_keep_deleted_objects);

@@ -54,7 +54,14 @@ static void the_store_type_can_be_null_but_not_unknown(void) {
     OK(cst_coordinator_add_store(coordinator, text_of_size(NULL, 0), text(check_path("a.sqlite")), NULL, &store, E));
     OK(cst_coordinator_add_store(coordinator, text("SQLite"), text(check_path("b.sqlite")), NULL, NULL, E));
     cst_store *other = NULL;
-    CHECK(cst_coordinator_add_store(coordinator, text("Oracle"), text(check_path("c.sqlite")), NULL, &other, E) < 0);
+    const cst_string none = {NULL, 0}, cut = text_of_size("a\0b", 3), path = text(check_path("c.sqlite"));
+    const char *lost = check_path("no such folder/c.sqlite");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_add_store(coordinator, none, none, NULL, NULL, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_add_store(coordinator, none, cut, NULL, NULL, E));
+    CHECK_STATUS(CST_E_STORE_IO, cst_coordinator_add_store(coordinator, none, text(lost), NULL, NULL, E));
+    CHECK_TEXT(lost, cst_error_file(check_error()));
+    const cst_string unknown = text("Oracle");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_add_store(coordinator, unknown, path, NULL, &other, E));
     CHECK_INT(CST_CODE_PERSISTENT_STORE_INVALID_TYPE, cst_error_code(check_error()));
     CHECK(!exists(check_path("c.sqlite")));
     OK(cst_release(store));
@@ -322,6 +329,12 @@ static void objects_of_a_removed_store_are_invalidated(void) {
     OK(cst_context_process_pending_changes(c.context, E));
     noted = (struct invalidations){0};
     new = company_employee(&c, c.context, "New", 2);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    cst_object_id *id = NULL;
+    cst_object *fault = NULL;
+    cst_buffer uri = {NULL, 0, 0};
+    OK(cst_object_copy_id(object, &id, E));
+    OK(cst_context_object_with_id(other, id, &fault, E));
     OK(cst_coordinator_remove_store(c.coordinator, c.store, E));
     CHECK_INT(1, noted.invalidated);
     CHECK_INT(0, noted.others);
@@ -331,6 +344,11 @@ static void objects_of_a_removed_store_are_invalidated(void) {
     CHECK_CONTAINS("was removed from the coordinator", cst_error_message(check_error()));
     value = value_text("Zoe");
     CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_set(object, c.name, &value, E));
+    CHECK_STATUS(CST_E_OBJECT_GONE, cst_object_get(fault, c.name, &value, E));
+    OK(cst_object_id_copy_uri(id, &uri, E));
+    CHECK_CONTAINS("x-coredata://", text_of_size(uri.data, uri.size));
+    cst_buffer_dispose(&uri);
+    cst_release(fault), cst_release(id), cst_release(other);
     OK(cst_object_get(new, c.name, &value, E));
     OK(cst_context_rollback(c.context, E));
     OK(cst_release(token));
@@ -368,6 +386,9 @@ static void object_uris_are_resolved_to_objects(void) {
         cst_status status = cst_coordinator_object_id(c.coordinator, text(bad[i]), &none, E);
         CHECK(status == CST_NOT_FOUND || status == CST_E_INVALID_ARGUMENT);
     }
+    const char *odd[] = {"x", "x-coredata:///Employee/t1", "x-coredata://a/Employee/p0", "x-coredata://a/b/p-1"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+        CHECK_STATUS(CST_NOT_FOUND, cst_coordinator_object_id(c.coordinator, text(odd[i]), &none, E));
     CHECK(none == NULL);
     cst_buffer_dispose(&uri);
     OK(cst_release(id));

@@ -60,7 +60,7 @@ static void configurations_list_their_entities(void) {
     CHECK_INT(2, count);
     CHECK(memcmp(list.data, "Project\0Task", 13) == 0);
     OK(cst_model_copy_configuration(model, (cst_string){NULL, 0}, &list, &count, E));
-    CHECK_INT(5, count);
+    CHECK_INT(6, count);
     OK(cst_model_copy_names(model, CST_NAMES_CONFIGURATIONS, &list, &count, E));
     CHECK_INT(1, count);
     OK(cst_model_remove_configuration(model, text("Work"), E));
@@ -209,7 +209,7 @@ static void configurations_are_replaced_and_the_default_lists_all_entities(void)
     OK(cst_model_copy_names(model, CST_NAMES_CONFIGURATIONS, &list, NULL, E));
     CHECK_INT(12, list.size);
     OK(cst_model_copy_configuration(model, text("Default"), &list, &count, E));
-    CHECK_INT(5, count);
+    CHECK_INT(6, count);
     OK(cst_model_copy_configuration(model, text("Work"), &list, NULL, E));
     const uint32_t wrong[] = {0, 4, UINT32_MAX};
     for (size_t i = 0; i < 3; i++)

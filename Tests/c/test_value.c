@@ -180,9 +180,15 @@ static void values_of_other_types_are_refused(void) {
         }
     }
     CHECK_TEXT("Ada", get_text(object, c.name));
-    cst_value bad = value_int(1);
-    bad.type = 99;
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(object, c.number, &bad, E));
+    const cst_key every[] = {c.number, c.notes, c.to_department, c.scratch};
+    const uint32_t unknown[] = {99, 255, 256, UINT32_MAX};
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t k = 0; k < 4; k++) {
+            cst_value bad = value_int(1);
+            bad.type = unknown[i];
+            CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(object, every[k], &bad, E));
+        }
+    }
     OK(cst_release(object));
     company_close(&c);
 }
@@ -210,6 +216,36 @@ static void numbers_out_of_range_are_refused_when_set(void) {
     company_close(&c);
 }
 
+static void numbers_at_their_limits_survive_a_save(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *object = company_employee(&c, c.context, "Ada", 1);
+    const cst_key keys[] = {c.level, c.level, c.level, c.floor, c.floor, c.number, c.number};
+    const int64_t numbers[] = {-1, INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        set(object, keys[i], value_int(numbers[i]));
+        CHECK_INT(numbers[i], get_int(object, keys[i]));
+        save(c.context);
+        OK(cst_object_refresh(object, false, E));
+        CHECK_INT(numbers[i], get_int(object, keys[i]));
+    }
+    const double reals[] = {0, -0.5, 1e300, DBL_TRUE_MIN};
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        set(object, c.rating, value_real(reals[i]));
+        save(c.context);
+        OK(cst_object_refresh(object, false, E));
+        CHECK_REAL(reals[i], get(object, c.rating).as.real);
+    }
+    set(object, c.factor, value_real(0.1));
+    CHECK_REAL((double)0.1f, get(object, c.factor).as.real);
+    set(object, c.active, value_bool(false));
+    save(c.context);
+    OK(cst_object_refresh(object, false, E));
+    CHECK_REAL((double)0.1f, get(object, c.factor).as.real);
+    CHECK(get(object, c.active).type == CST_BOOL && !get(object, c.active).as.boolean);
+    OK(cst_release(object));
+    company_close(&c);
+}
+
 static void nan_and_infinities_fail_validation(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *object = company_employee(&c, c.context, "Ada", 1);
@@ -219,6 +255,7 @@ static void nan_and_infinities_fail_validation(void) {
         cst_status status = cst_object_set(object, c.rating, &value, E);
         if (status == CST_OK) status = cst_context_save(c.context, E);
         CHECK_INT(CST_E_VALIDATION, status);
+        CHECK_TEXT("rating", cst_error_key(check_error()));
     }
     set(object, c.rating, value_real(DBL_MAX));
     save(c.context);
@@ -259,6 +296,34 @@ static void decimals_have_up_to_38_digits(void) {
     value = value_decimal(5, -128, true);
     set(object, c.salary, value);
     CHECK_INT(-128, CST_DECIMAL_EXPONENT(get(object, c.salary).aux));
+    value = value_decimal(UINT64_MAX, -128, true);
+    value.as.decimal.mantissa[1] = UINT64_MAX;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(object, c.salary, &value, E));
+    value = value_decimal(0x098A223FFFFFFFFFu, -4, true);
+    value.as.decimal.mantissa[1] = 0x4B3B4CA85A86C47Au;
+    set(object, c.salary, value);
+    CHECK_INT(0x1FC, get(object, c.salary).aux);
+    /* A column holds a floating-point number, as in Apple's stores. */
+    set(object, c.salary, value_decimal(1234, -2, false));
+    save(c.context);
+    OK(cst_object_refresh(object, false, E));
+    back = get(object, c.salary);
+    CHECK_INT(1234, back.as.decimal.mantissa[0]);
+    CHECK_INT(0xFE, back.aux);
+    /* Until the row is read from the store, every digit is there, also in another context. */
+    cst_object *precise = company_employee(&c, c.context, "Bob", 2), *twin = NULL;
+    cst_object_id *id = NULL;
+    value = value_decimal(0x098A223FFFFFFFFFu, -10, true);
+    value.as.decimal.mantissa[1] = 0x4B3B4CA85A86C47Au;
+    set(precise, c.salary, value);
+    save(c.context);
+    cst_context *other = company_context(&c, CST_QUEUE_CALLER);
+    OK(cst_object_copy_id(precise, &id, E));
+    OK(cst_context_existing_object(other, id, &twin, E));
+    back = get(twin, c.salary);
+    CHECK(back.as.decimal.mantissa[0] == 0x098A223FFFFFFFFFu && back.as.decimal.mantissa[1] == 0x4B3B4CA85A86C47Au);
+    CHECK(CST_DECIMAL_EXPONENT(back.aux) == -10 && CST_DECIMAL_NEGATIVE(back.aux));
+    cst_release(twin), cst_release(id), cst_release(precise), cst_release(other);
     OK(cst_release(object));
     company_close(&c);
 }
@@ -392,6 +457,12 @@ static void type_mismatch_errors_name_the_expected_type(void) {
     value.as.string = text_of_size("\xff", 1);
     set(object, c.notes, value_text("kept"));
     CHECK_STATUS(CST_E_INVALID_UTF8, cst_object_set(object, c.notes, &value, E));
+    CHECK_INT(0, cst_error_offset(check_error()));
+    value.as.string = text_of_size("a\x80", 2);
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_object_set(object, c.notes, &value, E));
+    CHECK_INT(1, cst_error_offset(check_error()));
+    value.as.string = text_of_size("x", (size_t)1 << 40);
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_set(object, c.notes, &value, E));
     CHECK_TEXT("kept", get_text(object, c.notes));
     OK(cst_release(object));
     company_close(&c);
@@ -406,6 +477,7 @@ int main(int argc, char **argv) {
     RUN(integers_and_whole_doubles_are_converted);
     RUN(values_of_other_types_are_refused);
     RUN(numbers_out_of_range_are_refused_when_set);
+    RUN(numbers_at_their_limits_survive_a_save);
     RUN(nan_and_infinities_fail_validation);
     RUN(dates_must_be_finite);
     RUN(decimals_have_up_to_38_digits);

@@ -51,7 +51,7 @@ def test_edit_appears_in_the_other_terminal_within_a_second(
         (ann, ben, "1", r"\[x\]   2 x milk +ann +<- new"),
         (ben, ann, "amount 1 3", r"\[ \]   3 x bread +ben +<- new"),
         (ann, ben, "name 1 rolls", r"3 x rolls +ann +<- new"),
-        (ben, ann, "remove 1", r"(?s)live\)\n\n   1 \[x\]   2 x milk.*taken off"),
+        (ben, ann, "remove 1", r"(?s)live\)\n\n   1 \[x\]   2 x milk.*An item was removed"),
     ]
     for here, there, command, expected in edits:
         here.press(command + "\n")

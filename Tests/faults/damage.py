@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
-import os
 import random
 import resource
 import subprocess
@@ -28,19 +27,19 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bindings/python/tests"))
+sys.path[:0] = [str(ROOT / "bindings/python/tests"), str(ROOT / "Tests/support")]
 
 import binary_reader  # noqa: E402
 import corestone  # noqa: E402
 import xml_reader  # noqa: E402
 from apple_reader import AppleModel, AppleStore, Attribute, Relationship, decoder  # noqa: E402
 from binary_reader import ToMany  # noqa: E402
+from checkout import FIXTURES  # noqa: E402
 from conftest import stored  # noqa: E402
 from corestone import Container, CorestoneError, Model, Status  # noqa: E402
 from corestone.object import object_id  # noqa: E402
 from samples import ROOTS, THINGS, TO_MANY, fill  # noqa: E402
 
-FIXTURES = Path(os.environ.get("CORESTONE_FIXTURES") or ROOT.parent / "shared" / "fixtures")
 APPLE = {
     "bookmarks": "stores/browserserviceskit/Bookmarks_V5.sqlite",
     "sample": "stores/coredataplus/SampleModel_V1.sqlite",

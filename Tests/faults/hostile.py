@@ -33,12 +33,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bindings/python/tests"))
+sys.path[:0] = [str(ROOT / "bindings/python/tests"), str(ROOT / "Tests/support")]
 
 import binary_reader  # noqa: E402
+from checkout import TOOL  # noqa: E402
 from corestone import Container, Model  # noqa: E402
 
-TOOL = Path(os.environ.get("CORESTONE_TOOL", ROOT / "build" / "bin" / "corestone"))
 MEGABYTES, SECONDS = 256, 10
 # More address space than any command needs, and less than a machine has.
 SPACE = 8 << 30
@@ -46,7 +46,7 @@ SPACE = 8 << 30
 HANG = 60
 MOST, LEAST = 2**63 - 1, -(2**63)
 
-COMPANY: dict[str, dict[str, Any]] = {
+OFFICE: dict[str, dict[str, Any]] = {
     "Department": {
         "name": "string indexed",
         "budget": "decimal?",
@@ -76,10 +76,10 @@ COMPANY: dict[str, dict[str, Any]] = {
 
 
 NEWER: dict[str, dict[str, Any]] = {
-    **COMPANY,
-    "Department": {**COMPANY["Department"], "place": "string = here", "tags": "to-many Tag inverse departments"},
+    **OFFICE,
+    "Department": {**OFFICE["Department"], "place": "string = here", "tags": "to-many Tag inverse departments"},
     "Employee": {
-        **{key: text for key, text in COMPANY["Employee"].items() if key not in ("level", "score")},
+        **{key: text for key, text in OFFICE["Employee"].items() if key not in ("level", "score")},
         "steps": "double?",
         "rank": "int32? renaming_identifier level",
     },
@@ -88,7 +88,7 @@ NEWER: dict[str, dict[str, Any]] = {
 
 def fill(path: Path, type: str | None = None, **options: Any) -> None:
     """A store with a few rows of everything."""
-    with Container(Model(COMPANY), path, type=type, sync="normal", **options) as container:
+    with Container(Model(OFFICE), path, type=type, sync="normal", **options) as container:
         context = container.context()
         departments = [context.insert("Department", name=f"D{n}", budget=n) for n in range(3)]
         tags = [context.insert("Tag", label=f"T{n}") for n in range(3)]

@@ -25,10 +25,10 @@ from uuid import UUID
 import corestone
 import pytest
 import reader
+from checkout import FIXTURES
 from corestone import Container, Context, Coordinator, HistoryChangeKind, HistoryToken, Model, Predicate
 from reader import DELETE, INSERT, REFERENCE, UPDATE
 
-FIXTURES = Path(os.environ.get("CORESTONE_FIXTURES") or Path(__file__).resolve().parents[3] / "shared" / "fixtures")
 counted: dict[str, Counter[str]] = {}
 
 

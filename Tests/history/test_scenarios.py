@@ -5,7 +5,6 @@ Where this library deviates on purpose (docs/DEVIATIONS.md), the test shows its 
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 from collections import Counter
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
+from checkout import FIXTURES
 from corestone import (
     BatchInsertRequest,
     Container,
@@ -32,7 +32,6 @@ from corestone import (
 )
 from corestone.object import object_id
 
-FIXTURES = Path(os.environ.get("CORESTONE_FIXTURES") or Path(__file__).resolve().parents[3] / "shared" / "fixtures")
 PEOPLE = {"Person": {"firstName": "string?", "lastName": "string?"}}
 CARS = {
     "Car": {"maker": "string?", "model": "string?", "numberPlate": "string?"},

@@ -41,7 +41,7 @@ from filling import REFERENCE, Filling, Wishes
 from mapping_oracle import NOW, Interpreter, KeyPath, Made, MappingFile
 from oracle import Comparison, Key
 from pairs import TOOL, digest, sample
-from source_models import Attribute, Pair, Relationship, SourceModel, fixtures
+from source_models import FIXTURES, Attribute, Pair, Relationship, SourceModel
 from stored import Objects, StoreReader
 
 Signature = Any
@@ -74,7 +74,7 @@ def copy_store(given: Path, path: Path) -> None:
 
 
 def mapping_models() -> list[Path]:
-    return sorted((fixtures() / "mapping-models").glob("*/*.xcmappingmodel"))
+    return sorted((FIXTURES / "mapping-models").glob("*/*.xcmappingmodel"))
 
 
 # Variants
@@ -483,8 +483,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--keep", type=Path, help="a folder in which the stores stay")
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args(arguments)
-    if not fixtures().is_dir():
-        print(f"{fixtures()} is not there: 0 passed, 0 failed, 1 skipped")
+    if not FIXTURES.is_dir():
+        print(f"{FIXTURES} is not there: 0 passed, 0 failed, 1 skipped")
         return int(os.environ.get("CORESTONE_REQUIRE_FIXTURES", "") == "1")
     outcomes: list[Outcome] = []
     for path, variant, number, pair in runs(given):

@@ -32,7 +32,7 @@ from corestone import Container, Coordinator, CorestoneError, Model, ModelError,
 from filling import Filling, Wishes
 from oracle import Correspondence, Expectation, Migration, compare
 from random_models import RandomModels, write_model
-from source_models import Attribute, Pair, fixtures, pairs
+from source_models import FIXTURES, Attribute, Pair, pairs
 from stored import Objects, StoreReader, hashes, highest_keys, schema
 
 TOOL = os.environ.get("CORESTONE_TOOL") or str(Path(__file__).resolve().parents[2] / "build" / "bin" / "corestone")
@@ -354,8 +354,8 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     if given.random:
         return run([], given, given.random)
-    if not fixtures().is_dir():
-        print(f"{fixtures()} is not there: 0 passed, 0 failed, 1 skipped")
+    if not FIXTURES.is_dir():
+        print(f"{FIXTURES} is not there: 0 passed, 0 failed, 1 skipped")
         return int(os.environ.get("CORESTONE_REQUIRE_FIXTURES", "") == "1")
     chosen = sample(given.sample, given.seed) if given.sample else pairs()
     chosen = [each for each in chosen if given.only in str(each)]

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from source_models import fixtures
+from source_models import FIXTURES
 
 HERE = Path(__file__).resolve().parent
 FILE = "CORESTONE_MIGRATION_SCENARIOS"
@@ -54,7 +54,7 @@ SAMPLE = {
 
 
 def scenario_file() -> Path:
-    return Path(os.environ.get(FILE) or fixtures().parent / "scenarios-migration.jsonl")
+    return Path(os.environ.get(FILE) or FIXTURES.parent / "scenarios-migration.jsonl")
 
 
 def listed() -> dict[str, str]:

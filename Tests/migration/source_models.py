@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,11 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Union
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
-def fixtures() -> Path:
-    """Where the files are that other programs wrote."""
-    root = Path(__file__).resolve().parents[2]
-    return Path(os.environ.get("CORESTONE_FIXTURES") or root.parent / "shared" / "fixtures")
+from checkout import FIXTURES as FIXTURES
 
 
 @dataclass(eq=False)
@@ -206,7 +204,7 @@ class Pair:
         if self.place is not None:
             return self.place
         repository, _, path = self.bundle.partition(":")
-        return fixtures() / "source-models" / repository.replace("/", "+") / path
+        return FIXTURES / "source-models" / repository.replace("/", "+") / path
 
     def model(self, version: str) -> SourceModel:
         return read_model(self.path / f"{version}.xcdatamodel")
@@ -217,7 +215,7 @@ class Pair:
 
 def pairs() -> list[Pair]:
     """All pairs: those of the list, then first -> last of each bundle that has more than two versions."""
-    lines = (fixtures() / "pairs.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    lines = (FIXTURES / "pairs.tsv").read_text(encoding="utf-8").splitlines()[1:]
     found = [Pair(fields[1], fields[2], fields[3], fields[5]) for fields in (line.split("\t") for line in lines)]
     steps: dict[str, list[Pair]] = {}
     for pair in found:

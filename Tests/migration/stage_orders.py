@@ -20,7 +20,7 @@ VERSIONS = [
     for attributes in ({"a": "string?"}, {}, {"a": "int?"}, {"a": "int?", "b": "string?"})
 ]
 MIGRATED = "migrated"
-REFUSED = {134140: "no mapping model", 134506: "backwards"}
+REFUSED = {134140: "no mapping model", 134506: "backward migration (134506)"}
 
 
 def lightweight(*versions: int) -> tuple[str, tuple[int, ...]]:

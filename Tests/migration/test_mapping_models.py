@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from source_models import fixtures
+from checkout import FIXTURES
 
 
-@pytest.mark.skipif(not fixtures().is_dir(), reason="the mapping models of other programs are not there")
+@pytest.mark.skipif(not FIXTURES.is_dir(), reason="the mapping models of other programs are not there")
 def test_mapping_models_of_other_programs_run() -> None:
     command = [sys.executable, str(Path(__file__).with_name("mapping_models.py")), "--rounds", "1", "--count", "20"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -12,6 +12,7 @@ from typing import Any
 import mapping_models
 import mapping_policies
 import pytest
+from checkout import FIXTURES
 from corestone import (
     Container,
     Context,
@@ -23,9 +24,8 @@ from corestone import (
     ModelError,
     set_raw_value,
 )
-from source_models import fixtures
 
-requires_fixtures = pytest.mark.skipif(not fixtures().is_dir(), reason="the files of other programs are not there")
+requires_fixtures = pytest.mark.skipif(not FIXTURES.is_dir(), reason="the files of other programs are not there")
 
 MEMBERS = "destinationInstancesForEntityMappingNamed:sourceInstances:"
 
@@ -59,17 +59,17 @@ def migrated(path: Path, model: Model, mapping: MappingModel) -> Context:
 def fixture(mapping: str, store: str, folder: Path) -> tuple[MappingModel, Path]:
     """A mapping model of the fixtures, and a copy of a store."""
     path = folder / "store.sqlite"
-    mapping_models.copy_store(fixtures() / "stores" / store, path)
-    return MappingModel.load(fixtures() / "mapping-models" / mapping), path
+    mapping_models.copy_store(FIXTURES / "stores" / store, path)
+    return MappingModel.load(FIXTURES / "mapping-models" / mapping), path
 
 
 @requires_fixtures
 @pytest.mark.parametrize(("mapping", "store"), mapping_models.STORES)
 def test_stores_of_other_programs_migrate_as_interpreted(tmp_path: Path, mapping: str, store: str) -> None:
     """Every object is what the interpreter of the XML expects."""
-    path = fixtures() / "mapping-models" / mapping
+    path = FIXTURES / "mapping-models" / mapping
     trial = mapping_models.Trial(path, mapping_models.AS_IT_IS, tmp_path, "", 0)
-    outcome = trial.run(fixtures() / "stores" / store)
+    outcome = trial.run(FIXTURES / "stores" / store)
     assert outcome.failures == []
     assert outcome.state == "executed"
     assert outcome.objects > 0

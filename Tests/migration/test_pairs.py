@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from source_models import fixtures
+from checkout import FIXTURES
 
 
-@pytest.mark.skipif(not fixtures().is_dir(), reason="the source models of other programs are not there")
+@pytest.mark.skipif(not FIXTURES.is_dir(), reason="the source models of other programs are not there")
 def test_sample_of_source_model_pairs_migrates() -> None:
     command = [sys.executable, str(Path(__file__).with_name("pairs.py")), "--sample", "12", "--seed", "3"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -18,6 +18,7 @@ import corestone
 import mapping_models
 import mapping_policies
 import pytest
+from checkout import FIXTURES
 from corestone import (
     CancelledError,
     Container,
@@ -39,11 +40,10 @@ from corestone import (
     validate_stages,
 )
 from pairs import digest
-from source_models import fixtures
 from stored import connect
 from workshop import rows
 
-requires_fixtures = pytest.mark.skipif(not fixtures().is_dir(), reason="the files of other programs are not there")
+requires_fixtures = pytest.mark.skipif(not FIXTURES.is_dir(), reason="the files of other programs are not there")
 
 DECEMBER = datetime(2023, 12, 1, tzinfo=timezone.utc)
 PLAIN: dict[str, Any] = {
@@ -55,13 +55,13 @@ PLAIN: dict[str, Any] = {
 def copied(store: str, folder: Path) -> Path:
     """A copy of a store of the fixtures."""
     path = folder / Path(store).name
-    mapping_models.copy_store(fixtures() / store, path)
+    mapping_models.copy_store(FIXTURES / store, path)
     return path
 
 
 def cached_model(store: str) -> Model:
     """The model that a store of the fixtures carries."""
-    with corestone.open(fixtures() / store) as container:
+    with corestone.open(FIXTURES / store) as container:
         return container.model.copy()
 
 
@@ -80,7 +80,7 @@ def query(path: Path, text: str) -> list[tuple[Any, ...]]:
 
 
 def basic_model(version: str) -> Model:
-    place = fixtures() / "source-models" / "jeffreybergier+CoreDataMigrationTests" / "Model.xcdatamodeld"
+    place = FIXTURES / "source-models" / "jeffreybergier+CoreDataMigrationTests" / "Model.xcdatamodeld"
     return Model.load(place / f"v{version}.xcdatamodel")
 
 
@@ -175,11 +175,11 @@ V2_STORE = "stores/coredataplus/SampleModel_V2.sqlite"
 
 def sample_model(version: int) -> Model:
     name = "SampleModel.mom" if version == 1 else f"SampleModel{version}.mom"
-    return Model.load(fixtures() / "compiled-models" / "coredataplus" / "SampleModel.momd" / name)
+    return Model.load(FIXTURES / "compiled-models" / "coredataplus" / "SampleModel.momd" / name)
 
 
 def to_third_version() -> MappingModel:
-    return MappingModel.load(fixtures() / "mapping-models" / "coredataplus" / "V2toV3.xcmappingmodel")
+    return MappingModel.load(FIXTURES / "mapping-models" / "coredataplus" / "V2toV3.xcmappingmodel")
 
 
 def tables(path: Path) -> list[tuple[Any, ...]]:
@@ -197,7 +197,7 @@ def test_store_migrated_in_place_equals_that_of_apple(tmp_path: Path) -> None:
     former = query(path, "SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT")
     open_context(path, sample_model(2), migrate=True, allow_removals=True).close()
     identifier = "SELECT Z_UUID FROM Z_METADATA"
-    assert query(path, identifier) == query(fixtures() / V1_STORE, identifier) == query(expected, identifier)
+    assert query(path, identifier) == query(FIXTURES / V1_STORE, identifier) == query(expected, identifier)
     # Tables and indexes by their text: without ZID and ZCOLOR, in canonical order, unquoted, with the new index.
     assert sorted(tables(path)) == sorted(tables(expected))
     assert (
@@ -245,7 +245,7 @@ def test_migration_to_the_same_version_changes_nothing(tmp_path: Path) -> None:
 @requires_fixtures
 @pytest.mark.scenario("M022")
 def test_compiled_mapping_model_is_decoded() -> None:
-    mapping = MappingModel.load(fixtures() / "compiled-models" / "coredataplus" / "V2toV3.cdm")
+    mapping = MappingModel.load(FIXTURES / "compiled-models" / "coredataplus" / "V2toV3.cdm")
     assert mapping.matches(sample_model(2), sample_model(3))
     person, car = mapping["PersonToPerson"], mapping["CarToCar"]
     assert person.kind == "copy"
@@ -381,9 +381,9 @@ def test_stage_between_two_versions_with_one_hash_is_rejected(tmp_path: Path) ->
 @requires_fixtures
 @pytest.mark.scenario("M035")
 def test_mapping_models_to_the_same_version_are_not_used(tmp_path: Path) -> None:
-    bundle = fixtures() / "source-models" / "jessesquires+JSQCoreDataKit" / "ExampleModel.xcdatamodeld"
+    bundle = FIXTURES / "source-models" / "jessesquires+JSQCoreDataKit" / "ExampleModel.xcdatamodeld"
     models = [Model.load(bundle / f"Version {number}.xcdatamodel") for number in (1, 2, 3)]
-    folder = fixtures() / "mapping-models" / "jsqcoredatakit"
+    folder = FIXTURES / "mapping-models" / "jsqcoredatakit"
     assert MappingModel.find([folder], models[0], models[0]) is None
     found = [MappingModel.find([folder], *pair) for pair in zip(models, models[1:])]
     mapping = found[0]
@@ -433,7 +433,7 @@ def test_stages_with_a_loop_or_two_targets_are_rejected(chain: tuple[tuple[int, 
 
 
 def shop_model(version: int) -> Model:
-    place = fixtures() / "source-models" / "woocommerce+woocommerce-ios" / "WooCommerce.xcdatamodeld"
+    place = FIXTURES / "source-models" / "woocommerce+woocommerce-ios" / "WooCommerce.xcdatamodeld"
     return Model.load(place / f"Model {version}.xcdatamodel")
 
 

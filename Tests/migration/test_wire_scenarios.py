@@ -14,15 +14,15 @@ from typing import Any
 
 import corestone
 import pytest
+from checkout import FIXTURES
 from corestone import Container, Context, Coordinator, Model, migration_plan
-from source_models import fixtures
 from stored import connect
 
-pytestmark = pytest.mark.skipif(not fixtures().is_dir(), reason="the files of other programs are not there")
+pytestmark = pytest.mark.skipif(not FIXTURES.is_dir(), reason="the files of other programs are not there")
 
 
 def file_of(version: int) -> Path:
-    return fixtures() / "chains" / "wire" / f"store2-{version}-0.wiredatabase"
+    return FIXTURES / "chains" / "wire" / f"store2-{version}-0.wiredatabase"
 
 
 def model_of(version: int) -> Model:
@@ -198,7 +198,7 @@ def test_removed_entity_lowers_the_numbers_of_later_ones(tmp_path: Path) -> None
 def test_one_inferred_step_spans_many_versions(tmp_path: Path) -> None:
     """From 2.21.1, the oldest model of the fixtures, to 2.100. They lack the file of 1.25; its rows are inserted."""
     path = tmp_path / "store.sqlite"
-    bundle = fixtures() / "source-models" / "wireapp+wire-ios-data-model" / "zmessaging.xcdatamodeld"
+    bundle = FIXTURES / "source-models" / "wireapp+wire-ios-data-model" / "zmessaging.xcdatamodeld"
     former, wanted = (Model.load(bundle / f"zmessaging2.{number}.xcdatamodel") for number in ("21.1", "100.0"))
     insert(
         path, former,

@@ -8,7 +8,6 @@ run ends with the matrix, and build/scenarios.json has it for machines.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checkout import FIXTURES, ROOT
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 KIND = "type of store"  # under which a test's report has its column
 NO_STORE, SWIFT = "no store", "in Swift"
 NUMBER = re.compile(r"test_?(s\d{3})", re.IGNORECASE)
@@ -216,8 +215,7 @@ def swift_outcomes() -> dict[str, str] | None:
 
 def known_scenarios() -> dict[str, str]:
     """The area of each scenario by its number; empty if the list is not available."""
-    fixtures = Path(os.environ.get("CORESTONE_FIXTURES", ROOT.parent / "shared" / "fixtures"))
-    file = fixtures.parent / "scenarios.jsonl"
+    file = FIXTURES.parent / "scenarios.jsonl"
     if not file.exists():
         return {}
     lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())

@@ -12,12 +12,13 @@ from uuid import UUID
 
 import corestone
 import pytest
+from checkout import ROOT as ROOT
+from checkout import TOOL as TOOL
+from checkout import fixtures as fixtures
 from corestone import Container, Model
 
-ROOT = Path(__file__).resolve().parents[2]
 MODELS = Path(__file__).resolve().parent / "models"
 GOLDEN = Path(__file__).resolve().parent / "golden"
-TOOL = Path(os.environ.get("CORESTONE_TOOL", ROOT / "build" / "bin" / "corestone"))
 
 ZOO: dict[str, dict[str, Any]] = {
     "Animal": {
@@ -119,14 +120,3 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("zoo") / "zoo.sqlite"
     make_zoo(path)
     return path
-
-
-@pytest.fixture(scope="session")
-def fixtures() -> Path:
-    """The fixtures: files written by other programs."""
-    folder = Path(os.environ.get("CORESTONE_FIXTURES", ROOT.parent / "shared" / "fixtures"))
-    if not folder.is_dir():
-        if os.environ.get("CORESTONE_REQUIRE_FIXTURES"):
-            pytest.fail(f"there are no fixtures in {folder}")
-        pytest.skip(f"there are no fixtures in {folder}")
-    return folder

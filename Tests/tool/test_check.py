@@ -89,7 +89,7 @@ def test_missing_indexes_are_reported(tmp_path: Path) -> None:
     slow = broken(whole, tmp_path, "DROP INDEX Z_Badge_name")
     found = run("check", slow)
     assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout.startswith("warning: the store has no index Z_Badge_name")
+    assert found.stdout.startswith("warning: the store does not have the index Z_Badge_name")
     assert "intact, with 1 warning" in found.stdout
     report = json.loads(run("check", slow, "--format", "json").stdout)
     assert report["ok"] is True and [each["kind"] for each in report["warnings"]] == ["speed"]
@@ -135,7 +135,7 @@ def test_extrapolation_alone_is_not_a_rejection(tmp_path: Path) -> None:
         assert ("refused: " in found.stdout) == lost
         last = found.stdout.splitlines()[-1]
         assert ("would not accept it" if lost else "would accept it") in last
-        assert ("extrapolation" in last) == bool(photo)
+        assert ("extrapolated rules" in last) == bool(photo)
         found = run("check", store, "--apple", "--format", "json")
         assert (found.returncode, found.stderr) == (int(lost), "")
         report = json.loads(found.stdout)

@@ -118,7 +118,7 @@ def test_deferred_tasks_are_finished_by_option(notes: Notes) -> None:
     assert run("check", notes.store).returncode == 0
     assert notes.migrate("--finish-deferred") == (0, "Notes.sqlite is fully migrated; 1 task finished\n")
     assert "CST_LEFTOVER" not in str(notes.ask("SELECT sql FROM sqlite_master WHERE name = 'ZNOTE'"))
-    assert notes.migrate("--finish-deferred") == (0, "Notes.sqlite has no deferred migration; nothing to do\n")
+    assert notes.migrate("--finish-deferred") == (0, "Notes.sqlite does not have a deferred migration; nothing to do\n")
     text = notes.migrate("--finish-deferred", "--format", "json")[1]
     assert json.loads(text) == {"store": "Notes.sqlite", "finishedTasks": 0}
 

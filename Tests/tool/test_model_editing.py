@@ -654,7 +654,7 @@ def test_renaming_keeps_the_former_name_unless_new_identity(notes: Path) -> None
         (["index:Note"], '"index:Note" does not name an index; write index:Note.NAME'),
         (["."], "model remove cannot remove the whole model"),
         (["Tag", "Nothing"], "Nothing"),
-        (["Note.title", "colour:red"], '"colour" is not a kind of model element; use one of template, configuration'),
+        (["Note.title", "colour:red"], '"colour:" is not a prefix of a model element; write ENTITY, ENTITY.PROPERTY'),
     ],
 )
 def test_rejected_removals_remove_nothing(every_part: Path, parts: list[str], message: str) -> None:

@@ -1,5 +1,5 @@
-/* Runs an operation N times, to count its instructions. budgets.py runs it under callgrind with two values of N; the
- * difference of the counts belongs to the additional operations.
+/* Runs an operation N times, to count its instructions. budgets.py runs this program under callgrind with two values of
+ * N; the additional operations cause the difference of the counts.
  *
  *   ops prepare STORE           creates a store of PREPARED objects; run once, without callgrind
  *   ops OPERATION STORE N       OPERATION: get set fetch fault insert save

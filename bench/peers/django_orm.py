@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Runs a workload with Django's ORM, without a site."""
+"""Runs a workload with Django's ORM, without a Django project."""
 
 import django
 from django.conf import settings

@@ -58,7 +58,7 @@ class Clock:
 
     def begin(self) -> None:
         gc.collect()
-        with contextlib.suppress(OSError):  # without it, the peak is that of the whole process
+        with contextlib.suppress(OSError):  # without this reset, the peak is that of the whole process
             Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         self.base = status_kb("VmRSS:")
         self.usage = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,9 +1,9 @@
 /* People in a file of comma-separated values, as a custom atomic store. Usage: csv_store FILE [NAME AGE]
  *
  * The store is loaded as a whole when it is opened, and each save writes it as a whole. A save writes a draft, which
- * replaces the file when it is on the disk. So the file always contains either all of a save or nothing of it. The
- * first line has the metadata of the store with its identifier: a new identifier at each start would invalidate the
- * URIs of its objects.
+ * replaces the file when the draft is on the disk. So the file always contains either all of a save or nothing of it.
+ * The first line contains the metadata of the store, which includes the identifier: a new identifier at each start
+ * would invalidate the URIs of the objects.
  *
  * Other programs may also save into the file. A save locks the file's folder, and first checks that the file is still
  * the one that was read. Otherwise it would overwrite the changes of another program, so it reports a conflict. The
@@ -241,7 +241,7 @@ static cst_status write_file(struct csv_store *store, int folder, const char *me
 /* Begins a new file, unless another program has just done so. The caller holds the lock. */
 static cst_status begin_file(struct csv_store *store, int folder, cst_bytes metadata, cst_error **error) {
     struct stat about;
-    /* An empty file is a new store; the file has the permissions of new files. */
+    /* An empty file is a new store. A created file has the default permissions of the process. */
     int file = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     bool is_there = file >= 0 && fstat(file, &about) == 0;
     if (file >= 0) close(file);
@@ -286,7 +286,7 @@ static cst_status open_store(void *userdata, const cst_store_opening *opening, v
     if (lock >= 0) close(lock);
     if (status == CST_OK) status = read_file(store, error);
     if (status == CST_OK && !fill_from(store->metadata, out_metadata, error))
-        status = fails(store->path, "open it", "its first line has no metadata", error);
+        status = fails(store->path, "open it", "its first line does not contain metadata", error);
     if (status == CST_OK) {
         *out_store = store;
     } else {
@@ -326,7 +326,7 @@ static cst_status load(void *opened, cst_row_sink *sink, cst_error **error) {
     return status;
 }
 
-/* Reports any row of a save as a conflict. The library then loads the store again, and finds the rows that changed.
+/* Reports one row of a save as a conflict. The library then loads the store again, and finds the rows that changed.
  * Without rows there is nothing to report, and only metadata to write. */
 static cst_status refuse_save(const struct csv_store *store, const cst_save_changes *changes, cst_error **error) {
     const cst_row *row = changes->locked_count > 0     ? &changes->locked[0]

@@ -1,11 +1,11 @@
-/* A calendar by days: events.py in C, for the same stores.
+/* A calendar grouped by day: events.py in C, for the same stores.
  *
  * usage: events STORE
  *
  * A fetched results controller notifies the table (events_table.c) of changes: by a command, an undo, a revert, or
  * another program that has the same store open in another terminal. Times are UTC. If EVENTS_CHECK is set in the
- * environment, the program compares the table with a fetch after every command, and ends if they differ; no other
- * program may then save.
+ * environment, the program compares the table with a fetch after every command, and ends if they differ; other programs
+ * must not save during this check.
  *
  * SPDX-License-Identifier: MIT
  */

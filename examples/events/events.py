@@ -1,9 +1,9 @@
-"""A calendar by days. Usage: events.py STORE
+"""A calendar grouped by day. Usage: events.py STORE
 
 A fetched results controller notifies the table (events_table.py) of changes. They come from a command, an undo, or
 another program that has the same store open in another terminal (events.py or events.c). Times are UTC. If EVENTS_CHECK
-is set in the environment, the program compares the table with a fetch after every command, and ends if they differ; no
-other program may then save.
+is set in the environment, the program compares the table with a fetch after every command, and ends if they differ;
+other programs must not save during this check.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def moment(day: str, time: str) -> datetime:
 
 
 class Keyboard:
-    """Reads one key at a time, so that the screen can be drawn while the user types."""
+    """The keyboard, which is read without waiting for a whole line, so that the screen can be drawn meanwhile."""
 
     def __init__(self) -> None:
         self.line = ""
@@ -282,7 +282,7 @@ def main() -> int:
                 screen = calendar.draw()
             print(f"{clear}{screen}\n> {keyboard.line}", end="", flush=True)
             ready = {event.fileobj for event, _ in input_.select()}
-            # The main queue first, so that the message of a command stays on the screen until the next event.
+            # Drains the main queue first, so that the message of a command stays on the screen until the next event.
             if main_queue in ready:
                 calendar.hear_others()
             if sys.stdin in ready:

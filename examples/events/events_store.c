@@ -123,7 +123,7 @@ bool has_changes(void) {
     return has;
 }
 
-/* Returns the number of the event to which an error belongs; 0 if it is not shown. */
+/* Returns the number of the event that an error concerns; 0 if the event is not shown. */
 static size_t number_of(const cst_error *failure) {
     const cst_string uri = cst_error_object_uri(failure);
     const struct row *row;

@@ -1,8 +1,8 @@
-/* The table: sections of rows, which only the calls of the controller's delegate change.
+/* The table: sections of rows, which the calls of the controller's delegate update.
  *
- * It never fetches, and reads the controller's results only after a new fetch. It collects the changes of an event
- * until did_change, and applies them in the order of table views. Updates come first, then deletions and removed moves
- * by former index paths. Sections follow, and then insertions and inserted moves by new index paths.
+ * The table reads the controller's results only after a new fetch. It collects the changes of an event until
+ * did_change, and applies them in the order of table views: first updates, deletions and the removals of moves, by
+ * former index paths; then deleted and new sections; then insertions, including those of moves, by new index paths.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -189,7 +189,7 @@ static int first_new_first(const void *a, const void *b) {
     return by_place(((const struct row_change *)a)->new_path, ((const struct row_change *)b)->new_path);
 }
 
-/* Updates and removes rows, the last ones first, so that the former index paths of the others stay valid. */
+/* Updates and removes rows and sections, the last ones first, so that the former indexes of the others stay valid. */
 static void take_out(void) {
     qsort(told.rows, told.row_count, sizeof *told.rows, last_former_first);
     qsort(told.sections, told.section_count, sizeof *told.sections, by_index);

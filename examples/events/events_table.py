@@ -1,4 +1,4 @@
-"""The table of the calendar: sections of rows, which only the delegate calls of a results controller change."""
+"""The table of the calendar: sections of rows, which the calls of a results controller's delegate update."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Section:
 
 
 class TableModel:
-    """The table as it is shown: sections of rows. It is the delegate of the controller, whose calls change it.
+    """The table as it is shown: sections of rows. It is the delegate of the controller, whose calls update the rows.
 
-    It never fetches, and reads the controller's results only after a new fetch. It collects the changes of an event
-    until did_change, and applies them in the order of table views. Updates come first, then deletions and removed moves
-    by former index paths. Sections follow, and then insertions and inserted moves by new index paths.
+    The table reads the controller's results only after a new fetch. It collects the changes of an event until
+    did_change, and applies them in the order of table views: first updates, deletions and the removals of moves, by
+    former index paths; then deleted and new sections; then insertions, including those of moves, by new index paths.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class TableModel:
             if change.kind is UPDATE:
                 section, row = place(change.path)
                 self.sections[section].rows[row] = Row(change.object, cell(change.object), "*")
-        # Remove rows and sections, the last ones first, so that the former index paths of the others stay valid.
+        # Remove rows and sections, the last ones first, so that the former indexes of the others stay valid.
         for section, row in sorted((place(each.path) for each in changes if each.kind in (DELETE, MOVE)), reverse=True):
             del self.sections[section].rows[row]
         for index in sorted((each.index for each in sections if each.kind is DELETE), reverse=True):

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define TEXT(string) ((cst_string){(string), CST_NUL})
-/* Ends the program if a call fails that should not fail. */
+/* Ends the program if a call fails for which the program does not expect an error. */
 #define TRY(call) ((call) < 0 ? give_up(#call) : (void)0)
 
 enum { MESSAGE = 2048, LINE = 256, NAME = 64 };
@@ -55,7 +55,7 @@ bool save(void);
 /* Draws the list, the message, and the line that is being typed. */
 void draw(void);
 void begin_keys(void);
-/* Reads a key. Returns true if a line of at most LINE bytes is complete. At the end of the input, it is "quit". */
+/* Reads a key. Returns true if a line of at most LINE bytes is complete: "quit" at the end of the input. */
 bool read_key(char *line);
 
 #endif

@@ -72,7 +72,7 @@ class ShoppingList:
         self.is_stale = True
 
     def settle(self, conflicts: Sequence[Conflict]) -> None:
-        """The merge policy: for properties that both sides changed, keeps this side's value, but adds up amounts."""
+        """Resolves conflicts, as the merge policy: keeps this side's value of a property, but adds up amounts."""
         for conflict in conflicts:
             if not isinstance(conflict, MergeConflict):
                 continue
@@ -188,7 +188,7 @@ class ShoppingList:
 
 
 class Keyboard:
-    """Reads one key at a time, so that the screen can be drawn while the user types."""
+    """The keyboard, which is read without waiting for a whole line, so that the screen can be drawn meanwhile."""
 
     def __init__(self) -> None:
         self.line = ""
@@ -242,7 +242,7 @@ def main() -> int:
                 screen = shopping.draw()
             print(f"{clear}{screen}\n{author}> {keyboard.line}", end="", flush=True)
             ready = {event.fileobj for event, _ in events.select()}
-            # The main queue first, so that the message of a command stays on the screen until the next event.
+            # Drains the main queue first, so that the message of a command stays on the screen until the next event.
             if main_queue in ready:
                 main_queue.drain()
             if sys.stdin in ready:

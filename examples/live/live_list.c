@@ -136,7 +136,7 @@ static cst_status settle_property(const cst_conflict *conflict, cst_object *item
     return CST_OK;
 }
 
-/* The merge policy: for properties that both sides changed, keeps this side's value, but adds up amounts. */
+/* Resolves conflicts, as the merge policy: keeps this side's value of a property, but adds up amounts. */
 static cst_status settle(void *userdata, cst_context *context, size_t count, cst_conflict *const *conflicts,
                          cst_error **out) {
     (void)userdata;

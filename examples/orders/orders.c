@@ -2,9 +2,9 @@
  *
  * usage: orders STORE
  *
- * Type "help" for the commands. Every command is one undo step. Several editors may have the same store open: the
- * second one to save a change of the same order asks how to resolve the conflict. Without a terminal, the commands are
- * read from standard input.
+ * Type "help" for the commands. Every command that changes an order is one undo step. Several editors may have the same
+ * store open: the second one to save a change of the same order asks how to resolve the conflict. Without a terminal,
+ * the commands are read from standard input.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -253,7 +253,7 @@ static bool command_save(char **words) {
 
 /* ---- the loop ---- */
 
-/* Closes the open order if undo or revert has removed it. */
+/* Closes the open order if it was removed, for example by an undo. Then shows the first order, unless one is open. */
 static void forget_what_is_gone(void) {
     uint32_t state;
     if (editor.order) {

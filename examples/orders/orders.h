@@ -8,7 +8,7 @@
 #include <corestone.h>
 
 #define TEXT(string) ((cst_string){(string), CST_NUL})
-/* Ends the program if a call fails that should not fail. */
+/* Ends the program if a call fails for which the program does not expect an error. */
 #define TRY(call) ((call) < 0 ? give_up(#call) : (void)0)
 
 enum { MESSAGE = 4096, PROBLEMS = 64, REFERENCE_DATE = 978307200 };

@@ -1,8 +1,8 @@
 """An order editor for the terminal. Usage: orders.py STORE
 
-Type "help" for the commands. Every command is one undo step. Several editors may have the same store open: the second
-one to save a change of the same order asks how to resolve the conflict. Without a terminal, the commands are read from
-standard input.
+Type "help" for the commands. Every command that changes an order is one undo step. Several editors may have the same
+store open: the second one to save a change of the same order asks how to resolve the conflict. Without a terminal, the
+commands are read from standard input.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Editor:
         self.problems: dict[tuple[str | None, str | None], str] = {}  # by the object's URI and the field
         self.forget_what_is_gone()
 
-    # The commands. Each is one event and one undo step.
+    # The commands. Each command that returns a name is one event and one undo step.
 
     def new(self, customer: str) -> str:
         last = self.ctx.fetch("Order", sort=["-number"], limit=1)
@@ -199,7 +199,7 @@ class Editor:
         return line
 
     def forget_what_is_gone(self) -> None:
-        """Closes the open order if undo or revert has removed it."""
+        """Shows the first order if no order is open, or the open one was removed, for example by an undo."""
         orders = self.ctx.fetch("Order", sort=["number"])
         if self.order not in orders:
             self.order = orders[0] if orders else None

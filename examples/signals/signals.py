@@ -8,8 +8,8 @@ power cut loses only the newest notes.
 Python runs signal handlers between two instructions, even during a callback of the library. So the handler here does
 nothing, and `set_wakeup_fd` makes a descriptor readable for which the main loop waits. Any other exit calls the
 function that is registered with `atexit`. Both ways close the container or document, which saves the notes. Notes that
-cannot be saved are printed with the reason, and the program ends with status 1. The function calls os._exit for this,
-because an exception in it would not change the status.
+cannot be saved are printed with the reason, and the program ends with status 1, by os._exit: an exception in a function
+of `atexit` would not change the status.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class JSONFiles:
             return self._json(self.folder / METADATA)
 
     def entries(self, entity: str) -> dict[str, Entry]:
-        """Returns the present objects of an entity by name. Only changed files are read."""
+        """Returns the current objects of an entity by name. Only changed files are read."""
         with self.locked():
             before, now = self._known.get(entity, {}), {}
             folder = self.folder / entity
@@ -171,7 +171,7 @@ class JSONFiles:
                 # No other program has read commit.json yet, so the commit can be undone and the call can fail.
                 os.unlink(journal / "commit.json")
                 raise
-            # The transaction is committed. If this fails, the next program that locks the folder completes it.
+            # The transaction is committed. If these steps fail, the next program that locks the folder completes them.
             with contextlib.suppress(OSError):
                 self._finish()
                 for name in files:
@@ -210,7 +210,7 @@ class JSONFiles:
 
     @contextlib.contextmanager
     def locked(self, exclusively: bool = False) -> Iterator[None]:
-        """Holds the lock of the folder. A caller that will write must lock it exclusively before it reads."""
+        """Holds the lock of the folder during a block. A caller that writes must lock exclusively before it reads."""
         with self._turn:
             if self._depth or (self.read_only and not (self.folder / ".lock").exists()):
                 assert self._exclusively or not exclusively, "a shared lock cannot become exclusive"
@@ -259,7 +259,7 @@ class JSONFiles:
 
 
 def replace_folder(folder: Path, source: Path) -> None:
-    """Replaces a folder of objects by a copy of another one; the folder may be missing.
+    """Replaces a folder of objects by a copy of another folder; the replaced folder may be missing.
 
     The former folder is NAME.former until the copy is in place. recover_folder restores it after an interruption.
     """

@@ -8,7 +8,8 @@
     binary data    base64                 composites   an object of their elements
     transformable attributes: the bytes from the transformer, by default an archive, as base64
 
-A missing value is null. Decimals are strings, so they stay exact even if a double cannot represent them.
+Missing values are left out, and a missing target is null. Decimals are strings, so they stay exact even if a double
+cannot represent them.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ def to_json(value: Any, kind: AttributeType) -> Any:
 
 
 def from_json(value: Any, kind: AttributeType) -> Any:
-    """Returns the value for a result of to_json. ValueError or TypeError if another program wrote an invalid value."""
+    """Returns the value for a result of to_json.
+
+    ValueError, TypeError or ArithmeticError if another program wrote an invalid value.
+    """
     if value is None:
         return None
     if kind in PLAIN:
@@ -137,7 +141,7 @@ def links_to_json(entity: Entity, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def links_from_json(store: HostStore, entity: Entity, said: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Returns the to-one relationships of a row. A missing one is left out: the library requests it when needed."""
+    """Returns the to-one relationships of a row. A missing one is left out, and the library requests it when needed."""
     found: dict[str, Any] = {}
     for each in entity.properties.values():
         if each.is_relationship and not each.is_to_many and each.name in said:

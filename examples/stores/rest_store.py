@@ -11,11 +11,11 @@ many objects in one request each. A save is one transaction, with the version of
 removed and locked rows, and the metadata.
 
 An error names the URL and the response. A request that only reads is sent again if the connection breaks. A save may
-have been committed although the response was lost, so it has a key by which the service recognises it. The store sends
-it a second time. If there is still no response, the next save first requests its outcome. If it was committed, and the
-changes
-are the same, the next save has nothing to do. If it was not committed, the service rejects it from then on. Its
-objects are identified by their references, which Corestone keeps for the next save, not by their values.
+have been committed although the response was lost, so each save has a key by which the service recognises it. Without a
+response, the store sends the save a second time. If there is still no response, the next save first requests the
+outcome of the former one. If the former save was committed, and the changes are the same, there is nothing to do. If it
+was not committed, the service rejects it from then on. Two saves have the same changes only if inserted objects have
+the same references, which Corestone keeps for the next save.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ OPERATORS = {
     Operator.GREATER_THAN_OR_EQUAL: ">=",
 }
 WHOLE = (AttributeType.INTEGER_16, AttributeType.INTEGER_32, AttributeType.INTEGER_64)
-# The types that JSON compares like Corestone. Decimals are strings in JSON, and NaN is not a number.
+# The types whose JSON values the service orders like Corestone. Decimals are strings in JSON, and NaN is not a number.
 ORDERED = (*WHOLE, AttributeType.DATE)
 COMPARED = (*ORDERED, AttributeType.BOOLEAN, AttributeType.UUID)
 BATCH = 100  # the number of objects in one request for values
-# Conditions are in the URL, whose length services limit to a few thousand characters. They also limit the nesting.
+# Conditions are in the URL, whose length services limit to a few thousand characters. Services also limit the nesting.
 LONGEST, DEEPEST = 8000, 30
 
 
@@ -174,7 +174,7 @@ class ServiceError(StoreError):
 
 @dataclass(frozen=True)
 class Sent:
-    """A save that was sent without a response: its key and its body."""
+    """A save for which no response was received: its key and its body."""
 
     key: str
     body: Mapping[str, Any]
@@ -336,7 +336,7 @@ class RESTStore(IncrementalStore):
         if body in self._done:
             self._done.remove(body)
             return
-        # If the context has further changes since a committed save without a response, they conflict with that save.
+        # Further changes in the context conflict with a former save that was committed without a response.
         self._send(body, request)
 
     def _body(self, request: SaveChangesRequest) -> dict[str, Any] | None:
@@ -397,7 +397,7 @@ class RESTStore(IncrementalStore):
             self._unheard = None
 
     def _links_before(self, request: SaveChangesRequest) -> dict[str, dict[str, Any]]:
-        """Returns the present members of changed rows, for relationships whose members are in the row of the owner."""
+        """Returns the current members of changed rows, for relationships whose members are in the row of the owner."""
         changed = [
             node.object_id
             for node in request.updated_objects
@@ -447,8 +447,9 @@ class Asked(NamedTuple):
 
 
 def where(predicate: Predicate | None, entity: Entity, depth: int = 0) -> Asked:
-    """Returns the part of a predicate that the service can evaluate. It never excludes a row that satisfies the
-    predicate.
+    """Returns the part of a predicate that the service can evaluate.
+
+    The part never excludes a row that satisfies the predicate.
     """
     if predicate is None:
         return Asked(None, True)

@@ -21,12 +21,12 @@ Usage: server.py [--port N] [--file DATABASE]    prints the address, and serves 
 
 An object is {"id", "entity", "version", "values": {…}, "links": {"manager": "Person/3f2a", "tags": ["Tag/1", …]}}.
 `where` is JSON: ["and", …], ["or", …], ["not", …], ["=", key, value], also "!=", "<", "<=", ">", ">=",
-["in", key, [value, …]], and ["has", key, link or [link, …]] for links. A missing value is null. Null is the first in an
-order, equal only to null, and neither less nor greater than any value.
+["in", key, [value, …]], and ["has", key, link or [link, …]] for links. A missing value is null. Null comes first in
+ascending order, equals only null, and is neither less nor greater than any value.
 
-If a version differs from If-Match, the response is 412; for a transaction, it lists all such objects. Versions are
-compared and objects written in one step. A transaction may have an Idempotency-Key, which the client chooses. It can
-then be sent again if its response was lost: it is executed once, and has the same response, for a day.
+If a version differs from If-Match, the response is 412; for a transaction, it lists all such objects. Comparing the
+versions and writing the objects is atomic. A transaction may have an Idempotency-Key, which the client chooses. Such a
+transaction can be sent again if its response was lost: for a day, it is executed only once and has the same response.
 
 The next page begins after the last object of this page, by its position in the order, not by a count. So unchanged
 objects are returned exactly once, even if other objects are inserted or removed between two pages. This module does not
@@ -183,7 +183,7 @@ class Objects:
         return versions
 
     def settle(self, key: str) -> list[int] | None:
-        """Returns the response to a transaction; None if it was not committed. It is then rejected from now on."""
+        """Returns the response to a transaction; None if it was not committed, and is rejected from now on."""
         with self.transaction() as database:
             known = remembered(database, key)
             if known is None:
@@ -465,7 +465,7 @@ def name(text: str) -> str:
 
 
 class Service(ThreadingHTTPServer):
-    """The service. `url` is its address; `requests` counts requests by "GET objects" and so on."""
+    """The service. `url` is its address; `requests` counts requests by method and kind, for example "GET objects"."""
 
     daemon_threads = True
     is_broken = False  # True: responds to every request with 503

@@ -6,10 +6,10 @@ import Glibc
 // With --document, the notes are in a document, which is saved automatically half a second after the last change. So a
 // power cut loses only the newest notes.
 //
-// A signal handler can call almost no functions, so this one writes a byte into a pipe, which the main loop reads between
-// two calls of the library. Any other exit calls `end`, which is registered with `atexit`. Both ways close the container
-// or document, which saves the notes. Notes that cannot be saved are printed with the reason, and the program ends with
-// status 1.
+// A signal handler can call almost no functions, so this one writes a byte into a pipe, on which the main loop waits
+// between two calls of the library. Any other exit calls `end`, which is registered with `atexit`. Both ways close the
+// container or document, which saves the notes. Notes that cannot be saved are printed with the reason, and the program
+// ends with status 1.
 
 let longest = 2000  // the maximum number of characters in a note
 
@@ -74,8 +74,8 @@ func end() {
     }
 }
 
-/// The signal handler, which any thread may run. A closure would be isolated to the main actor, and would end the program
-/// on a thread of the library.
+/// Wakes the main loop, as the signal handler, which any thread may run. A closure would be isolated to the main actor,
+/// and would end the program on a thread of the library.
 func wake(_ number: Int32) {
     let former = errno  // the interrupted thread may read it next
     var byte: UInt8 = 1

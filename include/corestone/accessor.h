@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* The kinds of accessors and their types in C. Kinds without T are the same for every property. T is the type of the
+/* The kinds of accessors and their C types. A type without T is the same for every property. T is the C type of the
  * property:
  *
  *   int16_t, int32_t, int64_t, float, double, bool, cst_uuid
@@ -26,8 +26,8 @@ extern "C" {
  *   cst_object * a to-one relationship
  *   cst_value    a decimal, and an attribute without type */
 enum {
-    /* T (*)(const cst_object *, cst_error **): the value, borrowed like that of cst_object_get. Zero if it is null or
-     * the call fails. To-many: cst_results *(*)(const cst_object *, cst_error **), a snapshot of the members, owned. */
+    /* T (*)(const cst_object *, cst_error **): the value, borrowed like that of cst_object_get. Zero for null and after
+     * a failure. To-many: cst_results *(*)(const cst_object *, cst_error **), a snapshot of the members, owned. */
     CST_ACCESSOR_GET = 1,
     /* cst_status (*)(cst_object *, T, cst_error **). To-many: sets all members, passed as for CST_ACCESSOR_ADD_MANY. */
     CST_ACCESSOR_SET = 2,
@@ -60,11 +60,11 @@ typedef struct cst_uuid {
 /* A C function of any type. Cast it to the type that its kind and its property require. */
 typedef void (*cst_function)(void);
 
-/* Stores the C function of a kind (CST_ACCESSOR_…) for a property, inherited ones included. There is one function for
- * each property and kind, so a second call returns the same. It accepts objects of the entity that declares the
- * property, and of all its subentities. Freezes the model. Returns CST_NOT_FOUND if there is no such property. Fails
- * with CST_E_INVALID_ARGUMENT if the property does not have an accessor of this kind, and with CST_E_TYPE_MISMATCH for
- * a composite attribute, which has no accessors. */
+/* Returns the C function of a kind (CST_ACCESSOR_…) for a property, which may be inherited. There is one function for
+ * each property and kind, so a second call returns the same function. The function accepts objects of the entity that
+ * declares the property, and of all its subentities. Freezes the model. Returns CST_NOT_FOUND if there is no such
+ * property. Fails with CST_E_INVALID_ARGUMENT if the property does not have an accessor of this kind, and with
+ * CST_E_TYPE_MISMATCH for a composite attribute, which has no accessors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_accessor(const cst_entity *entity, cst_string property, uint32_t kind,
                                                          cst_function *out_function, cst_error **error);
 

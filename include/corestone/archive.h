@@ -1,9 +1,10 @@
 /* corestone/archive.h: keyed archives as JSON, and classes of the host in archives.
  *
- * Transformable attributes of Apple's applications hold keyed archives (NSKeyedArchiver). cst_archive_copy_json and
- * cst_archive_from_json convert between an archive and JSON. cst_archive_register_class registers a class of the host
- * whose archived objects become values of the host. An archive never causes an object of an arbitrary class to be
- * created. All functions may be called on any thread; registrations apply to the whole process.
+ * In stores of Apple's framework, the values of transformable attributes are usually keyed archives (NSKeyedArchiver).
+ * cst_archive_copy_json and cst_archive_from_json convert between an archive and JSON. cst_archive_register_class
+ * registers a class of the host whose archived objects become values of the host. Reading an archive never creates
+ * objects of classes that are not registered. All functions may be called on any thread; registrations apply to the
+ * whole process.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,9 +32,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_archive_copy_json(cst_bytes archive, cs
  * CST_E_INVALID_ARGUMENT for JSON in another form. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_from_json(cst_string json, cst_buffer *out_archive, cst_error **error);
 
-/* The callbacks that archive objects of one class of the host. Callbacks run on the thread that uses the object, on
- * several threads concurrently, and must not use the object. A negative status, with or without *error, makes the call
- * fail with CST_E_CALLBACK, with entity and key. Start from CST_ARCHIVE_CLASS_CALLBACKS_INIT. */
+/* The callbacks that archive objects of one class of the host. Callbacks run on the thread that reads or sets the
+ * attribute, possibly on several threads concurrently, and must not use the managed object. A negative status, with or
+ * without *error, makes the call fail with CST_E_CALLBACK, with entity and key. Start from
+ * CST_ARCHIVE_CLASS_CALLBACKS_INIT. */
 typedef struct cst_archive_class_callbacks {
     size_t struct_size;
     /* Fills the buffer (cst_buffer_fill) with the fields of a value, a JSON object in the form of
@@ -50,7 +52,7 @@ typedef struct cst_archive_class_callbacks {
 } cst_archive_class_callbacks;
 #define CST_ARCHIVE_CLASS_CALLBACKS_INIT {sizeof(cst_archive_class_callbacks), NULL, NULL, NULL, NULL, NULL}
 
-/* Registers a class under its archived name, the name of the class in Apple's application. A transformable attribute
+/* Registers a class under its archived name, the name of the class on Apple's platforms. A transformable attribute
  * whose archive is an object of that class then has values of the host (cst_object_get_transformed), and accepts them
  * if the model names the class (cst_attribute_set_value_class). Replaces a former registration of that name. On failure
  * `destroy` is called too. */
@@ -58,11 +60,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_archive_register_class(cst_string class
                                                                 const cst_archive_class_callbacks *callbacks,
                                                                 cst_error **error);
 
-/* Removes a registration. Returns CST_NOT_FOUND if there is no class of that name. */
+/* Unregisters a class of the host. Returns CST_NOT_FOUND if no class of that name is registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_unregister_class(cst_string class_name, cst_error **error);
 
-/* Fills a buffer with the types of values that an attribute accepts if the model names a Foundation class. The types
- * are separated by spaces: bool, int, double, decimal, string, uri, bytes, date, uuid, array, set, dictionary. Returns
+/* Fills a buffer with the types of values that a transformable attribute of a Foundation class accepts. The types are
+ * separated by spaces: bool, int, double, decimal, string, uri, bytes, date, uuid, array, set, dictionary. Returns
  * CST_NOT_FOUND for an unknown class, which accepts every type. For bindings to other languages. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_copy_class_kinds(cst_string class_name, cst_buffer *out_kinds,
                                                                   cst_error **error);

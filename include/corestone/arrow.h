@@ -1,9 +1,10 @@
 /* corestone/arrow.h: objects and rows as columns for Apache Arrow.
  *
- * These functions export objects and rows to libraries that read Apache Arrow: pyarrow, polars, pandas, DuckDB and
- * many more. cst_context_fetch_arrow streams a fetch; the export functions convert results and rows. An exported
- * struct belongs to the caller by the rules of the C data interface: copying it moves it, and its `release` frees it,
- * on any thread. It is then independent of the context and its queue. docs/reference/arrow.md lists the types.
+ * These functions export objects and rows to libraries that read Apache Arrow: pyarrow, polars, pandas, DuckDB and many
+ * more. cst_context_fetch_arrow streams a fetch; the export functions convert results and rows. The caller owns an
+ * exported struct, by the rules of the C data interface: copying the struct moves its content, and `release` frees it.
+ * An exported struct may be used on any thread, independently of the context and its queue. docs/reference/arrow.md
+ * lists the types.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +17,8 @@
 extern "C" {
 #endif
 
-/* The structs of the Arrow C data interface, as the standard defines them, unless another header did so before. */
+/* The structs of the Arrow C data interface, as the standard defines them, unless another header has already defined
+ * them. */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 #define ARROW_FLAG_DICTIONARY_ORDERED 1
@@ -71,26 +73,26 @@ enum {
     CST_ARROW_DECIMAL_TEXT = 2 /* decimals are text, with all their digits */
 };
 
-/* Streams the results of a request in batches of at most `batch_size` rows (0: 65,536), in the present state,
- * regardless of later saves. Rows are read when their batch is requested, on any thread. All rows are read during this
- * call if unsaved changes affect the request or its stores cannot evaluate it completely. Columns are key paths:
- * attributes and relationships, including those of targets of to-one relationships, and "objectID". With a count of 0,
- * the columns are those of the request, or every stored attribute if the request does not name columns. The request is
- * read during the call only. */
+/* Streams the results of a request in batches of at most `batch_size` rows (0: 65,536). Later saves do not change the
+ * results. The rows of a batch are read when the batch is requested, on any thread, if the context has no parent, if
+ * one store that supports query generations evaluates the whole request, and if no unsaved change affects the request.
+ * Otherwise all rows are read during this call. Columns are key paths: attributes and relationships, including those of
+ * targets of to-one relationships, and "objectID". With a count of 0, the columns are those of the request, or every
+ * stored attribute if the request does not name columns. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_arrow(cst_context *context, const cst_fetch_request *request,
                                                            size_t batch_size, uint32_t flags, size_t count,
                                                            const cst_string *key_paths,
                                                            struct ArrowArrayStream *out_stream CST_OWNED,
                                                            cst_error **error);
 
-/* Exports the objects of a list with their present values, saved or not, as one array of structs. Columns are those of
- * cst_context_fetch_arrow, for the entity of the first object if the list has no entity. */
+/* Exports the objects of a list with their current values, saved or not, as one array of structs. Columns are those of
+ * cst_context_fetch_arrow, for the entity of the first object if the list is not of one entity. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_export_arrow(const cst_results *results, uint32_t flags, size_t count,
                                                             const cst_string *key_paths,
                                                             struct ArrowSchema *out_schema CST_OWNED,
                                                             struct ArrowArray *out_array CST_OWNED, cst_error **error);
 
-/* Exports the objects of a list with their present values as a stream of batches of at most `batch_size` rows (0:
+/* Exports the objects of a list with their current values as a stream of batches of at most `batch_size` rows (0:
  * 65,536). Otherwise like cst_results_export_arrow. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_export_arrow_stream(const cst_results *results, size_t batch_size,
                                                                    uint32_t flags, size_t count,
@@ -98,9 +100,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_export_arrow_stream(const cst_res
                                                                    struct ArrowArrayStream *out_stream CST_OWNED,
                                                                    cst_error **error);
 
-/* Exports the rows of a fetch as one array of structs. Lazy rows are read during this call, which must be on their
- * queue. Other rows can be exported on any thread. Fails with CST_E_TYPE_MISMATCH for a column whose values have no
- * common type; the error names the column. */
+/* Exports the rows of a fetch as one array of structs. Lazy rows are read during this call and must be exported on the
+ * queue of their context. Other rows can be exported on any thread. Fails with CST_E_TYPE_MISMATCH for a column whose
+ * values have no common type; the error names the column. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow(const cst_rows *rows, uint32_t flags,
                                                          struct ArrowSchema *out_schema CST_OWNED,
                                                          struct ArrowArray *out_array CST_OWNED, cst_error **error);
@@ -111,9 +113,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow_stream(const cst_rows *
                                                                 struct ArrowArrayStream *out_stream CST_OWNED,
                                                                 cst_error **error);
 
-/* Creates another stream over the same rows in the same state, beginning with the first row. It is for consumers that
- * need several streams or use another thread. Fails with CST_E_INVALID_ARGUMENT for a stream from which batches were
- * read, that was released, or that is not from this library. */
+/* Creates another stream over the same rows in the same state, beginning with the first row. The copy is for consumers
+ * that need several streams or use another thread. Fails with CST_E_INVALID_ARGUMENT for a stream from which batches
+ * were read, that was released, or that is not from this library. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_arrow_stream_copy(const struct ArrowArrayStream *stream,
                                                            struct ArrowArrayStream *out_stream CST_OWNED,
                                                            cst_error **error);

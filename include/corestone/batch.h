@@ -19,14 +19,16 @@ extern "C" {
 #endif
 
 /* Creates a request that inserts objects of an entity. Attributes that a row omits receive their defaults;
- * relationships cannot be set. If an existing row has the unique values, the merge policy of the context applies. With
- * CST_MERGE_ERROR, the execution fails with code 133021. CST_MERGE_OBJECT_TRUMP sets the new values on the existing
- * row, and CST_MERGE_OVERWRITE replaces all of its values. The other policies leave it unchanged. Further rows with
- * some of the unique values, and rows of other entities, are deleted, as by a save. */
+ * relationships cannot be set. If an existing row has the same unique values as an inserted one, the merge policy of
+ * the context applies. With CST_MERGE_ERROR, the execution fails with code 133021. CST_MERGE_OBJECT_TRUMP sets the
+ * inserted values on the existing row, and CST_MERGE_OVERWRITE replaces all of its values. With these two policies, all
+ * other existing rows with the same unique values, including those of other entities, are deleted. With the remaining
+ * policies, the inserted row is skipped. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_new(const cst_entity *entity,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
 
-/* Sets the rows, row by row; they are copied. This and the next three setters replace each other's rows. */
+/* Sets the rows to insert, row by row. The values are copied. A request has one source of rows: each call of a
+ * cst_batch_insert_set function replaces it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_rows(cst_batch_request *request, size_t rows, size_t columns,
                                                                const cst_key *keys, const cst_value *values,
                                                                cst_error **error);
@@ -50,31 +52,32 @@ typedef struct cst_batch_column {
     const uint8_t *present; /* for each row 0 if it has no value; NULL: all rows have one */
 } cst_batch_column;
 
-/* Sets the rows, column by column, which is the fastest way. The columns are copied; the arrays to which they point are
- * read when the request is executed and must exist until then. */
+/* Sets the rows to insert, column by column, without copying the values. The columns are copied. The arrays to which
+ * they point are read by each execution, and must stay valid until the last one. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_columns(cst_batch_request *request, size_t rows, size_t count,
                                                                   const cst_batch_column *columns, cst_error **error);
 
-/* Fills the next rows. `values` has room for `capacity` rows, row by row in the order of the keys, all CST_DEFAULT.
- * `out_rows`, initially 0, receives the number of filled rows; 0 means that there are no more rows. Values must stay
- * valid until the function is called again or the execution returns. The function runs within the transaction: it may
- * read, but not save to that store. If it fails, the execution fails and writes nothing. */
+/* Fills the next rows. `values` has room for `capacity` rows, row by row in the order of the keys; all values are
+ * initially CST_DEFAULT. `out_rows`, initially 0, receives the number of filled rows; 0 means that there are no more
+ * rows. Values must stay valid until the function is called again or the execution returns. The function runs within
+ * the transaction: it may read, but not save to that store. If it fails, the execution fails and writes nothing. */
 typedef cst_status (*cst_batch_rows_fn)(void *userdata, size_t capacity, cst_value *values, size_t *out_rows,
                                         cst_error **error);
 
-/* Makes a function supply the rows, with values for the `columns` keys. `destroy` is called after the last use, or
- * immediately if this call fails. */
+/* Sets a function that supplies the rows to insert, with values for the `columns` keys. `destroy` is called after the
+ * last use, or immediately if this call fails. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_handler(cst_batch_request *request, size_t columns,
                                                                   const cst_key *keys, cst_batch_rows_fn fill,
                                                                   void *userdata, cst_destroy_fn destroy,
                                                                   cst_error **error);
 
-/* Sets the values of the next row on an object. The object is borrowed, is the same in every call, and is first reset
- * to its initial state. Setting *out_stop to true ends the rows and discards the values of that call. Otherwise like
- * cst_batch_rows_fn. */
+/* Sets the values of the next row on an object. The object is borrowed, and is the same in every call of an execution.
+ * Before each call, it is reset to its initial state. If the function sets *out_stop to true, the values of that call
+ * are discarded, and the execution reads no further rows. Otherwise like cst_batch_rows_fn. */
 typedef cst_status (*cst_batch_object_fn)(void *userdata, cst_object *object, bool *out_stop, cst_error **error);
 
-/* Makes a function supply the rows by setting values on an object. `destroy` is as for cst_batch_insert_set_handler. */
+/* Sets a function that supplies the rows to insert by setting values on an object. `destroy` is as for
+ * cst_batch_insert_set_handler. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_object_handler(cst_batch_request *request,
                                                                          cst_batch_object_fn fill, void *userdata,
                                                                          cst_destroy_fn destroy, cst_error **error);
@@ -83,40 +86,40 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_object_handler(cst_bat
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_new(const cst_entity *entity,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
 
-/* Sets the predicate, which is retained. NULL, the initial value, selects every object. */
+/* Sets the predicate of an update request, which retains it. NULL, the initial value, selects every object. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set_predicate(cst_batch_request *request,
                                                                     cst_predicate *predicate, cst_error **error);
 
-/* Sets whether objects of subentities are included. Initially true. */
+/* Sets whether an update request includes objects of subentities. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set_includes_subentities(cst_batch_request *request,
                                                                                bool includes, cst_error **error);
 
-/* Sets the new value of an attribute, by its name, or of an element of a composite attribute, by its path. The new
- * value is a value, or a CST_EXPRESSION that is computed from the row before the update. The value is copied. */
+/* Sets the new value of an attribute, by its name, or of an element of a composite attribute, by its path. `value` is
+ * the new value, which is copied, or a CST_EXPRESSION that is computed from the row before the update. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set(cst_batch_request *request, cst_string property,
                                                           const cst_value *value, cst_error **error);
 
 /* Creates a request that deletes the objects of a fetch request, with its order, limit and offset, in the stores that
- * both requests select. The fetch request is retained. Delete rules are applied: cascade deletes further objects,
- * nullify removes references to deleted ones, deny fails with code 1600. */
+ * both requests select. The fetch request is retained, and read by each execution. Delete rules are applied: cascade
+ * deletes further objects, nullify removes references to deleted ones, deny fails with code 1600. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new(cst_fetch_request *request,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
 
-/* Creates a request that deletes objects by their IDs, of one entity. Missing rows are ignored. */
+/* Creates a request that deletes the objects with these IDs, all of one entity. Missing rows are ignored. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new_with_ids(size_t count, cst_object_id *const *ids,
                                                                    cst_batch_request **out_request CST_OWNED,
                                                                    cst_error **error);
 
-/* Sets the stores to change. NULL, the initial value, selects all stores that have the entity; with a count of 0 the
- * request has no effect. Rows are inserted into the first writable store. */
+/* Sets the stores to change. NULL, the initial value, selects all stores that have the entity. With another pointer and
+ * a count of 0, the request has no effect. Rows are inserted into the first writable store. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_stores(cst_batch_request *request, size_t count,
                                                           cst_store *const *stores, cst_error **error);
 
-/* Sets whether contexts merge the changes. Initially true. */
+/* Sets whether contexts merge the changes of the request. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_merges(cst_batch_request *request, bool merges, cst_error **error);
 
-/* Executes a request. `out_count` receives the number of inserted, updated or deleted rows, and `out_ids` their IDs.
- * Both may be NULL. */
+/* Executes a batch request. `out_count` receives the number of inserted, updated or deleted rows, and `out_ids` their
+ * IDs. Both may be NULL. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute_batch(cst_context *context, const cst_batch_request *request,
                                                              uint64_t *out_count, cst_results **out_ids CST_OWNED,
                                                              cst_error **error);
@@ -129,9 +132,9 @@ enum {
     CST_BATCH_REFRESHED = 4 /* changed indirectly: it referred to a deleted row, or has derived attributes */
 };
 
-/* Returns the IDs of all rows with an effect (CST_BATCH_…) in the last execution with `out_ids`, for
- * cst_context_merge_changes; pass refreshed rows as updated. The list is empty before the first execution. Called on
- * the queue of the context that executed the request. */
+/* Returns the IDs of the rows on which the last execution with `out_ids` had an effect, CST_BATCH_…. Pass the IDs to
+ * cst_context_merge_changes, those of refreshed rows as updated. The list is empty before the first execution. Call the
+ * function with the context that executed the request. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_batch_ids(cst_context *context, const cst_batch_request *request,
                                                               uint32_t change, cst_results **out_ids CST_OWNED,
                                                               cst_error **error);

@@ -3,9 +3,9 @@
  * Most programs begin with a container. cst_container_new finds the model and the path of the store, cst_container_load
  * opens the store, cst_container_view_context returns a context for the main thread, and
  * cst_container_new_background_context creates others. cst_container_close closes everything; its parameter specifies
- * whether unsaved changes are saved, discarded or an error.
+ * whether unsaved changes are saved, are discarded, or make the call fail.
  *
- * The second half of this header reads and writes records: rows as plain JSON, for programs that want neither contexts
+ * The second half of this header reads and writes records: rows as plain JSON, for programs that need neither contexts
  * nor objects.
  *
  * The caller owns containers. All functions may be called on any thread; contexts are used on their queues.
@@ -48,9 +48,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_open(cst_string path, cst_mod
                                                         const cst_store_options *options,
                                                         cst_container **out_container CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the path of the program's data folder, which need not exist: the first store creates it.
- * `application` is as in cst_container_options. Fails with CST_E_INVALID_ARGUMENT if neither XDG_DATA_HOME nor HOME is
- * an absolute path. */
+/* Fills a buffer with the path of the program's data folder, which need not exist. Opening a new store in it creates
+ * it. `application` is as in cst_container_options. Fails with CST_E_INVALID_ARGUMENT if neither XDG_DATA_HOME nor HOME
+ * is an absolute path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_data_folder(cst_string application, cst_buffer *out_path,
                                                                     cst_error **error);
 
@@ -71,8 +71,8 @@ typedef struct cst_store_description {
 } cst_store_description;
 #define CST_STORE_DESCRIPTION_INIT {sizeof(cst_store_description), {NULL, 0}, {NULL, 0}, NULL, 0}
 
-/* Adds a store that cst_container_load will open. The first one replaces the default store of the container. The
- * description is copied. */
+/* Adds a store that cst_container_load will open. The first one replaces the default store of the container, unless
+ * that is open. The description is copied. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_add_description(cst_container *container,
                                                                    const cst_store_description *description,
                                                                    cst_error **error);
@@ -90,18 +90,18 @@ typedef void (*cst_container_load_fn)(void *userdata, size_t index, cst_string p
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_load(cst_container *container, cst_container_load_fn handler,
                                                         void *userdata, cst_destroy_fn destroy, cst_error **error);
 
-/* Stores the coordinator of the container. */
+/* Returns the coordinator of the container. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_coordinator(const cst_container *container,
                                                                cst_coordinator **out_coordinator CST_BORROWED,
                                                                cst_error **error);
 
-/* Stores the context of the main queue, the same at each call. The first call makes the initial thread of the process
- * the main thread (cst_main_queue_bind), if it runs on that thread and no main thread is set. */
+/* Returns the container's context of the main queue, which is the same in each call. A call on the initial thread of
+ * the process makes that thread the main thread (cst_main_queue_bind), if no main thread is set. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_view_context(cst_container *container,
                                                                 cst_context **out_context CST_BORROWED,
                                                                 cst_error **error);
 
-/* Creates a context with a queue of its own. */
+/* Creates a context with a private queue. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_new_background_context(cst_container *container,
                                                                           cst_context **out_context CST_OWNED,
                                                                           cst_error **error);
@@ -120,13 +120,15 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_save(cst_container *container
  * detail for each such context: its name and the number of objects of each entity that were inserted, updated and
  * deleted.
  *
- * The queues of contexts first finish their enqueued work. Meanwhile they reject new work from other threads with
- * CST_E_INVALID_HANDLE; they accept it again if the container stays open. With CST_UNSAVED_DISCARD the call does not
- * wait. It must not be called on the queue of a context with enqueued work. Releasing a container never fails: its
- * stores are closed when their last handles are released, and the log reports lost changes. */
+ * The queues of contexts first finish their enqueued work. Meanwhile the queues reject new work from other threads with
+ * CST_E_INVALID_HANDLE; if the container stays open, they accept work again. The call fails with CST_E_INVALID_ARGUMENT
+ * on the queue of a context while other work waits for that queue. With CST_UNSAVED_DISCARD the call does not wait for
+ * the queues. Releasing a container never fails: its stores are closed when their last handles are released, and the
+ * log reports lost changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_close(cst_container *container, uint32_t unsaved, cst_error **error);
 
-/* Receives the records of a successful call before it returns. `records` is a JSON array, null for deletions. */
+/* Receives the records of a successful call before it returns. `records` is a JSON array, or null for deletions;
+ * `count` is the number of records or deleted objects. */
 typedef void (*cst_records_fn)(void *userdata, cst_string records CST_BORROWED, size_t count);
 
 /* Receives the error of a failed call before the call returns the same error. The error is borrowed for the call. */
@@ -134,13 +136,14 @@ typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROW
 
 /* Inserts objects from records.
  *
- * A record is a JSON object with an entry for each attribute and relationship. Dates are ISO 8601, decimals, UUIDs and
- * URIs are text, bytes are base64, and a composite attribute is an object of its elements. A relationship is the URI of
- * the target, or an array of URIs. "@id" is the URI of the object, and "@entity" the name of its entity if that is a
- * subentity of the requested entity. A date that ISO 8601 cannot express to the microsecond in a year of four digits is
- * a number, the seconds since 2001-01-01. Numbers that are not finite are "Infinity", "-Infinity" and "NaN". An update
- * accepts records that were read; it ignores "@id", "@entity" and derived attributes. Each function for records uses a
- * temporary context on the calling thread and saves before it returns, in one transaction of one store.
+ * A record is a JSON object with an entry for each relationship and for each attribute, except transformable and
+ * undefined ones. Dates are ISO 8601, decimals, UUIDs and URIs are text, bytes are base64, and a composite attribute is
+ * an object of its elements. A relationship is the URI of the target, or an array of URIs. "@id" is the URI of the
+ * object, and "@entity" the name of its entity if that is a subentity of the requested entity. A date that ISO 8601
+ * cannot express to the microsecond in a year of four digits is a number, the seconds since 2001-01-01. Numbers that
+ * are not finite are "Infinity", "-Infinity" and "NaN". An update accepts records that were read: it ignores "@id" and
+ * "@entity", and derived attributes of a record with "@id". Each function for records uses a temporary context on the
+ * calling thread and saves before it returns, in one transaction of one store.
  *
  * `json` is one record or an array of records. Values are converted to the types of their attributes; null stores null,
  * and omitted keys receive their defaults. {"$bytes": "…"}, with base64, is bytes and never text. "@entity" names a
@@ -148,14 +151,14 @@ typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROW
  * already exists. The value of a relationship is the URI of an object or a record, or an array of these if it is
  * to-many. In a relationship, a record with "@id" changes that object; any other record inserts an object of the
  * destination entity, or of the entity that "@entity" names. CST_E_TYPE_MISMATCH and CST_E_INVALID_ARGUMENT have
- * entity, key and value. `success` and `failure` may be NULL, here and below. */
+ * entity, key and value. In all functions for records, `success` and `failure` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *container, cst_string entity_name,
                                                           cst_string json, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);
 
-/* Reads the records that satisfy `predicate` (NULL: all; for one object, "SELF == %@" with its ID): at most `limit` of
- * them (0: all) after skipping `offset`. `sort` orders them: key paths separated by commas, in the direction of
- * `ascending`, or in the opposite one after a "-"; null means no order. Put user input into arguments of
+/* Reads the records that satisfy `predicate` (NULL: all), at most `limit` (0: all) after the first `offset`. To read
+ * one object, pass the predicate "SELF == %@" with its ID. `sort` orders them: key paths separated by commas, in the
+ * direction of `ascending`, or in the opposite one after a "-"; null means no order. Put user input into arguments of
  * cst_predicate_parse, not into its format. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container, cst_string entity_name,
                                                         const cst_predicate *predicate, cst_string sort, bool ascending,

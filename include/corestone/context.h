@@ -1,13 +1,13 @@
 /* corestone/context.h: contexts: fetching, inserting, deleting, saving.
  *
- * A context is a scratch pad of objects on top of a coordinator. cst_context_fetch fetches objects, cst_context_insert
- * creates them, cst_context_delete deletes them, and cst_context_save writes all changes in one transaction for each
- * store. Until then only this context sees them; cst_context_rollback discards them.
+ * A context manages objects of a coordinator's stores. cst_context_fetch fetches objects, cst_context_insert creates
+ * them, cst_context_delete deletes them, and cst_context_save writes all changes in one transaction for each store.
+ * Unsaved changes are visible only in this context and its children; cst_context_rollback discards them.
  *
  * A context belongs to a queue, selected in cst_context_new, and is used only there: on the thread that created it, on
  * the main thread, or within cst_context_perform and cst_context_perform_and_wait. A call elsewhere fails with
- * CST_E_WRONG_THREAD. The caller owns the context and its objects; objects keep their context alive. To hand an object
- * to another thread, pass its ID.
+ * CST_E_WRONG_THREAD. The caller owns the context and its objects; objects retain their context. To use an object on
+ * another thread, pass its ID to that thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,7 +30,7 @@ enum {
     CST_QUEUE_MAIN = 2     /* the main queue, see cst_main_queue_bind */
 };
 
-/* Creates a context on top of a coordinator. With CST_QUEUE_CALLER it is confined to the calling thread. */
+/* Creates a context of a coordinator. With CST_QUEUE_CALLER the context is confined to the calling thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_new(cst_coordinator *coordinator, cst_queue queue,
                                                      cst_context **out_context CST_OWNED, cst_error **error);
 
@@ -38,16 +38,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_new(cst_coordinator *coordinato
  * *error (cst_error_new_custom), which becomes the detail of CST_E_CALLBACK. */
 typedef cst_status (*cst_context_perform_fn)(void *userdata, cst_context *context, cst_error **error);
 
-/* Runs `body` later, on the queue of the context. A failure of `body` is ignored. Enqueued work keeps the context
- * alive. Work that is still enqueued when the process exits does not run, and its `destroy` is not called: call
- * cst_context_perform_and_wait last to make sure that it ran. */
+/* Runs `body` later, on the queue of the context. A failure of `body` is ignored. Enqueued work retains the context.
+ * Work that is still enqueued when the process exits does not run, and its `destroy` is not called: call
+ * cst_context_perform_and_wait last to wait for it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform(cst_context *context, cst_context_perform_fn body,
                                                          void *userdata, cst_destroy_fn destroy, cst_error **error);
 
-/* Runs `body` on the queue of the context and waits for it. It may be called within another perform. Pending changes
- * are processed when the outermost one ends. Fails with code 132000 and CST_E_WRONG_THREAD if the wait would be a
- * deadlock: the thread that holds the queue waits for a queue that this thread holds. Fails with code 132000 and
- * CST_E_NO_MEMORY if all worker threads of queues are waiting (docs/reference/queue.md). */
+/* Runs `body` on the queue of the context and waits for it. The call may be made within another perform. Pending
+ * changes are processed when the outermost perform ends. Fails with code 132000 and CST_E_WRONG_THREAD if the wait
+ * would be a deadlock: the thread that holds the queue waits for a queue that this thread holds. Fails with code 132000
+ * and CST_E_NO_MEMORY if all worker threads of queues are waiting (docs/reference/queue.md). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *context, cst_context_perform_fn body,
                                                                   void *userdata, cst_error **error);
 
@@ -72,31 +72,31 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_schedule(cst_context *context, 
                                                           cst_context_perform_fn body, cst_context_done_fn done,
                                                           void *userdata, cst_destroy_fn destroy, cst_error **error);
 
-/* Waits for the queue of the context and reserves it for the calling thread, until cst_context_unlock was called
- * equally often. The same thread may call it again. A lock that is acquired within a perform or a callback is released
- * when that returns, at the latest, and every lock when its thread exits. This is Core Data's lock;
- * cst_context_perform_and_wait has the same effect and always releases the lock. Errors are those of
- * cst_context_perform_and_wait. */
+/* Waits for the queue of the context and reserves it for the calling thread, until cst_context_unlock has been called
+ * the same number of times. The thread may lock the queue repeatedly. A lock that is acquired within a perform or a
+ * callback is released when the perform or callback returns, at the latest, and every lock when its thread exits. This
+ * is Core Data's lock; cst_context_perform_and_wait has the same effect and always releases the lock. Errors are those
+ * of cst_context_perform_and_wait. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_lock(cst_context *context, cst_error **error);
 
-/* Reserves the queue without waiting. Returns CST_UNCHANGED if another thread holds the queue or work is enqueued
- * there. Otherwise like cst_context_lock. */
+/* Reserves the queue of the context for the calling thread, without waiting. Returns CST_UNCHANGED if another thread
+ * holds the queue, if work is enqueued there, or if the queue rejects work. Otherwise like cst_context_lock. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_try_lock(cst_context *context, cst_error **error);
 
-/* Releases one lock. Releasing the last one processes pending changes. Fails with code 132000 and CST_E_WRONG_THREAD if
- * the thread does not hold a lock, and in a callback of a call that began under the lock. */
+/* Releases one lock of the context's queue. Releasing the last lock processes pending changes. Fails with code 132000
+ * and CST_E_WRONG_THREAD if the thread does not hold a lock, and in a callback of a call that began under the lock. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_unlock(cst_context *context, cst_error **error);
 
-/* Records the source line at which the context was created, for messages about calls on a wrong thread. A null `file`
- * removes it. */
+/* Sets the source line at which the context was created, for messages, for example about calls on a wrong thread. A
+ * null `file` removes it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_origin(cst_context *context, cst_string file, uint32_t line,
                                                             cst_error **error);
 
-/* Records the present source line with cst_context_set_origin. */
+/* Sets the current source line with cst_context_set_origin. */
 #define CST_MADE_HERE(context) cst_context_set_origin((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 
-/* Called every few milliseconds during a fetch, a count or a save of a context, on its thread. Returning true stops the
- * call with CST_E_CANCELLED, without changes. */
+/* Called every few milliseconds during a fetch, a count or a save of a context, on its thread. If it returns true, the
+ * call fails with CST_E_CANCELLED, without changes. */
 typedef bool (*cst_context_interrupt_fn)(void *userdata);
 
 /* Sets the interrupt check of the context and replaces a former one; NULL removes it. `destroy` is called after the
@@ -117,7 +117,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_transaction_author(cst_contex
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_name(const cst_context *context, cst_buffer *out_name,
                                                          cst_error **error);
 
-/* Fills a buffer with the author of the changes. Returns CST_NOT_FOUND if there is no author. */
+/* Fills a buffer with the author of the changes that the context saves. Returns CST_NOT_FOUND if there is no author. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_transaction_author(const cst_context *context,
                                                                        cst_buffer *out_author, cst_error **error);
 
@@ -128,10 +128,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_user_info(cst_context *contex
                                                              cst_destroy_fn destroy, cst_error **error);
 
 /* Returns the data of cst_context_set_user_info. Returns NULL if there is no data, if the call is not on the queue of
- * the context, and for an invalid handle. */
+ * the context, for an invalid handle, and in a forked child. */
 CST_EXPORT CST_ON_QUEUE void *cst_context_user_info(const cst_context *context);
 
-/* Stores the coordinator of the context. */
+/* Returns the coordinator of the context. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_coordinator(const cst_context *context,
                                                              cst_coordinator **out_coordinator CST_BORROWED,
                                                              cst_error **error);
@@ -147,7 +147,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_many(cst_context *context,
                                                            size_t columns, const cst_key *keys, const cst_value *values,
                                                            cst_object **out_objects CST_OWNED, cst_error **error);
 
-/* Inserts an object that was created by cst_object_new. */
+/* Inserts an object that was created by cst_object_new. Returns CST_UNCHANGED if the object is already in this
+ * context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_object(cst_context *context, cst_object *object,
                                                              cst_error **error);
 
@@ -168,9 +169,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_persistent_changes(const cst_
  * a count and a fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_context *context, cst_error **error);
 
-/* Validates and writes all changes, in one transaction for each store. CST_E_VALIDATION and CST_E_CONFLICT have the
- * failures as details. After a failure nothing is written, except to stores that were already written (below), and the
- * changes are still pending. The merge policy of the context resolves conflicts (merging.h).
+/* Validates and writes all changes, in one transaction for each store. The save of a child passes the changes to its
+ * parent instead. CST_E_VALIDATION and CST_E_CONFLICT have the failures as details. After a failure nothing is written,
+ * except to stores that were already written (below), and the changes are still pending. The merge policy of the
+ * context resolves conflicts (merging.h).
  *
  * An object whose properties were set to their former values is not written: its version, derived values and history do
  * not change. If the row changed in the store meanwhile, the save finds a conflict.
@@ -182,7 +184,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_save(cst_context *context, cst_er
 
 /* Checks all changes that a save would write, without writing. Fails with CST_E_VALIDATION like cst_context_save.
  * Values that must be unique are compared among new and changed objects
- * (CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION); a save also compares them with the rows of the store. */
+ * (CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION); only a save also compares them with the rows of the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_validate(cst_context *context, cst_error **error);
 
 /* Discards all unsaved changes. */
@@ -200,9 +202,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_reset(cst_context *context, cst_e
  * enqueued there. Closing twice is allowed.
  *
  * The view context of a container and the context of a document stay open: they are closed with the container or
- * document. The call then handles unsaved changes and returns CST_UNCHANGED. The same applies to a context that is
- * confined to another thread and has no changes, or only changes that may be discarded: it is deallocated with its last
- * handle. */
+ * document. The call then handles unsaved changes and returns CST_UNCHANGED. The same applies to a context that only
+ * another thread can use (CST_QUEUE_CALLER, CST_QUEUE_MAIN), if it has no changes or `unsaved` is CST_UNSAVED_DISCARD:
+ * it is deallocated with its last handle. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_close(cst_context *context, uint32_t unsaved, cst_error **error);
 
 /* The kinds of objects that cst_context_copy_changed returns. */
@@ -213,7 +215,7 @@ enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *context, uint32_t which,
                                                             cst_results **out_results CST_OWNED, cst_error **error);
 
-/* Stores the number of objects that cst_context_copy_changed returns. */
+/* Returns the number of objects that cst_context_copy_changed returns. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_changed_count(const cst_context *context, uint32_t which,
                                                              uint64_t *out_count, cst_error **error);
 
@@ -239,18 +241,18 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute(cst_context *context, con
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch(cst_context *context, const cst_fetch_request *request,
                                                      cst_results **out_results CST_OWNED, cst_error **error);
 
-/* Returns the IDs of the objects without creating objects; read them with cst_results_copy_id. */
+/* Returns the IDs of the objects of a request, without creating the objects. Read the IDs with cst_results_copy_id. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_ids(cst_context *context, const cst_fetch_request *request,
                                                          cst_results **out_results CST_OWNED, cst_error **error);
 
 /* Creates a cursor over the objects of a request, in its order. Objects are read in batches of at most `batch_size` (0:
- * the batch size of the request), so that memory does not grow with their number; docs/reference/cursor.md lists the
- * exceptions. The request is read during the call only. */
+ * the batch size of the request), so that the memory does not grow with the number of objects; docs/reference/cursor.md
+ * lists the exceptions. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_cursor(cst_context *context, const cst_fetch_request *request,
                                                             size_t batch_size, cst_cursor **out_cursor CST_OWNED,
                                                             cst_error **error);
 
-/* Stores the number of objects that a fetch would return, within its limit and offset. */
+/* Returns the number of objects that a fetch would return, within its limit and offset. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const cst_fetch_request *request,
                                                      uint64_t *out_count, cst_error **error);
 
@@ -258,7 +260,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_count(cst_context *context, const
 enum {
     CST_EXPLAIN_TEXT = 0,
     CST_EXPLAIN_JSON = 1,
-    CST_EXPLAIN_ROWS = 2 /* together with one of these: explains a fetch of rows, regardless of the result type */
+    CST_EXPLAIN_ROWS = 2 /* together with another constant: explains a fetch of rows, regardless of the result type */
 };
 
 /* Fills a buffer with an explanation of a fetch, without executing it. `form` is a CST_EXPLAIN_ constant: lines of
@@ -269,7 +271,7 @@ enum {
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_explain(cst_context *context, const cst_fetch_request *request,
                                                        uint32_t form, cst_buffer *out_explanation, cst_error **error);
 
-/* Returns values of the columns of a request instead of objects, from the saved state. Fails with
+/* Returns values of the columns of a request instead of objects, without the unsaved changes of the context. Fails with
  * CST_E_INVALID_ARGUMENT for a property or expression that cannot be a column, and names it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_rows(cst_context *context, const cst_fetch_request *request,
                                                           cst_rows **out_rows CST_OWNED, cst_error **error);
@@ -295,17 +297,18 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_aggregate(cst_context *context, c
                                                          uint32_t aggregate, cst_string key,
                                                          cst_rows **out_rows CST_OWNED, cst_error **error);
 
-/* Returns the object of an ID, as a fault if it is not registered in the context. Never reads the store, so the row
- * need not exist. */
+/* Returns the object with an ID, as a fault if the object is not registered in the context. Never reads the store, so
+ * the row need not exist. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *context, const cst_object_id *id,
                                                               cst_object **out_object CST_OWNED, cst_error **error);
 
-/* Returns the object of an ID with its values. Fails with CST_E_OBJECT_GONE (code 133000) if the store has no such
- * row. */
+/* Returns the object with an ID, with its values loaded. Fails with CST_E_OBJECT_GONE (code 133000) if the store does
+ * not have the row. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_existing_object(cst_context *context, const cst_object_id *id,
                                                                cst_object **out_object CST_OWNED, cst_error **error);
 
-/* Returns the object of an ID if it is registered in the context, otherwise CST_NOT_FOUND. Never reads the store. */
+/* Returns the object with an ID, if the object is registered in the context. Returns CST_NOT_FOUND if it is not
+ * registered. Never reads the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_registered_object(cst_context *context, const cst_object_id *id,
                                                                  cst_object **out_object CST_OWNED, cst_error **error);
 
@@ -315,7 +318,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_registered_object(cst_context *co
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_assign(cst_context *context, cst_object *object, cst_store *store,
                                                       cst_error **error);
 
-/* Assigns permanent IDs to inserted objects before the save. */
+/* Assigns permanent IDs to inserted objects before their save. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_obtain_permanent_ids(cst_context *context, size_t count,
                                                                     cst_object *const *objects, cst_error **error);
 

@@ -1,8 +1,8 @@
 /* corestone/cursor.h: cursors: the objects of a fetch in batches.
  *
- * cst_context_fetch_cursor creates a cursor. cst_cursor_copy_next returns one batch after the other, so that memory
- * does not grow with the number of objects if each batch is released. The caller owns the cursor and the batches, and
- * uses them on the queue of the context.
+ * cst_context_fetch_cursor creates a cursor. cst_cursor_copy_next returns one batch after the other. If each batch is
+ * released, memory usually does not grow with the number of objects; docs/reference/cursor.md lists the exceptions. The
+ * caller owns the cursor and the batches, and uses them on the queue of the context.
  *
  * SPDX-License-Identifier: MIT
  */

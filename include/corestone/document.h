@@ -1,8 +1,8 @@
 /* corestone/document.h: one store as a document: opened, edited with undo, saved, reverted.
  *
- * A document is a file that its user opens and saves. cst_document_new creates an untitled one, cst_document_open
- * opens a file. Its context (cst_document_context) has an undo manager. cst_document_save, cst_document_save_as and
- * cst_document_revert work like the menu items of these names; cst_document_set_autosave saves automatically.
+ * A document is a file that its user opens and saves. cst_document_new creates an untitled one, cst_document_open opens
+ * a file. Its context (cst_document_context) has an undo manager. cst_document_save, cst_document_save_as and
+ * cst_document_revert correspond to the menu items of these names; cst_document_set_autosave enables automatic saving.
  * cst_document_state and cst_document_observe report the state for a title bar.
  *
  * The caller owns documents. All functions may be called on any thread; the context is used on its queue.
@@ -30,11 +30,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_open(cst_string path, cst_mode
                                                        const cst_store_options *options, cst_queue queue,
                                                        cst_document **out_document CST_OWNED, cst_error **error);
 
-/* Stores the context of the document. */
+/* Returns the context of the document. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_context(const cst_document *document,
                                                           cst_context **out_context CST_BORROWED, cst_error **error);
 
-/* Fills a buffer with the path of the document. Returns CST_NOT_FOUND for an untitled one. */
+/* Fills a buffer with the path of the document. Returns CST_NOT_FOUND for an untitled document. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_path(const cst_document *document, cst_buffer *out_path,
                                                             cst_error **error);
 
@@ -45,26 +45,27 @@ enum {
     CST_DOCUMENT_CONFLICT = 1u << 2,        /* the last save found objects that were changed elsewhere */
     CST_DOCUMENT_FAILED = 1u << 3,          /* the last save failed: cst_document_copy_error */
     CST_DOCUMENT_UNTITLED = 1u << 4,        /* it has no path yet */
-    CST_DOCUMENT_CHANGED_ON_DISK = 1u << 5, /* another program wrote, replaced or removed the file */
+    CST_DOCUMENT_CHANGED_ON_DISK = 1u << 5, /* another process or coordinator wrote, replaced or removed the file */
     CST_DOCUMENT_CLOSED = 1u << 6
 };
 
-/* Stores the CST_DOCUMENT_ flags as of the last event of the context. Checks the file. */
+/* Returns the CST_DOCUMENT_ flags, as of the last event of the context. Checks whether the file was changed. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_state(const cst_document *document, uint32_t *out_flags,
                                                         cst_error **error);
 
 /* Processes pending changes and reports whether there are unsaved changes, including those of children of the context.
- * If all changes since the last save are undone, there are no unsaved changes. Waits for the queues. */
+ * If all changes since the last save are undone, there are no unsaved changes, except in an untitled document. Waits
+ * for the queues. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_has_unsaved_changes(const cst_document *document, bool *out_unsaved,
                                                                       cst_error **error);
 
-/* Returns the error of the last save or autosave. Returns CST_NOT_FOUND if that succeeded. */
+/* Returns the error of the last save or autosave. Returns CST_NOT_FOUND if the last one succeeded. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_error(const cst_document *document,
                                                              cst_error **out_failure CST_OWNED, cst_error **error);
 
 /* Receives the CST_DOCUMENT_ flags after each change, in order. It is called on the thread that causes the change: the
- * queue of the context, the thread that saves, or the watcher of the store. A thread that is inside a call also
- * receives the changes of other threads. */
+ * queue of the context, the thread that saves, or the watcher of the store. That thread also delivers the changes that
+ * other threads cause meanwhile. */
 typedef void (*cst_document_observe_fn)(void *userdata, uint32_t flags);
 
 /* Calls `observe` whenever the flags change, until the observation ends (observation.h). */
@@ -74,34 +75,36 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_observe(cst_document *document
                                                           cst_error **error);
 
 /* Saves the document automatically, on the queue of its context: after `changes` events with unsaved changes, and
- * `idle_ms` milliseconds after the last change; 0 turns either off. Changes made before the call count too. A failure
- * is reported in the state. The changes are kept, and the save is repeated after pauses of up to a minute. An untitled
- * document is saved into its own folder and stays edited. Fails with CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER. */
+ * `idle_ms` milliseconds after the last change; 0 disables either. Changes made before the call count too. A failure
+ * sets CST_DOCUMENT_FAILED and the error of cst_document_copy_error. The changes are kept, and the save is repeated
+ * with the next change and after a delay, which grows to a minute, or to `idle_ms` if that is longer. An untitled
+ * document is saved into its own folder and stays edited. Fails with CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER,
+ * unless both numbers are 0. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *document, uint32_t changes,
                                                                uint32_t idle_ms, cst_error **error);
 
 /* Saves all changes. Fails with CST_E_CONFLICT if another context or process changed the same objects in the file; set
- * a merge policy of the context, or call cst_document_revert. Fails with CST_E_STORE_IO if the file was removed or
- * replaced. */
+ * a merge policy of the context, or call cst_document_revert. Fails with CST_E_INVALID_ARGUMENT for an untitled
+ * document, and with CST_E_STORE_IO if the file of an SQLite store was removed or replaced. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save(cst_document *document, cst_error **error);
 
-/* Saves the document to `path` and continues there. The former file keeps its last saved state. A null `type` keeps the
- * type. With another type every object receives a new ID, and calls on former handles of objects fail with
- * CST_E_OBJECT_GONE. A store at the path is overwritten only if `replaces` is true, after the new one is complete.
- * Replacing a file that is not a store of the type fails with CST_E_NOT_A_STORE or CST_E_UNSUPPORTED. A read-only
- * document can be saved at another path. Fails with CST_E_UNSAVED_CHANGES for another type while other contexts,
- * including children, have unsaved changes. */
+/* Saves the document to `path`, which becomes its path. The former file remains as it was last saved. A null `type`
+ * keeps the type. With another type every object receives a new ID, and calls on former handles of objects fail with
+ * CST_E_OBJECT_GONE. A store at the path is overwritten only if `replaces` is true, after the new store is complete.
+ * Replacing a file that is not a store of the type fails with CST_E_NOT_A_STORE or CST_E_UNSUPPORTED. A document that
+ * is open read-only can be saved to another path, and is then writable. Fails with CST_E_UNSAVED_CHANGES for another
+ * type while other contexts, including children, have unsaved changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document, cst_string type, cst_string path,
                                                           bool replaces, cst_error **error);
 
-/* Discards unsaved changes, including those of children of the context, and reads the file in its present state, even
+/* Discards unsaved changes, including those of children of the context, and reads the file in its current state, even
  * if other processes wrote or replaced it. If the file is now another store, every object receives a new ID. Undo steps
  * are discarded. Fails with CST_E_STORE_IO if there is no file, and with CST_E_UNSAVED_CHANGES for a child with changes
  * that is confined to another thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
 
-/* Closes the file. `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has the counts by entity and, if the
- * last save failed, its error as details. Releasing a document never fails; see cst_container_close. */
+/* Closes the file. `unsaved` is a CST_UNSAVED_ constant. The details of CST_E_UNSAVED_CHANGES are the counts by entity
+ * and, if the last save failed, its error. Releasing a document never fails; see cst_container_close. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_close(cst_document *document, uint32_t unsaved, cst_error **error);
 
 #ifdef __cplusplus

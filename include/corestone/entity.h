@@ -22,12 +22,12 @@ extern "C" {
 /* Returns the name of the entity, or a null string for an invalid handle. Valid as long as the model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_name(const cst_entity *entity);
 
-/* Returns the name of the entity in the model's localisation, or its name if there is no entry. Valid as long as the
- * model. */
+/* Returns the localised name of the entity, or its name if the localisation does not have an entry. Valid as long as
+ * the model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_localized_name(const cst_entity *entity);
 
-/* Stores the name of a property in the model's localisation, inherited properties included: the most specific entry,
- * otherwise the name of the property. Returns CST_NOT_FOUND if there is no such property. The model must be frozen. */
+/* Returns the localised name of a property, which may be inherited: the most specific entry of the localisation, or
+ * else the name of the property. Returns CST_NOT_FOUND if there is no such property. The model must be frozen. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_localized_property_name(const cst_entity *entity, cst_string property,
                                                                         cst_string *out_text CST_BORROWED,
                                                                         cst_error **error);
@@ -35,11 +35,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_localized_property_name(const cs
 /* Sets the superentity, an entity of the same model. NULL removes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_parent(cst_entity *entity, cst_entity *parent, cst_error **error);
 
-/* Stores the superentity. Returns CST_NOT_FOUND if the entity does not inherit from another one. */
+/* Returns the superentity. Returns CST_NOT_FOUND if the entity does not inherit from another one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_parent(const cst_entity *entity, cst_entity **out_parent CST_BORROWED,
                                                        cst_error **error);
 
-/* Stores a direct subentity, by index. Returns CST_END past the last one. */
+/* Returns the direct subentity at an index. Returns CST_END past the last one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_child_at(const cst_entity *entity, size_t index,
                                                          cst_entity **out_child CST_BORROWED, cst_error **error);
 
@@ -55,15 +55,16 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_abstract(cst_entity *entity,
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_abstract(const cst_entity *entity, bool *out_abstract,
                                                             cst_error **error);
 
-/* Sets the name of the objects' class in Apple's framework. Null is "NSManagedObject", the initial value. */
+/* Sets the class name of the entity's objects in Apple's framework. Null selects "NSManagedObject", the initial
+ * value. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_class_name(cst_entity *entity, cst_string name, cst_error **error);
 
-/* Sets an entry of the user info. A null value removes the key. */
+/* Sets an entry of the user info of the entity. A null value removes the key. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_user_info(cst_entity *entity, cst_string key, cst_string value,
                                                               cst_error **error);
 
-/* Stores the value of a key of the user info, borrowed from the model. Returns CST_NOT_FOUND if the key has no value.
- */
+/* Returns the value of a key of the entity's user info, borrowed from the model. Returns CST_NOT_FOUND if the key has
+ * no value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_user_info(const cst_entity *entity, cst_string key,
                                                           cst_string *out_value CST_BORROWED, cst_error **error);
 
@@ -96,17 +97,18 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_fetch_index(cst_entity *enti
                                                                 const cst_index_element *elements,
                                                                 const cst_predicate *predicate, cst_error **error);
 
-/* Requires that the combination of these attributes is unique among the objects of the entity. */
+/* Adds a unique constraint: the combination of `count` attributes must be unique among the objects of the entity. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_unique_constraint(cst_entity *entity, size_t count,
                                                                       const cst_string *attributes, cst_error **error);
 
-/* Writes the version hash of the entity, 32 bytes, which Apple's framework expects in a store. Freezes the model. */
+/* Returns the version hash of the entity, 32 bytes, which Apple's framework compares with that of a store. Freezes the
+ * model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_version_hash(const cst_entity *entity, uint8_t *out_hash,
                                                              cst_error **error);
 
-/* Writes the 32 bytes by which a property, inherited ones included, contributes to the hash of the entity. Freezes the
- * model. Returns CST_NOT_FOUND if there is no such property, or if it is transient or fetched and contributes nothing.
- */
+/* Returns the 32 bytes by which a property, which may be inherited, contributes to the version hash of the entity.
+ * Freezes the model. Returns CST_NOT_FOUND if there is no such property, or if the property is transient or fetched, so
+ * that it does not contribute. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_property_version_hash(const cst_entity *entity, cst_string name,
                                                                       uint8_t *out_hash, cst_error **error);
 
@@ -114,7 +116,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_property_version_hash(const cst_
 enum {
     CST_PROPERTY_OPTIONAL = 1u << 0,
     CST_PROPERTY_TRANSIENT = 1u << 1,
-    CST_PROPERTY_TO_MANY = 1u << 2,           /* relationships */
+    CST_PROPERTY_TO_MANY = 1u << 2,           /* relationships; also reported for fetched properties */
     CST_PROPERTY_ORDERED = 1u << 3,           /* to-many relationships */
     CST_PROPERTY_INDEXED = 1u << 4,           /* attributes: a fetch index of the same name */
     CST_PROPERTY_EXTERNAL_STORAGE = 1u << 5,  /* binary and transformable attributes */
@@ -134,8 +136,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_attribute(cst_entity *entity
                                                               cst_attribute **out_attribute CST_BORROWED,
                                                               cst_error **error);
 
-/* Adds a relationship with delete rule Nullify: to-one, or to-many with CST_PROPERTY_TO_MANY. `out_relationship` may
- * be NULL; the relationship is borrowed from the model. */
+/* Adds a relationship with the delete rule Nullify: to-one, or to-many with CST_PROPERTY_TO_MANY. `out_relationship`
+ * may be NULL; the relationship is borrowed from the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_relationship(cst_entity *entity, cst_string name,
                                                                  cst_entity *destination, uint32_t flags,
                                                                  cst_relationship **out_relationship CST_BORROWED,
@@ -165,26 +167,26 @@ typedef struct cst_property_info {
 /* Returns the number of properties, inherited ones included. */
 CST_EXPORT CST_ANY_THREAD size_t cst_entity_property_count(const cst_entity *entity);
 
-/* Describes the property at an index: inherited ones first, fetched properties last. Returns CST_END past the last
- * one. */
+/* Returns the description of the property at an index: inherited properties first, fetched properties last. Returns
+ * CST_END past the last property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *entity, size_t index,
                                                             cst_property_info *out_info, cst_error **error);
 
-/* Looks up the key of a property, inherited ones included, or of an element of a composite attribute
+/* Returns the key of a property, which may be inherited, or of an element of a composite attribute
  * ("location.latitude"). Returns CST_NOT_FOUND if there is no such property. Freezes the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_key(const cst_entity *entity, cst_string property, cst_key *out_key,
                                                     cst_error **error);
 
 /* Removes the entity from its model, together with the parts that depend on it: relationships to it, fetched properties
- * and fetch requests for it, its entries in configurations. Its subentities then inherit from its superentity. Like
- * every removal, it invalidates the handles of removed parts: CST_E_INVALID_HANDLE.
+ * and fetch requests for it, its entries in configurations. Its subentities then inherit from its superentity. Calls
+ * with the handles of removed parts fail with CST_E_INVALID_HANDLE, as after every removal.
  *
  * This function and those below edit a model that is not frozen. A rejected removal or renaming changes nothing and,
  * unlike an error during construction, is not permanent. Views of changed text become invalid. Properties are passed by
  * name, and must be declared by the entity itself. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove(cst_entity *entity, cst_error **error);
 
-/* Renames the entity, including in configurations, fetch requests and the localisation. */
+/* Renames the entity, also in configurations, fetch requests and the localisation. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename(cst_entity *entity, cst_string name, cst_error **error);
 
 /* Sets the name of the entity in models of older versions. Null removes it. */
@@ -199,8 +201,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_unique_constraint(cst_ent
                                                                          const cst_string *attributes,
                                                                          cst_error **error);
 
-/* Fills a buffer with the part of cst_model_copy_json that describes a property, inherited ones included, or the entity
- * if `property` is null. Returns CST_NOT_FOUND if there is no such property. */
+/* Fills a buffer with the description of a property, which may be inherited, or of the entity, in the JSON form of
+ * cst_model_copy_json. A null `property` selects the entity. Returns CST_NOT_FOUND if there is no such property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_json(const cst_entity *entity, cst_string property,
                                                           cst_buffer *out_json, cst_error **error);
 
@@ -209,12 +211,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_json(const cst_entity *enti
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_user_info(const cst_entity *entity, cst_string property,
                                                                cst_buffer *out_json, cst_error **error);
 
-/* Stores the attribute of that name, inherited ones included. Returns CST_NOT_FOUND if there is no such attribute. */
+/* Returns the attribute named `name`, which may be inherited. Returns CST_NOT_FOUND if there is no such attribute. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_attribute(const cst_entity *entity, cst_string name,
                                                           cst_attribute **out_attribute CST_BORROWED,
                                                           cst_error **error);
 
-/* Stores the relationship of that name, inherited ones included. Returns CST_NOT_FOUND if there is no such
+/* Returns the relationship named `name`, which may be inherited. Returns CST_NOT_FOUND if there is no such
  * relationship. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_relationship(const cst_entity *entity, cst_string name,
                                                              cst_relationship **out_relationship CST_BORROWED,
@@ -231,8 +233,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_relationships_to(const cst_
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_property(cst_entity *entity, cst_string property,
                                                                 cst_error **error);
 
-/* Renames a property, including in indexes, constraints, the localisation, and key paths of predicates, derivations and
- * sort descriptors. */
+/* Renames a property, also in indexes, constraints, the localisation, and key paths of predicates, derivations and sort
+ * descriptors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename_property(cst_entity *entity, cst_string property,
                                                                 cst_string name, cst_error **error);
 
@@ -254,17 +256,18 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_version_hash_modifi
                                                                                    cst_error **error);
 
 /* Sets an entry of the user info of a property. A null value removes the key. The user info of a fetched property can
- * also be set while the model is in use, on any thread; the property is then fetched again. */
+ * also be set while the model is in use, on any thread; the values of the property are then fetched again. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_user_info(cst_entity *entity, cst_string property,
                                                                        cst_string key, cst_string value,
                                                                        cst_error **error);
 
-/* Removes all conditions on the values of a property, including bounds and pattern. */
+/* Removes all validation rules of a property, including bounds and pattern. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_validation(cst_entity *entity, cst_string property,
                                                                   cst_error **error);
 
-/* Adds a property whose value is the result of a fetch. In the predicate of `request`, which is copied, $FETCH_SOURCE
- * is the object whose property is read, and $FETCHED_PROPERTY is the property ($FETCHED_PROPERTY.userInfo.key). */
+/* Adds a fetched property, whose value is the result of a fetch. In the predicate of `request`, which is copied,
+ * $FETCH_SOURCE is the object whose property is read, and $FETCHED_PROPERTY is the property
+ * ($FETCHED_PROPERTY.userInfo.key). */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_fetched_property(cst_entity *entity, cst_string name,
                                                                      const cst_fetch_request *request,
                                                                      cst_error **error);
@@ -287,22 +290,23 @@ enum {
     CST_VALIDATE_INSERT = 1,
     CST_VALIDATE_UPDATE = 2,
     CST_VALIDATE_DELETE = 3,
-    /* For cst_object_validate, together with one of these: does not call cst_lifecycle_hooks.validate. */
+    /* For cst_object_validate, together with another constant: does not call cst_lifecycle_hooks.validate. */
     CST_VALIDATE_WITHOUT_HOOK = 16
 };
 
 /* Checks a value, or a whole object. Runs on the queue of the object, which is borrowed for the call. `value` is the
  * value to check, which may be null. For to-many relationships, composite attributes and whole objects the pointer is
- * NULL: read those from the object. The function may store another value in `value`, which is saved instead; its text
- * or bytes must stay valid until the function is called again on the same thread. To reject the value, it returns a
- * negative status and sets *error (cst_error_new_custom): the validation error has the same message, and the same code
- * unless that is 0. */
+ * NULL: read their values from the object. The function may replace the value by another one, which is saved instead;
+ * the text or bytes of the other value must stay valid until the function is called again on the same thread. To reject
+ * the value, it returns a negative status and sets *error (cst_error_new_custom): the validation error has the message
+ * of *error, and its code unless that is 0. */
 typedef cst_status (*cst_validate_fn)(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
                                       cst_error **error);
 
-/* Adds a function that checks the values of a property, or whole objects of the entity if `property` is null. It also
- * checks objects of subentities. It runs before each save, in cst_context_validate and in cst_object_validate, before
- * the model's own conditions. A whole object is checked only if its values are valid. The function must not save. */
+/* Adds a function that checks the values of a property, or whole objects of the entity if `property` is null. The
+ * function also checks objects of subentities. It runs before each save, in cst_context_validate and in
+ * cst_object_validate, before the model's own validation rules. A whole object is checked only if its values are valid.
+ * The function must not save. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator(cst_entity *entity, cst_string property,
                                                               cst_validate_fn validate, void *userdata,
                                                               cst_destroy_fn destroy, cst_error **error);

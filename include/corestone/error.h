@@ -1,11 +1,11 @@
 /* corestone/error.h: errors of failed calls.
  *
- * A call that fails stores an error at its `error` parameter, unless that is NULL. The caller owns the error and
+ * A call that fails returns an error through its `error` parameter, unless that is NULL. The caller owns the error and
  * releases it with cst_release. An error has a status, a message, and the names of the entity, property, object and
  * file concerned. An error with several causes has details, which are errors themselves.
  *
  * Errors never change, and every function here may be called on any thread. Text lives as long as the error. For NULL
- * and for an invalid handle the functions return CST_E_INVALID_HANDLE, 0, a null string or NULL.
+ * and for an invalid handle the functions return CST_E_INVALID_HANDLE, 0, -1, a null string or NULL.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,8 @@
 extern "C" {
 #endif
 
-/* Returns the status of the call that failed, CST_E_… */
+/* Returns the status of the failed call, a CST_E_ constant. The details of an incomplete save (cst_context_save) may
+ * also have CST_OK and CST_UNCHANGED. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_status(const cst_error *error);
 
 /* Returns Core Data's code (CST_CODE_…), the code of cst_error_new_custom, or 0 where Core Data has no code. */
@@ -28,9 +29,9 @@ CST_EXPORT CST_ANY_THREAD int64_t cst_error_code(const cst_error *error);
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_domain(const cst_error *error);
 
 /* Returns the message, one or two sentences: the problem, the names involved, and the remedy. It can be printed and
- * logged unchanged. Control characters in names and values of a file are replaced by marks, and every line but the
- * first begins with two spaces. A message of more than 16 KB is shortened in the middle. Use the other functions for
- * exact names and values. The message of cst_error_new_custom is unchanged. */
+ * logged unchanged. Control characters in names and values of a file are replaced by visible symbols, and every line
+ * but the first begins with two spaces. A message of more than 16 KB is shortened in the middle. Use the other
+ * functions for exact names and values. The message of cst_error_new_custom is unchanged. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_message(const cst_error *error);
 
 /* Returns the name of the entity concerned, or a null string. */
@@ -45,8 +46,8 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_object_uri(const cst
 /* Returns the path of the file concerned, or a null string. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_file(const cst_error *error);
 
-/* Stores the rejected value, which is borrowed from the error. It may be a CST_ARRAY, CST_SET or CST_DICTIONARY, with
- * objects as CST_OBJECT_ID. Returns CST_NOT_FOUND if the error has no value. */
+/* Returns the rejected value, which is borrowed from the error. The value may be a CST_ARRAY, CST_SET or
+ * CST_DICTIONARY, with objects as CST_OBJECT_ID. Returns CST_NOT_FOUND if the error has no value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_value(const cst_error *error, cst_value *out_value CST_BORROWED);
 
 /* Returns the text of the model's predicate that the value does not satisfy, or a null string. */
@@ -58,8 +59,8 @@ CST_EXPORT CST_ANY_THREAD int32_t cst_error_sqlite_code(const cst_error *error);
 /* Returns the byte offset in the text of a predicate or of a model at which parsing stopped, or -1. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_error_offset(const cst_error *error);
 
-/* Returns the number of details: one for each property that failed validation, for each conflict of a save, or for the
- * error of a callback. */
+/* Returns the number of details, for example one for each property that failed validation, or one for the error of a
+ * callback. */
 CST_EXPORT CST_ANY_THREAD size_t cst_error_detail_count(const cst_error *error);
 
 /* Returns the detail at an index, borrowed from the error, or NULL past the last one. */

@@ -1,7 +1,7 @@
 /* corestone/example.h: error handling for short programs.
  *
- * Examples and first programs check every call in the same way. With CST_TRY a call is one line: on failure it prints
- * the error to stderr, with its code and details, releases it, and goes to the label `failed`:
+ * Examples and first programs check every call in the same way. With CST_TRY such a call is one line: on failure the
+ * macro prints the error to stderr, with its code and details, releases it, and goes to the label `failed`:
  *
  *     #include <corestone/example.h>
  *
@@ -48,8 +48,8 @@ extern "C" {
         if (cst_example_failed((call), &error, #call, __FILE__, __LINE__)) statement;                                  \
     } while (0)
 
-/* Reports whether a status is a failure. If so, prints the error to stderr, releases it and sets *error to NULL; it may
- * be NULL already. The macros call this function. */
+/* Reports whether a status is a failure. If so, prints the error to stderr, releases it and sets *error to NULL; *error
+ * may be NULL before. The macros call this function. */
 static inline bool cst_example_failed(cst_status status, cst_error **error, const char *call, const char *file,
                                       int line) {
     cst_buffer text = {NULL, 0, 0};

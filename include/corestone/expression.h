@@ -1,9 +1,10 @@
 /* corestone/expression.h: expressions: constants, key paths, functions.
  *
  * Expressions are the sides of comparisons, computed columns of rows, and values of batch updates.
- * cst_expression_parse parses one from a format, as cst_predicate_parse parses predicates. The cst_expression_new_
- * functions build one from parts; the copy functions return its parts. cst_expression_value computes its value. The
- * caller owns expressions. They never change, and any thread may use them; objects are evaluated on their queue.
+ * cst_expression_parse parses an expression from a format, as cst_predicate_parse parses predicates. The
+ * cst_expression_new_ functions build an expression from parts; the copy functions return the parts of an expression.
+ * cst_expression_value computes the value of an expression. The caller owns expressions. They never change, and any
+ * thread may use them; objects are evaluated on their queue.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,12 +21,12 @@ extern "C" {
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_parse(cst_string format, size_t count, const cst_value *arguments,
                                                           cst_expression **out_expression CST_OWNED, cst_error **error);
 
-/* Creates a constant. The value is copied. */
+/* Creates a constant expression. The value is copied. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_constant(const cst_value *value,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
 
-/* Creates SELF, the evaluated value or object. */
+/* Creates the expression SELF, the evaluated value or object. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_self(cst_expression **out_expression CST_OWNED,
                                                              cst_error **error);
 
@@ -34,7 +35,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_variable(cst_string name
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
 
-/* Creates a key path, keys joined by dots. It starts from the value of `base`, or from SELF if that is NULL. */
+/* Creates a key path, keys joined by dots. The key path starts from the value of `base`, or from SELF if `base` is
+ * NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_key_path(const cst_expression *base, cst_string path,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
@@ -65,7 +67,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_subquery(const cst_expre
 
 /* Creates FETCH(request, context, countOnly): the objects of a request, which is copied, or their number, for example
  * as the right side of an IN. If `context` is NULL, the request runs in the context of the fetch whose predicate
- * contains the expression; otherwise in that context, on its queue. The expression keeps the context alive. */
+ * contains the expression; otherwise in `context`, on its queue. The expression retains `context`. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_fetch(const cst_fetch_request *request, cst_context *context,
                                                               bool count_only,
                                                               cst_expression **out_expression CST_OWNED,
@@ -77,7 +79,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_conditional(const cst_pr
                                                                     cst_expression **out_expression CST_OWNED,
                                                                     cst_error **error);
 
-/* Creates left UNION right and so on. `type` is CST_EXPRESSION_UNION, _INTERSECT or _MINUS. */
+/* Creates a set operation: left UNION, INTERSECT or MINUS right. `type` is CST_EXPRESSION_UNION, _INTERSECT or
+ * _MINUS. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_set_operation(uint32_t type, const cst_expression *left,
                                                                       const cst_expression *right,
                                                                       cst_expression **out_expression CST_OWNED,
@@ -115,7 +118,7 @@ enum {
     CST_EXPRESSION_ASSIGNMENT = 101 /* $name := operand */
 };
 
-/* Stores the type of an expression, CST_EXPRESSION_…. */
+/* Returns the type of an expression, a CST_EXPRESSION_ constant. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_type(const cst_expression *expression, uint32_t *out_type,
                                                          cst_error **error);
 
@@ -124,8 +127,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_type(const cst_expression *e
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_constant(const cst_expression *expression,
                                                                   cst_value *out_value CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the key path, the name of the function, or the name of the variable (including the variable of a
- * subquery). Returns CST_NOT_FOUND for expressions without a name. */
+/* Fills a buffer with the name of an expression: the key path, the name of the function, or the name of the variable
+ * (including the variable of a subquery). Returns CST_NOT_FOUND for expressions without a name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_name(const cst_expression *expression, cst_buffer *out_text,
                                                               cst_error **error);
 

@@ -17,7 +17,8 @@
 extern "C" {
 #endif
 
-/* The policies of a context for single faults. Each costs a query; a prefetch would need one query for all. */
+/* The policies of a context for single faults. A single fault costs a query; a prefetch needs one query for up to a
+ * thousand objects. */
 enum {
     CST_FAULT_BATCH = 0, /* no report: siblings that were fetched together are loaded together, others singly */
     CST_FAULT_WARN = 1,  /* logs a warning, once for each relationship and call site */
@@ -32,7 +33,7 @@ enum {
     CST_OPTION_COUNTS_SINGLE_FAULTS = 3,
     /* The age in milliseconds from which cached rows are read again; negative, as initially: never. */
     CST_OPTION_STALENESS_MS = 4,
-    /* 1: the context keeps all its objects alive, not only changed ones; initially 0 */
+    /* 1: the context retains all its objects, not only changed ones; initially 0 */
     CST_OPTION_RETAINS_REGISTERED_OBJECTS = 5,
     /* 1, as initially: an object whose row was deleted counts as deleted, with null values; 0: reading it fails with
      * CST_E_OBJECT_GONE, code 133000. */
@@ -48,21 +49,21 @@ enum {
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_option(cst_context *context, uint32_t option, int64_t value,
                                                           cst_error **error);
 
-/* Stores the value of an option of the context, CST_OPTION_…. */
+/* Returns the value of an option of the context, CST_OPTION_…. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_option(const cst_context *context, uint32_t option, int64_t *out_value,
                                                       cst_error **error);
 
-/* Records the call site, the present line of the host's code, for the report and the policy, until the next call. A
- * null string removes it. */
+/* Records the call site, the current line of the host's code, for the fault report and the fault policy, until it is
+ * set again. A null `file` removes the call site. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site(cst_context *context, cst_string file, uint32_t line,
                                                              cst_error **error);
 
-/* Records the present source line with cst_context_set_call_site. */
+/* Records the current source line with cst_context_set_call_site. */
 #define CST_CALL_SITE(context) cst_context_set_call_site((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 
 /* Called when a single fault fires, on its thread, to find the call site. Fills the buffer with the file and returns
- * the line, or leaves the buffer empty to use that of cst_context_set_call_site. Calls that use the context fail with
- * CST_E_INVALID_ARGUMENT. */
+ * the line, or leaves the buffer empty to use the call site of cst_context_set_call_site. Calls that use the context
+ * fail with CST_E_INVALID_ARGUMENT. */
 typedef uint32_t (*cst_call_site_fn)(void *userdata, cst_buffer *out_file);
 
 /* Sets the function that finds the call site; NULL removes it. */
@@ -79,9 +80,10 @@ enum { CST_REPORT_TEXT = 0, CST_REPORT_JSON = 1 };
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_fault_report(const cst_context *context, uint32_t form,
                                                                  cst_buffer *out_report, cst_error **error);
 
-/* Handles an object whose row was deleted, when a property is read. If it sets *out_handled to true, the object counts
- * as deleted; otherwise the call fails with CST_E_OBJECT_GONE. Fault and ID are borrowed for the call. A negative
- * status makes the call fail with CST_E_CALLBACK. Runs on the queue of the context, which it may use. */
+/* Handles an object whose row was deleted, when a property is read. `property` may be a null string. If the function
+ * sets *out_handled to true, the object counts as deleted; otherwise the call fails with CST_E_OBJECT_GONE. Fault and
+ * ID are borrowed for the call. A negative status makes the call fail with CST_E_CALLBACK. The function runs on the
+ * queue of the context, and may use the context. */
 typedef cst_status (*cst_inaccessible_fault_fn)(void *userdata, cst_object *fault, cst_object_id *id,
                                                 cst_string property, bool *out_handled, cst_error **error);
 

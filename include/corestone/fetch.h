@@ -1,12 +1,12 @@
 /* corestone/fetch.h: fetch requests, sorting, asynchronous fetches.
  *
  * A fetch request describes a fetch: the entity, a predicate, the order, limit and offset, and the columns of rows.
- * cst_fetch_request_new creates one, the set functions configure it, and cst_context_fetch and other functions of
+ * cst_fetch_request_new creates a request, the set functions configure it, and cst_context_fetch and other functions of
  * context.h execute it. cst_sort_values sorts any values by the same rules. cst_context_fetch_asynchronously runs a
  * request in the background.
  *
- * The caller owns requests. A request is used by one thread at a time, and may be executed any number of times; a
- * fetch reads it during the call only.
+ * The caller owns requests. A request is used by one thread at a time, and may be executed any number of times; a fetch
+ * reads it during the call only.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,7 +25,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new(const cst_entity *ent
                                                            cst_error **error);
 
 /* Creates a request for an entity that is looked up by name, in the model of the context, when the request is used. The
- * lookup changes the request. The name may be a null string and be set later by cst_fetch_request_set_entity_name. */
+ * lookup sets the entity of the request. The name may be a null string, and be set later by
+ * cst_fetch_request_set_entity_name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new_named(cst_string entity_name,
                                                                  cst_fetch_request **out_request CST_OWNED,
                                                                  cst_error **error);
@@ -63,12 +64,12 @@ enum {
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_option(cst_fetch_request *request, uint32_t option,
                                                                   int64_t value, cst_error **error);
 
-/* Stores the value of an option of the request, CST_FETCH_…. */
+/* Returns the value of an option of the request, CST_FETCH_…. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_option(const cst_fetch_request *request, uint32_t option,
                                                               int64_t *out_value, cst_error **error);
 
-/* Sets the stores to search, which the request retains. NULL selects all stores; with a count of 0, no store is
- * searched. Order and limits apply to their rows together. */
+/* Sets the stores to search, which the request retains. NULL selects all stores. With another pointer and a count of 0,
+ * no store is searched. Order and limits apply to the rows of all stores together. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_affected_stores(cst_fetch_request *request, size_t count,
                                                                            const cst_store *const *stores,
                                                                            cst_error **error);
@@ -79,8 +80,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_affected_stores(cst_f
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_json(const cst_fetch_request *request, cst_buffer *out_json,
                                                                  cst_error **error);
 
-/* Fills a buffer with the request as a keyed archive, for storage. Stores are not part of it, and the entity is stored
- * by name. Fails with CST_E_UNSUPPORTED for a predicate that cannot be archived, for example one with an object. */
+/* Fills a buffer with the request as a keyed archive, for storage. The archive does not contain stores, and has the
+ * entity by name. Fails with CST_E_UNSUPPORTED for a predicate that cannot be archived, for example one with an
+ * object. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_archive(const cst_fetch_request *request,
                                                                     cst_buffer *out_archive, cst_error **error);
 
@@ -95,7 +97,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_predicate(const cst_
                                                                       cst_predicate **out_predicate CST_OWNED,
                                                                       cst_error **error);
 
-/* Sets the predicate, which is retained. NULL selects every object. */
+/* Sets the predicate of the request, which retains it. NULL selects every object. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_predicate(cst_fetch_request *request,
                                                                      cst_predicate *predicate, cst_error **error);
 
@@ -106,9 +108,9 @@ typedef struct cst_sort {
     uint32_t reserved;
 } cst_sort;
 
-/* Flags of a sort descriptor. Without flags it sorts ascending by compare:. CST_SORT_CASE_INSENSITIVE is
- * caseInsensitiveCompare:, CST_SORT_LOCALIZED is localizedCompare:, both are localizedCaseInsensitiveCompare:, and
- * CST_SORT_LOCALIZED_STANDARD is localizedStandardCompare:. */
+/* Flags of a sort descriptor. Without flags it sorts ascending by compare:. The flags for other selectors are
+ * CST_SORT_CASE_INSENSITIVE for caseInsensitiveCompare:, CST_SORT_LOCALIZED for localizedCompare:, both for
+ * localizedCaseInsensitiveCompare:, and CST_SORT_LOCALIZED_STANDARD for localizedStandardCompare:. */
 enum {
     CST_SORT_DESCENDING = 1u << 0,
     CST_SORT_CASE_INSENSITIVE = 1u << 1,
@@ -122,18 +124,18 @@ enum {
  * environment (LC_ALL, LC_COLLATE, LANG). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_sort_set_locale(cst_string locale, cst_error **error);
 
-/* Fills a buffer with the locale in use. `out_uses_icu`, which may be NULL, receives whether ICU supports it; otherwise
- * the order is independent of languages. */
+/* Fills a buffer with the locale in use. `out_uses_icu`, which may be NULL, receives whether ICU supports the locale;
+ * otherwise the order is independent of languages. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_sort_copy_locale(cst_buffer *out_text, bool *out_uses_icu, cst_error **error);
 
-/* Compares two values that are not nil: stores a negative number if `a` comes first. `sort` is the index of the
- * descriptor. */
+/* Compares two values that are not nil: returns a negative number in *out_order if `a` comes first, a positive one if
+ * `b` does. `sort` is the index of the descriptor. */
 typedef cst_status (*cst_compare_fn)(void *userdata, size_t sort, const cst_value *a, const cst_value *b,
                                      int32_t *out_order, cst_error **error);
 
-/* Sorts values: out_order[0] is the index of the first one. A descriptor without key path sorts the values themselves.
- * Equal values keep their order, nil comes first. `compare`, for descriptors with CST_SORT_COMPARATOR, may be NULL.
- * Objects are read on their queue. */
+/* Sorts values, and returns their indexes in sorted order. A descriptor without a key path compares the values
+ * themselves. Equal values keep their order, and nil is less than all other values. `compare` is for descriptors with
+ * CST_SORT_COMPARATOR; without these it may be NULL. Objects are read on their queue. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_sort_values(size_t count, const cst_value *values, size_t sort_count,
                                                    const cst_sort *sort, cst_compare_fn compare, void *userdata,
                                                    size_t *out_order, cst_error **error);
@@ -146,20 +148,20 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_sort(cst_fetch_reques
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_limit(cst_fetch_request *request, uint64_t limit,
                                                                  cst_error **error);
 
-/* Sets the number of results that are skipped at the beginning. */
+/* Sets the number of results that are skipped at the beginning; initially 0. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_offset(cst_fetch_request *request, uint64_t offset,
                                                                   cst_error **error);
 
-/* Sets whether objects of subentities are included. Initially true. */
+/* Sets whether the request includes objects of subentities. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_subentities(cst_fetch_request *request,
                                                                                 bool includes, cst_error **error);
 
-/* Sets whether unsaved changes are included. Initially true. */
+/* Sets whether the request includes unsaved changes. Initially true. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_includes_pending_changes(cst_fetch_request *request,
                                                                                     bool includes, cst_error **error);
 
-/* Sets whether objects are returned as faults over rows that are already read. Initially true. cst_object_state shows
- * the difference. */
+/* Sets whether objects are returned as faults, even though their rows have been read. Initially true. cst_object_state
+ * reports whether an object is a fault. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_returns_faults(cst_fetch_request *request, bool faults,
                                                                           cst_error **error);
 
@@ -179,36 +181,37 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_nulls(cst_fetch_reque
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_allows_split(cst_fetch_request *request, bool allows,
                                                                         cst_error **error);
 
-/* Sets the relationships (key paths) whose targets the fetch prefetches, with one query for each. Lazy results prefetch
- * for each batch. */
+/* Sets the relationships (key paths) whose targets the fetch prefetches, with one query for each thousand objects. Lazy
+ * results prefetch for each batch. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_prefetch(cst_fetch_request *request, size_t count,
                                                                     const cst_string *key_paths, cst_error **error);
 
 /* Called once, on the queue of the context, when an asynchronous fetch has finished, failed or was cancelled. The
- * handle is borrowed for the call. If the context was closed before, the calling thread has no queue, and the result
- * fails with CST_E_INVALID_HANDLE. */
+ * handle is borrowed for the call. If the context was closed before, the function is called on another thread, and
+ * cst_asynchronous_fetch_copy_result fails with CST_E_INVALID_HANDLE. */
 typedef void (*cst_fetch_done_fn)(void *userdata, cst_asynchronous_fetch *fetch);
 
-/* Starts executing a request, which is copied. Another thread reads the rows; the queue of the context stays free until
- * their objects are created. Changes up to that time are included. `estimated_count`, or 0, is reported with the
- * progress. `done` may be NULL. `destroy` is called after it, or immediately if the call fails. Fails with
- * CST_E_INVALID_ARGUMENT for a context that is confined to its thread, which has no queue. */
+/* Starts executing a request, which is copied. If possible, another thread reads the rows, and the queue of the context
+ * is needed only when the objects are created. Fetches of dictionaries, from several stores, and in pinned or nested
+ * contexts run on the queue. Changes up to that time are included. `estimated_count` is the expected number of objects
+ * for the progress, or 0. `done` may be NULL. `destroy` is called after `done`, or immediately if the call fails. Fails
+ * with CST_E_INVALID_ARGUMENT for a context that is confined to a thread. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_asynchronously(
     cst_context *context, const cst_fetch_request *request, uint64_t estimated_count, cst_fetch_done_fn done,
     void *userdata, cst_destroy_fn destroy, cst_asynchronous_fetch **out_fetch CST_OWNED, cst_error **error);
 
-/* Cancels a fetch, even during a scan; the fetch fails with CST_E_CANCELLED. Returns CST_UNCHANGED if it has
- * finished. */
+/* Cancels an asynchronous fetch, even while it reads. The fetch fails with CST_E_CANCELLED, unless it finishes first.
+ * Returns CST_UNCHANGED if it has finished. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_asynchronous_fetch_cancel(cst_asynchronous_fetch *fetch, cst_error **error);
 
-/* Stores the number of rows that were read and their total number, 0 if unknown. Returns CST_END if the fetch has
- * finished. */
+/* Returns the number of rows that an asynchronous fetch has read, and the total. Until the fetch succeeds, the total is
+ * the estimate, or 0 without an estimate. Returns CST_END if the fetch has finished. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_asynchronous_fetch_progress(const cst_asynchronous_fetch *fetch,
                                                                      uint64_t *out_completed, uint64_t *out_total,
                                                                      cst_error **error);
 
-/* Returns the result, like cst_context_execute. Returns CST_NOT_FOUND if the fetch has not finished. Fails with the
- * error of the fetch if the fetch failed. */
+/* Returns the result of an asynchronous fetch, like cst_context_execute. Returns CST_NOT_FOUND if the fetch has not
+ * finished. If the fetch failed, fails with the error of the fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_asynchronous_fetch_copy_result(const cst_asynchronous_fetch *fetch,
                                                                       cst_request_result *out_result CST_OWNED,
                                                                       cst_error **error);
@@ -221,18 +224,18 @@ typedef struct cst_column {
     uint32_t reserved;
 } cst_column;
 
-/* Sets the columns of rows; they are copied, expressions are retained. Without columns, rows have every stored
- * attribute. In a fetch of objects, the columns are the properties whose values are loaded; reading another property
- * loads all remaining values. Expressions are not allowed there. */
+/* Sets the columns of rows. The columns are copied, and their expressions are retained. Without columns, rows have
+ * every stored attribute. In a fetch of objects, the columns are the properties whose values are loaded; reading
+ * another property loads all remaining values. Expressions are not allowed there. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_columns(cst_fetch_request *request, size_t count,
                                                                    const cst_column *columns, cst_error **error);
 
-/* Groups rows: rows with equal values of these key paths or names of columns become one. */
+/* Sets the key paths or column names by which rows are grouped. Rows with equal values become one row. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_group_by(cst_fetch_request *request, size_t count,
                                                                     const cst_string *names, cst_error **error);
 
-/* Sets the predicate that groups must satisfy, which is retained. It may name columns and call functions over the rows
- * of a group. NULL selects all groups. */
+/* Sets the predicate that groups must satisfy, which is retained. The predicate may name columns, and call functions
+ * over the rows of a group. NULL selects all groups. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_having(cst_fetch_request *request, cst_predicate *predicate,
                                                                   cst_error **error);
 
@@ -253,7 +256,7 @@ enum {
 };
 
 /* All parts of a new request, for bindings that create a request in one call. Start from CST_FETCH_OPTIONS_INIT; 0 is
- * the default of every member. The function that sets a part alone describes it. */
+ * the default of every member. Each part is documented with its own setter. */
 typedef struct cst_fetch_options {
     size_t struct_size;
     uint32_t flags;       /* CST_FETCH_WITH_… and CST_FETCH_WITHOUT_… */
@@ -302,9 +305,9 @@ typedef struct cst_fetch_options {
      0,                                                                                                                \
      NULL}
 
-/* Creates a request with all of its parts. Options are read during the call, and may be NULL. Errors are those of the functions that set
- * the parts; the key of an error is the name of the part, such as "limit". Fails with CST_E_INVALID_ARGUMENT if both
- * `entity` and `entity_name` are set. */
+/* Creates a request with all of its parts. `options` is read during the call, and may be NULL. Errors are those of the
+ * functions that set the parts; the key of an error is the name of the part, such as "limit". Fails with
+ * CST_E_INVALID_ARGUMENT if both `entity` and `entity_name` are set. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_new_with_options(const cst_fetch_options *options,
                                                                         cst_fetch_request **out_request CST_OWNED,
                                                                         cst_error **error);

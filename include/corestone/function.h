@@ -20,7 +20,7 @@ extern "C" {
 typedef cst_status (*cst_function_fn)(void *userdata, const cst_value *receiver, size_t count,
                                       const cst_value *arguments, cst_value *out_value, cst_error **error);
 
-/* Registers a function. Replaces a former one of that name. */
+/* Registers a function of the host, and replaces a former one of that name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_function_register(cst_string name, cst_function_fn call, void *userdata,
                                                            cst_destroy_fn destroy, cst_error **error);
 
@@ -39,7 +39,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_function_register(cst_string name, cst_
 CST_EXPORT CST_ANY_THREAD cst_status cst_function_register_typed(cst_string name, cst_string signature,
                                                                  cst_function function, cst_error **error);
 
-/* Removes a function. Returns CST_NOT_FOUND if there is no function of that name. */
+/* Unregisters a function. Returns CST_NOT_FOUND if no function of that name is registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_function_unregister(cst_string name, cst_error **error);
 
 #ifdef __cplusplus

@@ -20,8 +20,9 @@ extern "C" {
 CST_EXPORT CST_ANY_THREAD cst_status cst_query_generation_current(cst_query_generation **out_generation CST_OWNED,
                                                                   cst_error **error);
 
-/* Returns the present state of the stores of a coordinator. Returns CST_NOT_FOUND if no store has generations, for
- * example if all are in memory. Fails with CST_E_UNSUPPORTED for an SQLite store with a rollback journal. */
+/* Returns the query generation of the current state of a coordinator's stores. Returns CST_NOT_FOUND if no store has
+ * generations, for example if all are in memory. Fails with CST_E_UNSUPPORTED for an SQLite store with a rollback
+ * journal. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_query_generation(cst_coordinator *coordinator,
                                                                       cst_query_generation **out_generation CST_OWNED,
                                                                       cst_error **error);
@@ -35,8 +36,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_query_generation(const cst_contex
                                                                 cst_error **error);
 
 /* Pins a context to a generation, or unpins it (NULL). Fetches, faults and relationships read that state from now on;
- * objects keep their values until they are refreshed. A save, a merge and a reset move the context to the newest
- * state; a refresh does not. In a save, changes that other contexts and processes made since the generation are
+ * objects keep their values until they are refreshed. A save with changes, a merge and a reset move the context to the
+ * newest state; a refresh does not. In a save, changes that other contexts and processes made since the generation are
  * conflicts. Stores that are added later are not part of the generation.
  *
  * Fails with CST_E_INVALID_ARGUMENT for a child, which reads like its parent, and for a generation of another

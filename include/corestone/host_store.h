@@ -21,30 +21,31 @@
 extern "C" {
 #endif
 
-/* A row, as a host pushes it (cst_row_sink_push) and receives it. */
+/* A row that the host pushes (cst_row_sink_push) or receives. */
 typedef struct cst_row {
     /* The entity of the row itself, not a superentity. When pushing, NULL represents the requested entity, or the known
      * entity of the row. */
     const cst_entity *entity;
     cst_value reference;
-    /* 0 to 2147483647. A save writes a row with the version that was read plus 1, and later reads must return that. A
-     * store without versions always pushes 0; conflicts are then not detected. */
+    /* 0 to 2147483647. A save writes a row with the version that was read plus 1, and later reads must return the
+     * written version. A store without versions always pushes 0; conflicts are then not detected. */
     int64_t version;
     /* The values by key. An attribute that is not listed is null. When pushing, keys that the entity does not have are
-     * ignored. A to-one relationship that is not listed is requested once (`relationship`), a to-many relationship when
-     * its members are needed. In a fetch, a row without values has only its reference: its values are requested when
-     * they are needed. */
+     * ignored. The callback `relationship` is called once for a to-one relationship that is not listed, and for a
+     * to-many relationship when its members are needed. In a fetch, a row without values has only its reference; its
+     * values are requested when they are needed. */
     size_t count;
     const cst_key *keys;
-    /* A to-one relationship is the reference of its target, or CST_NULL without a target. When pushing it may also be
-     * CST_OBJECT_ID, or CST_DEFAULT as if it were not listed. A to-many relationship is a CST_ARRAY of references or
-     * object IDs, in order. It is present for an atomic store, and optional when pushing. Other values are those of the
-     * attribute, converted as by cst_object_set. */
+    /* A to-one relationship is the reference of its target, or CST_NULL without a target. When pushing, the value may
+     * also be CST_OBJECT_ID, or CST_DEFAULT, which is the same as not listing the relationship. A to-many relationship
+     * is a CST_ARRAY of references or object IDs, in order. Received rows of an atomic store have their to-many
+     * relationships; pushed rows may have them. Other values are those of the attribute, converted as by
+     * cst_object_set. */
     const cst_value *values;
-    /* NULL, or the entity of the target for each value: NULL for an attribute and, when pushing, for a target of the
-     * relationship's destination entity. If a pushed reference belongs to a row of a subentity, name that entity here
-     * or in an object ID; otherwise the row is requested (`values`) to find its entity. The same applies to the members
-     * in a CST_ARRAY. */
+    /* NULL, or an array with the entity of the target for each value: NULL for an attribute and, when pushing, for a
+     * target of the relationship's destination entity. If a pushed reference belongs to a row of a subentity, name that
+     * entity here or in an object ID; otherwise the row is requested (`values`) to find its entity. The same applies to
+     * the members in a CST_ARRAY. */
     const cst_entity *const *targets;
 } cst_row;
 
@@ -55,13 +56,13 @@ typedef struct cst_store_opening {
     cst_string type, path;
     cst_model *model;         /* frozen; may be retained and kept */
     cst_string configuration; /* null: the whole model */
-    bool read_only;           /* the store will not be saved */
+    bool read_only;           /* the store is opened read-only */
     bool must_exist;          /* return CST_NOT_FOUND for a store that does not exist yet */
-    /* True if the path is a path of the file system at which there is no file, or an empty file. A host with other
-     * paths must check itself whether the store is new. */
+    /* True if `path`, as a path of the file system, does not name a file, or names an empty file. A host whose paths
+     * are not files must determine itself whether the store is new. */
     bool is_new;
     /* The metadata for a new store, as a binary property list: type, a new NSStoreUUID, the version hashes of the
-     * model. Keep it and return it when the store is opened again. */
+     * model. The store must keep the metadata, and return it when it is opened again. */
     cst_bytes metadata;
     /* The host options of cst_store_options: names and values, in order. */
     size_t option_count;
@@ -98,9 +99,9 @@ enum {
     CST_FETCHED_PREDICATE = 1u << 0, /* all pushed rows satisfy the predicate */
     CST_FETCHED_ORDER = 1u << 1,     /* rows were pushed in the order of the sort descriptors */
     CST_FETCHED_WINDOW = 1u << 2,    /* offset and limit were applied; only together with the other two */
-    /* For CST_RESULT_COUNT, which has no order: *out_count is the number, and no rows were pushed. With
-     * CST_FETCHED_PREDICATE if there is a predicate. Without CST_FETCHED_WINDOW the library applies offset and limit to
-     * the number. */
+    /* For CST_RESULT_COUNT, which has no order: *out_count is the number, and no rows were pushed. If there is a
+     * predicate, CST_FETCHED_PREDICATE must be set too. Without CST_FETCHED_WINDOW the library applies offset and limit
+     * to the number. */
     CST_FETCHED_COUNT = 1u << 3
 };
 
@@ -112,9 +113,9 @@ typedef struct cst_row_update {
     const cst_key *changed; /* the changed properties, without to-many relationships; empty if only members changed */
 } cst_row_update;
 
-/* A change of the members of one object's to-many relationship. Many-to-many relationships are reported for both sides,
- * and relationships without an inverse always. Relationships with a to-one inverse are reported only if they are
- * ordered, because the members' own rows contain the change. */
+/* A change of the members of one object's to-many relationship. Changes of many-to-many relationships are reported for
+ * both sides. Changes of relationships without an inverse are always reported, those of relationships with a to-one
+ * inverse only if the relationship is ordered, because the members' own rows contain the change. */
 typedef struct cst_member_change {
     cst_row owner; /* entity and reference */
     cst_key relationship;
@@ -127,14 +128,14 @@ typedef struct cst_member_change {
     const cst_row *members;
 } cst_member_change;
 
-/* A save: the changes since the last one, which must be stored completely or not at all. A save may be without changes.
+/* A save: the changes since the last save, which must be stored completely or not at all. There may be no changes.
  * Borrowed for the call. */
 typedef struct cst_save_changes {
     size_t struct_size;
     cst_save_request *request; /* borrowed: cst_save_request_… */
     size_t inserted_count;
-    /* With all attributes that are not null, all to-one relationships, the version to write, the reference of
-     * obtain_ids. */
+    /* The new rows, with all attributes that are not null, all to-one relationships, the version to write, and the
+     * reference. */
     const cst_row *inserted;
     size_t updated_count;
     const cst_row_update *updated;
@@ -152,7 +153,8 @@ typedef struct cst_save_changes {
 /* The kinds of stores that a host can implement. */
 enum { CST_STORE_INCREMENTAL = 1, CST_STORE_ATOMIC = 2 };
 
-/* The optional abilities of a store. Adding a store fails if the model needs an ability that the store lacks. */
+/* The optional abilities of a store. Adding a store fails if the model needs an ability that the store does not
+ * have. */
 enum {
     /* Several threads may call fetch, values and relationship concurrently, even during a save. */
     CST_STORE_PARALLEL_READS = 1u << 0,
@@ -168,11 +170,11 @@ enum {
  * Callbacks run on the thread of the call that needs them, one at a time for each store, except with
  * CST_STORE_PARALLEL_READS. Only did_register, did_unregister and close may be called on any thread, the first two even
  * while another callback runs. Callbacks may use their sink, values, models, entities, predicates, errors and object
- * IDs. Using the store itself, through its coordinator or a context, fails with CST_E_INVALID_ARGUMENT. They must not
- * wait for a thread that uses the store, because that is a deadlock. To fail, they return a negative status and may set
- * *error (cst_error_new_custom), which becomes the detail of an error of status CST_E_CALLBACK that names store and
- * entity. Pushed and returned data is copied immediately. A callback that a store cannot implement is NULL; calls that
- * need it fail with CST_E_UNSUPPORTED. Start from CST_STORE_CALLBACKS_INIT. */
+ * IDs. Using the store itself, through its coordinator or a context, fails with CST_E_INVALID_ARGUMENT. Callbacks must
+ * not wait for a thread that uses the store, because that is a deadlock. To fail, a callback returns a negative status
+ * and may set *error (cst_error_new_custom), which becomes the detail of an error with the status CST_E_CALLBACK.
+ * Pushed and returned data is copied immediately. A callback that a store does not implement is NULL; unless noted
+ * otherwise, calls that need it fail with CST_E_UNSUPPORTED. Start from CST_STORE_CALLBACKS_INIT. */
 typedef struct cst_store_callbacks {
     size_t struct_size;
     uint32_t kind;      /* CST_STORE_INCREMENTAL or CST_STORE_ATOMIC */
@@ -180,33 +182,33 @@ typedef struct cst_store_callbacks {
 
     /* ---- both kinds ---- */
     /* Opens a store, or creates one. *out_store is passed to the other callbacks, up to `close`. Fills out_metadata
-     * with the metadata of the store (a property list, binary or XML); left empty, as for a new store, it is
-     * opening->metadata. An NSStoreUUID in it is the identifier of the store, which must stay the same for IDs and URIs
-     * to stay valid. Opening fails with CST_E_MODEL_MISMATCH if version hashes in it differ from the model's, and with
-     * CST_E_NOT_A_STORE (134010) if an NSStoreType in it differs from the type's name. Returns CST_NOT_FOUND if there
-     * is no store and must_exist is set. Required. */
+     * with the metadata of the store, a binary or XML property list. If out_metadata is left empty, as for a new store,
+     * the metadata is opening->metadata. An NSStoreUUID in the metadata is the identifier of the store, which must stay
+     * the same for IDs and URIs to stay valid. Opening fails with CST_E_MODEL_MISMATCH if version hashes in the
+     * metadata differ from the model's, and with CST_E_NOT_A_STORE (134010) if its NSStoreType differs from the type's
+     * name. Returns CST_NOT_FOUND if there is no store and must_exist is set. Required. */
     cst_status (*open)(void *userdata, const cst_store_opening *opening, void **out_store, cst_buffer *out_metadata,
                        cst_error **error);
-    /* Closes the store. Also called if the store could not be added after it was opened. */
+    /* Closes the store. Also called if the store could not be added after it was opened. May be NULL. */
     void (*close)(void *store);
     /* Stores the changes. Call cst_save_request_add_conflict for a change, a deletion or a lock if the row has another
-     * version in the store, and for a new row whose reference the store already has. Then do not store anything: the
-     * context's merge policy continues with the rows that `values`, or `load` of an atomic store, pushes next. Push
-     * rows into the sink if they differ from the request: another version, computed values. An invalid row does not
-     * fail the save: cst_row_sink_push logs it and returns CST_OK, and the row is read again. NULL: the store is
-     * read-only. */
+     * version in the store, and for a new row whose reference the store already has. If there is a conflict, do not
+     * store anything: the context's merge policy resolves it with the rows that `values`, or `load` of an atomic store,
+     * pushes next. Push rows into the sink if what was stored differs from the request: another version, computed
+     * values. An invalid row does not make the save fail: cst_row_sink_push logs it and returns CST_OK, and the row is
+     * read again. NULL: the store is read-only. */
     cst_status (*save)(void *store, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error);
     /* Assigns references to new rows: out_references has one for each row, in order, initially CST_NULL. The rows have
      * their entity and the attributes that are not null, and no reference. An object whose save fails keeps its
      * reference for the next save. NULL: the library assigns references, UUIDs as text. */
     cst_status (*obtain_ids)(void *store, size_t count, const cst_row *rows, cst_value *out_references,
                              cst_error **error);
-    /* Moves the store to another path (cst_coordinator_set_store_path). May be NULL. */
+    /* Moves the store to another path (cst_coordinator_set_store_path). */
     cst_status (*move)(void *store, cst_string path, cst_error **error);
 
     /* ---- incremental stores ---- */
     /* Pushes the rows of a request, at least all rows of the entity that satisfy it. out_done receives the parts of the
-     * request that are done (CST_FETCHED_…, initially 0). out_count: see CST_FETCHED_COUNT. Required. */
+     * fetch that the store has done (CST_FETCHED_…, initially 0). out_count: see CST_FETCHED_COUNT. Required. */
     cst_status (*fetch)(void *store, const cst_store_fetch *fetch, cst_row_sink *sink, uint32_t *out_done,
                         uint64_t *out_count, cst_error **error);
     /* Pushes the rows of references, in any order; omits rows that no longer exist. Each of `rows` has a reference and
@@ -214,7 +216,7 @@ typedef struct cst_store_callbacks {
     cst_status (*values)(void *store, size_t count, const cst_row *rows, cst_row_sink *sink, cst_error **error);
     /* Pushes the targets of a relationship for each owner (cst_row_sink_push_members), at most one for a to-one
      * relationship. `entity` is the entity of the owners, or a superentity. An owner without pushed members has no
-     * targets. NULL: all rows are pushed with all of their relationships. */
+     * targets. NULL: the store always pushes rows with all of their relationships. */
     cst_status (*relationship)(void *store, const cst_entity *entity, cst_key relationship, size_t count,
                                const cst_row *owners, cst_row_sink *sink, cst_error **error);
     /* Called when a context registers or unregisters objects, including when it is reset or deallocated. For each
@@ -229,7 +231,7 @@ typedef struct cst_store_callbacks {
      * reported conflicts. Required. */
     cst_status (*load)(void *store, cst_row_sink *sink, cst_error **error);
 
-    /* ---- stores that are not open; each may be NULL ---- */
+    /* ---- stores that are not open ---- */
     /* Returns the metadata of the store at a path, as a property list, or CST_NOT_FOUND if there is no store. */
     cst_status (*copy_metadata)(void *userdata, cst_string path, cst_buffer *out_plist, cst_error **error);
     /* Replaces the metadata of the store at a path. */
@@ -265,47 +267,49 @@ typedef struct cst_store_callbacks {
      NULL,                                                                                                             \
      NULL}
 
-/* Registers a type of stores in the whole process: cst_coordinator_add_store accepts its name from now on, in upper or
- * lower case. Fails with CST_E_INVALID_ARGUMENT for a name that is in use, including the name of a registered type, and
- * for callbacks that lack a required one. On failure `destroy` is called too. */
+/* Registers a type of stores in the whole process: cst_coordinator_add_store then accepts the name, in upper or lower
+ * case. Fails with CST_E_INVALID_ARGUMENT for the name of a built-in or registered type, and if a required callback is
+ * NULL. On failure `destroy` is called too. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_register(cst_string name, const cst_store_callbacks *callbacks,
                                                              cst_error **error);
 
-/* Removes a type. Its open stores stay open. Returns CST_NOT_FOUND if there is no type of that name. */
+/* Unregisters a type of stores. Its open stores stay open. Returns CST_NOT_FOUND if no type of that name is
+ * registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_unregister(cst_string name, cst_error **error);
 
-/* Fills a buffer with the names of all types, the built-in ones first, each terminated by a NUL. `out_count` receives
- * their number and may be NULL. */
+/* Fills a buffer with the names of all types of stores, the built-in ones first, each terminated by a NUL. `out_count`
+ * receives their number and may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_copy_names(cst_buffer *out_names, size_t *out_count,
                                                                cst_error **error);
 
-/* Fills a buffer with the metadata of a store, like cst_store_copy_metadata, for types that cannot be recognised by the
+/* Fills a buffer with the metadata of a store of a type, like cst_store_copy_metadata, which recognises the type by the
  * content at the path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_copy_metadata(cst_string type, cst_string path,
                                                                   cst_buffer *out_plist, cst_error **error);
 
-/* Replaces the metadata of a store, like cst_store_set_metadata, for types that cannot be recognised by the content
- * at the path. */
+/* Replaces the metadata of a store of a type, like cst_store_set_metadata, which recognises the type by the content at
+ * the path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_set_metadata(cst_string type, cst_string path, cst_bytes plist,
                                                                  cst_error **error);
 
-/* Pushes rows, any number of times; fewer calls with more rows are faster. A call adds all of its rows or, on failure,
- * no row. A row that is pushed twice counts once. Fails with CST_E_INVALID_ARGUMENT for an entity or a row that was not
- * requested, for a value that is not a reference, and for the reference of a row of another entity. Fails with
- * CST_E_TYPE_MISMATCH for a value of a type that its attribute does not accept. The error names entity, key and value.
- * In `save`, which may already have stored its changes, such rows are logged and ignored, with CST_OK. */
+/* Pushes rows of a store into a sink. It may be called any number of times; fewer calls with more rows are faster. A
+ * call adds all of its rows or, on failure, no row. A row that is pushed twice counts once. Fails with
+ * CST_E_INVALID_ARGUMENT for an entity or a row that was not requested, for a value that is not a reference, and for
+ * the reference of a row of another entity. Fails with CST_E_TYPE_MISMATCH for a value of a type that its attribute
+ * does not accept. The error names entity, key and value. In `save`, which may already have stored the changes, such
+ * rows are logged and ignored, and the call returns CST_OK. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push(cst_row_sink *sink, size_t count, const cst_row *rows,
                                                        cst_error **error);
 
-/* Pushes members of the owner at an index, in order, after those that were pushed before. Their rows may have values,
- * which are then not requested until a refresh. Only in `relationship`. */
+/* Pushes members of the owner at an index, in order, after members that were pushed before. The rows of the members may
+ * have values, which are then not requested until a refresh. For the callback `relationship` only. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push_members(cst_row_sink *sink, size_t owner, size_t count,
                                                                const cst_row *members, cst_error **error);
 
-/* Fills `out_rows` with the next rows of the store after this save, up to `capacity`, entity by entity. A row has all
- * values that are not null and the members of to-many relationships, on both sides (CST_ARRAY; empty ones are omitted).
- * `out_count` receives their number. The rows are valid until the next call of this function. Returns CST_END if there
- * are no more. For atomic stores only. */
+/* Fills `out_rows` with the next of the rows that the store must contain after this save, at most `capacity`, entity by
+ * entity. A row has all values that are not null, and the members of to-many relationships, on both sides (CST_ARRAY;
+ * empty ones are omitted). `out_count` receives the number of rows. The rows are valid until the next call of this
+ * function. Returns CST_END if there are no more rows. For atomic stores only. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_save_request_next(cst_save_request *request, size_t capacity,
                                                            cst_row *out_rows, size_t *out_count, cst_error **error);
 
@@ -315,18 +319,18 @@ enum {
     CST_CONFLICT_ROW_UNIQUE = 2   /* another row has the same unique values */
 };
 
-/* Reports that a row of the save is in conflict with the store; `kind` is one of these constants. The merge policy of
- * the context then determines whether the save fails with a conflict or continues, regardless of the status that `save`
- * returns. A batch request or a migration fails. */
+/* Reports that a row of the save is in conflict with the store; `kind` is a CST_CONFLICT_ROW_ constant. The merge
+ * policy of the context then determines whether the save fails with a conflict or continues, regardless of the status
+ * that `save` returns. In a batch request or a migration, the conflict makes the operation fail. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_save_request_add_conflict(cst_save_request *request, uint32_t kind,
                                                                    const cst_row *row, cst_error **error);
 
-/* Stores the reference in an ID: CST_INT, CST_STRING or CST_BYTES; for a store of the library, the primary key. Returns
- * CST_NOT_FOUND for a temporary ID. The view is valid as long as the ID. */
+/* Returns the reference in an object ID: CST_INT, CST_STRING or CST_BYTES; for a store of the library, the primary key.
+ * Returns CST_NOT_FOUND for a temporary ID. The view is valid as long as the ID. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_reference(const cst_object_id *id,
                                                              cst_value *out_reference CST_BORROWED, cst_error **error);
 
-/* Creates the ID of an entity's row with that reference in an open store. The row need not exist. */
+/* Creates the object ID of the row of an entity that has a reference in an open store. The row need not exist. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_new_object_id(const cst_store *store, const cst_entity *entity,
                                                              const cst_value *reference,
                                                              cst_object_id **out_id CST_OWNED, cst_error **error);

@@ -1,7 +1,7 @@
 /* corestone/inline.h: constructors of strings and values.
  *
- * Calls receive text as cst_string and values as cst_value. CST_TEXT makes a string from a literal, cst_string_from
- * makes one from NUL-terminated text, and each cst_value_… function makes a value of one cst_type:
+ * Calls receive text as cst_string and values as cst_value. CST_TEXT creates a string from a literal, cst_string_from
+ * creates one from NUL-terminated text, and each cst_value_… function creates a value of one cst_type:
  *
  *     const cst_value person[] = {cst_value_string(CST_TEXT("Ada")), cst_value_int(36)};
  *
@@ -21,9 +21,9 @@
 extern "C" {
 #endif
 
-/* Makes the cst_string of a string literal, in calls, assignments and initialisers: CST_TEXT("name"). Its size is that
- * of the literal, known at compile time; NULs within the literal are included. An argument that is not a literal is a
- * compile error. */
+/* Creates the cst_string of a string literal, in calls, assignments and initialisers: CST_TEXT("name"). Its size is
+ * that of the literal, which is known at compile time and includes NULs within the literal. An argument that is not a
+ * literal is a compile error. */
 #ifdef __cplusplus
 #define CST_TEXT(literal) (cst_string{"" literal, sizeof(literal) - 1})
 #else
@@ -33,7 +33,7 @@ extern "C" {
  * requires constants: static const cst_string paths[] = {CST_TEXT_INIT("name"), CST_TEXT_INIT("department.name")}; */
 #define CST_TEXT_INIT(literal) {"" literal, sizeof(literal) - 1}
 
-/* Returns the cst_string of NUL-terminated text, or a null string for NULL. The text must outlive it. */
+/* Returns the cst_string of NUL-terminated text, or a null string for NULL. The text must outlive the cst_string. */
 static inline cst_string cst_string_from(const char *text) {
     cst_string string;
     string.data = text;
@@ -41,7 +41,7 @@ static inline cst_string cst_string_from(const char *text) {
     return string;
 }
 
-/* Returns null. */
+/* Returns the null value. */
 static inline cst_value cst_value_null(void) {
     cst_value value;
     value.type = CST_NULL;

@@ -27,10 +27,10 @@ enum {
 };
 
 /* The hooks of an entity's objects; NULL for hooks that are not needed. Each runs on the queue of the object, which is
- * borrowed for the call. It may read, change, insert, delete and fetch. A save, reset, rollback, undo or refresh in a
- * hook fails with CST_E_INVALID_ARGUMENT. If a hook returns a negative status, the call that runs it fails with the
- * error that the hook set (cst_error_new_custom): domain, code and message are those of the host. Start from
- * CST_LIFECYCLE_HOOKS_INIT. */
+ * borrowed for the call. A hook may read, change, insert, delete and fetch objects. A save, reset, rollback, undo or
+ * refresh in a hook fails with CST_E_INVALID_ARGUMENT. If a hook returns a negative status, the call that runs it fails
+ * with the error that the hook set (cst_error_new_custom): domain, code and message are those that the host passed.
+ * Start from CST_LIFECYCLE_HOOKS_INIT. */
 typedef struct cst_lifecycle_hooks {
     size_t struct_size;
     /* Called once, after a context inserted the object with its defaults. In this hook and the next two, changes of
@@ -41,10 +41,10 @@ typedef struct cst_lifecycle_hooks {
     cst_status (*awake_from_fetch)(void *userdata, cst_object *object, cst_error **error);
     /* Called after all values of the object were replaced; `events` are CST_SNAPSHOT_UNDO_… and the bits after it. */
     cst_status (*awake_from_snapshot_events)(void *userdata, cst_object *object, uint32_t events, cst_error **error);
-    /* Called before a save validates, including for objects that it will delete. Called again if the object changed
-     * since, up to 1,000 times. */
+    /* Called before a save validates the objects, including those that it will delete. Called again for an object that
+     * has changed since, up to 1,000 times. */
     cst_status (*will_save)(void *userdata, cst_object *object, cst_error **error);
-    /* Called after the save, which a failure here does not undo. A deleted object has left its context. */
+    /* Called after the save, which a failure of the hook does not undo. A deleted object has left its context. */
     cst_status (*did_save)(void *userdata, cst_object *object, cst_error **error);
     /* Called before the object counts as deleted and its delete rules are applied. */
     cst_status (*prepare_for_deletion)(void *userdata, cst_object *object, cst_error **error);
@@ -74,13 +74,13 @@ typedef struct cst_lifecycle_hooks {
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_lifecycle(cst_entity *entity, const cst_lifecycle_hooks *hooks,
                                                               cst_error **error);
 
-/* Suspends change tracking of attributes until cst_context_enable_tracking was called equally often. Such changes do
- * not mark an object as changed, and undo does not revert them unless the same event changed the object before. A save
- * writes the values if the object also has a tracked change; a refresh discards them. Changes of relationships are
- * tracked nevertheless, because both sides must agree. */
+/* Suspends change tracking of attributes until cst_context_enable_tracking has been called the same number of times.
+ * Changes that are not tracked do not mark an object as changed, and undo does not revert them unless the same event
+ * changed the object before. A save writes the values if the object also has a tracked change; a refresh discards them.
+ * Changes of relationships are tracked nevertheless, because both sides must agree. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_disable_tracking(cst_context *context, cst_error **error);
 
-/* Resumes change tracking. Returns CST_UNCHANGED if it was not suspended. */
+/* Reverts one call of cst_context_disable_tracking. Returns CST_UNCHANGED if change tracking was not suspended. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_enable_tracking(cst_context *context, cst_error **error);
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
  *
  * cst_context_observe_fetch calls a function with the results of a request and then with the difference after each
  * event: inserted, deleted, moved and updated objects, by section and row. cst_snapshot functions read the results of
- * one point in time. A controller (controller.h) does the same for a delegate. Observations belong to the caller;
+ * one point in time. A controller (controller.h) does the same for a delegate. The caller owns observations;
  * differences are borrowed for the call. Observers run on the queue of the context.
  *
  * SPDX-License-Identifier: MIT
@@ -32,8 +32,8 @@ typedef struct cst_section_change {
     cst_string name;
 } cst_section_change;
 
-/* A change of an object: `path` is its index path before the event, `new_path` its index path after it. A move never
- * has equal index paths, and includes an update. */
+/* A change of an object: `path` is its index path before the event, `new_path` its index path after it. The two index
+ * paths of a move differ. A move also counts as an update. */
 typedef struct cst_object_change {
     uint32_t kind; /* CST_RESULT_… */
     cst_object *object;
@@ -73,11 +73,11 @@ typedef struct cst_id_change {
 typedef void (*cst_observe_fetch_fn)(void *userdata, cst_context *context, const cst_difference *difference);
 
 /* Calls `observe` with the results of a request, as insertions, before it returns, and then with the difference after
- * each event that changes the results. The calls are on the queue of the context, until the observation is cancelled or
- * released. After a reset of the context the observation starts again. `section_key_path` names the sections; it may be
- * a null string. `paths` are key paths from the results to related objects. A change of a related object counts as an
- * update of the result. The request is read during the call only. `destroy` is called after the last call, at the
- * latest when the context is deallocated. */
+ * each event that changes the results. `observe` is called on the queue of the context, until the observation is
+ * cancelled or released. After a reset of the context the observation starts again. `section_key_path` is the key path
+ * of the section names; it may be a null string. `paths` are key paths from the results to related objects. A change of
+ * a related object counts as an update of the result. The request is read during the call only. `destroy` is called
+ * after the last call, at the latest when the context is deallocated. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_observe_fetch(cst_context *context, const cst_fetch_request *request,
                                                              cst_string section_key_path, size_t path_count,
                                                              const cst_string *paths, cst_observe_fetch_fn observe,

@@ -1,9 +1,9 @@
 /* corestone/mapping.h: mapping models.
  *
  * A mapping model describes how objects are migrated from one version of a model to another. These functions read
- * mapping models that Xcode wrote or compiled, and create them from JSON or by inference. Others find the mapping model
- * for two versions, or check, describe and write one. The caller owns the handles. A mapping model never changes, and
- * any thread may use it.
+ * mapping models that Xcode wrote or compiled, and create mapping models from JSON or by inference. Further functions
+ * find the mapping model for two versions, and check, describe and write a mapping model. The caller owns the handles.
+ * A mapping model never changes, and any thread may use it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,8 +16,9 @@
 extern "C" {
 #endif
 
-/* Reads an .xcmappingmodel, its xcmapping.xml or a compiled .cdm. The kind is recognised by the content. Fails with
- * CST_E_STORE_IO if the path cannot be read, and with CST_E_MODEL if the file is damaged or exceeds a limit. */
+/* Reads a mapping model: an .xcmappingmodel, its xcmapping.xml or a compiled .cdm. The kind is recognised by the
+ * content. Fails with CST_E_STORE_IO if the path cannot be read, and with CST_E_MODEL if the file is damaged or exceeds
+ * a limit. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_load(cst_string path, cst_mapping_model **out_mapping CST_OWNED,
                                                             cst_error **error);
 
@@ -26,7 +27,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_load_bytes(cst_bytes cont
                                                                   cst_mapping_model **out_mapping CST_OWNED,
                                                                   cst_error **error);
 
-/* Creates a mapping model from JSON in the form of cst_mapping_model_copy_json; docs/reference/mapping.md lists the
+/* Creates a mapping model from JSON in the form of cst_mapping_model_copy_json. docs/reference/mapping.md lists the
  * keys. The JSON may be untrusted; it is limited to 64 MB.
  *
  * The mapping model contains copies of the two models, each of which may be NULL. Version hashes that the JSON omits
@@ -50,13 +51,14 @@ enum {
 /* Infers the mapping model of a lightweight migration from the names and renaming identifiers of two models, and
  * freezes both. `flags` is 0 or CST_MAPPING_ALLOW_TYPE_CHANGES. The mapping model contains both models.
  *
- * CST_E_MIGRATION (134190) for changes that cannot be inferred; the details list each. */
+ * CST_E_MIGRATION (134190) for changes that cannot be inferred; the details list all of them. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_new_inferred(cst_model *source, cst_model *destination,
                                                                     uint32_t flags,
                                                                     cst_mapping_model **out_mapping CST_OWNED,
                                                                     cst_error **error);
 
-/* Checks the kinds, the names of entities and properties, and references to entity mappings in a mapping model.
+/* Checks the kinds of mappings, the names of entities and properties, and references to entity mappings in a mapping
+ * model.
  *
  * `source` and `destination` are the two models; NULL selects the model that the mapping model contains. Names are not
  * checked without a model. cst_mapping_model_matches compares version hashes; this function does not.
@@ -67,24 +69,23 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_validate(const cst_mappin
                                                                 const cst_model *source, const cst_model *destination,
                                                                 cst_error **error);
 
-/* Reports whether a mapping model was created for these two models: whether the version hashes of all of its entity
- * mappings equal those of the models. False if an entity mapping lacks a hash, and for a mapping model without entity
- * mappings. */
+/* Reports whether the version hashes of all entity mappings of a mapping model equal those of two models. False if an
+ * entity mapping lacks a hash, and for a mapping model without entity mappings. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_matches(const cst_mapping_model *mapping,
                                                                const cst_model *source, const cst_model *destination,
                                                                bool *out_matches, cst_error **error);
 
-/* Finds the first mapping model that matches two models. Each path is a mapping model or a folder. A folder is searched
- * for files with the extensions .cdm and .xcmappingmodel in the order of names, including bundles in it (.momd,
- * .bundle, .framework, .app). Files that cannot be read are skipped, with a warning in the log. Returns CST_NOT_FOUND
- * if no mapping model matches. */
+/* Returns the first mapping model in files and folders that matches two models. Each path is a mapping model or a
+ * folder. A folder is searched for files with the extensions .cdm and .xcmappingmodel in the order of names, including
+ * bundles in it (.momd, .bundle, .framework, .app). Files that cannot be read are skipped, with a warning in the log.
+ * Returns CST_NOT_FOUND if no mapping model matches. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_find(const cst_string *paths, size_t path_count,
                                                             const cst_model *source, const cst_model *destination,
                                                             cst_mapping_model **out_mapping CST_OWNED,
                                                             cst_error **error);
 
 /* Writes a mapping model: in the compiled form to a path with the extension .cdm, or as the folder of Xcode's editor to
- * one with .xcmappingmodel. A file or folder at the path is replaced in one step; other files in the folder are kept.
+ * one with .xcmappingmodel. A file or folder at the path is replaced atomically; other files in the folder are kept.
  *
  * CST_E_INVALID_ARGUMENT for another extension.
  * CST_E_MODEL if an .xcmappingmodel cannot represent the mapping model. This format contains the two models instead of
@@ -97,11 +98,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_write(const cst_mapping_m
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_copy_json(const cst_mapping_model *mapping, cst_buffer *out_json,
                                                                  cst_error **error);
 
-/* Creates a copy of the source model. Returns CST_NOT_FOUND for a compiled mapping model, which does not contain it. */
+/* Creates a copy of the source model of a mapping model. Returns CST_NOT_FOUND if the mapping model does not contain
+ * the model, for example if it was compiled. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_source(const cst_mapping_model *mapping,
                                                               cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Creates a copy of the destination model. Returns CST_NOT_FOUND for a compiled mapping model. */
+/* Creates a copy of the destination model of a mapping model. Returns CST_NOT_FOUND if the mapping model does not
+ * contain the model, for example if it was compiled. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_destination(const cst_mapping_model *mapping,
                                                                    cst_model **out_model CST_OWNED, cst_error **error);
 

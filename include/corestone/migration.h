@@ -23,15 +23,15 @@
 extern "C" {
 #endif
 
-/* Creates a manager for migrations from one model to another, both of which it freezes. */
+/* Creates a migration manager for migrations from one model to another, and freezes both models. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_new(cst_model *source, cst_model *destination,
                                                                cst_migration_manager **out_manager CST_OWNED,
                                                                cst_error **error);
 
 /* Migrates the store at `source_path` into the store at `path` by a mapping model. The source store is only read. A
  * store that exists at `path` keeps its objects, and the migrated objects are added. A store that this call created is
- * removed if the migration fails. If `source_type` is null, it is the type of the file; if `type` is null, it is that
- * of the source store. The options of the two stores may be NULL; migration options have no effect.
+ * removed if the migration fails. A null `source_type` is the type of the file; a null `type` is that of the source
+ * store. The options of the two stores may be NULL; their migration options have no effect.
  *
  * CST_E_MIGRATION: 134110 with the cause as its detail, 134111 for values that must be unique, 134140 if the mapping
  * model does not fit the models, 134170 for a failed policy. 134150 if the source store and 134160 if the destination
@@ -42,57 +42,60 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_migrate_store(
     const cst_store_options *source_options, const cst_mapping_model *mapping, cst_string type, cst_string path,
     const cst_store_options *options, cst_error **error);
 
-/* Cancels the migration at the next object. All later migrations of the manager fail immediately. The migration fails
- * with `reason`, or with CST_E_CANCELLED (134120) if that is NULL. Further calls have no effect. */
+/* Cancels the running migration of a manager at the next object, and makes all later migrations of the manager fail
+ * immediately. They fail with `reason`, or with CST_E_CANCELLED (134120) if `reason` is NULL. Further calls have no
+ * effect. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_cancel(cst_migration_manager *manager,
                                                                   const cst_error *reason, cst_error **error);
 
-/* Stores the progress, 0 to 1; 0 unless a migration runs. */
+/* Returns the progress of the running migration, 0 to 1, or 0 between migrations. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_progress(const cst_migration_manager *manager,
                                                                     double *out_progress, cst_error **error);
 
-/* Fills a buffer with the name of the current entity mapping. Each mapping is current three times: while objects are
- * created, relationships are set and the result is validated. Returns CST_NOT_FOUND between migrations. */
+/* Fills a buffer with the name of the current entity mapping. Each mapping is current three times: when objects are
+ * created, when relationships are set, and when the result is validated. Returns CST_NOT_FOUND between migrations. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_copy_current_mapping(const cst_migration_manager *manager,
                                                                                 cst_buffer *out_name,
                                                                                 cst_error **error);
 
-/* Stores the source model. */
+/* Returns the source model of a migration manager. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_source_model(const cst_migration_manager *manager,
                                                                         cst_model **out_model CST_BORROWED,
                                                                         cst_error **error);
 
-/* Stores the destination model. */
+/* Returns the destination model of a migration manager. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_destination_model(const cst_migration_manager *manager,
                                                                              cst_model **out_model CST_BORROWED,
                                                                              cst_error **error);
 
-/* Returns the mapping model of the running migration, or CST_NOT_FOUND between migrations. */
+/* Returns the mapping model of the running migration. Returns CST_NOT_FOUND between migrations. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_mapping_model(const cst_migration_manager *manager,
                                                                          cst_mapping_model **out_mapping CST_OWNED,
                                                                          cst_error **error);
 
-/* Calls `report` with the number of migrated rows and of all rows, on the thread of the migration. Returning false
- * cancels. When a store is added, this replaces `migration_progress` of its options. NULL removes the function. */
+/* Sets a function that is called with the number of migrated rows and of all rows, on the thread of the migration. If
+ * it returns false, the migration is cancelled. When a store is added, the function replaces `migration_progress` of
+ * the store's options. NULL removes the function. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_report(cst_migration_manager *manager,
                                                                       cst_progress_fn report, void *userdata,
                                                                       cst_destroy_fn destroy, cst_error **error);
 
-/* Sets a function of the manager: FUNCTION($manager, "name", …) in a mapping model calls it, with a null receiver.
+/* Sets a function of the manager, which FUNCTION($manager, "name", …) in a mapping model calls with a null receiver.
  * Built-in selectors of the manager cannot be replaced. NULL removes the function. The arguments $manager and
  * $entityPolicy are null, $entityMapping and $propertyMapping are the names of the mappings. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_function(cst_migration_manager *manager, cst_string name,
                                                                         cst_function_fn call, void *userdata,
                                                                         cst_destroy_fn destroy, cst_error **error);
 
-/* Copies a value that the host stored for its policies, and that expressions read as $manager.userInfo.key. A null key
- * copies a dictionary of all values. Returns CST_NOT_FOUND if there is no value. cst_value_dispose frees the value. */
+/* Returns a value of the host for its policies, which expressions read as $manager.userInfo.key. A null key returns a
+ * dictionary of all values. Returns CST_NOT_FOUND if there is no value. The caller frees the value with
+ * cst_value_dispose. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_copy_user_info(const cst_migration_manager *manager,
                                                                           cst_string key,
                                                                           cst_value *out_value CST_OWNED,
                                                                           cst_error **error);
 
-/* Stores a value of the host for its policies; NULL removes it. */
+/* Sets a value of the host for its policies; NULL removes the value. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_user_info(cst_migration_manager *manager, cst_string key,
                                                                          const cst_value *value, cst_error **error);
 
@@ -102,38 +105,40 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_user_info(cst_mig
  * Elsewhere they fail with CST_E_INVALID_ARGUMENT or CST_E_WRONG_THREAD. `mapping` is the name of an entity mapping; an
  * unknown name fails with CST_E_MIGRATION. */
 
-/* Stores the context of the source store, which is only read. It is closed when the migration ends. */
+/* Returns the context of the source store, which is only read. The context is closed when the migration ends. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_source_context(const cst_migration_manager *manager,
                                                                           cst_context **out_context CST_BORROWED,
                                                                           cst_error **error);
 
-/* Stores the context of the destination store. Until the end of the migration it may have objects that the model's
- * validation would reject. It is closed when the migration ends. */
+/* Returns the context of the destination store. Until the end of the migration the context may have objects that the
+ * model's validation would reject. It is closed when the migration ends. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_destination_context(const cst_migration_manager *manager,
                                                                                cst_context **out_context CST_BORROWED,
                                                                                cst_error **error);
 
 /* Records that an object was created for an object of the source store. Relationships are resolved by these records, so
- * a policy that creates objects without cst_migration_manager_create_destination_instance must call it for each. */
+ * a policy that creates objects without cst_migration_manager_create_destination_instance must call this function for
+ * each object. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_associate(cst_migration_manager *manager, cst_string mapping,
                                                                      cst_object *source, cst_object *destination,
                                                                      cst_error **error);
 
-/* Creates the destination object of a mapping for an object of the source store. Sets its attributes by the expressions
- * of the mapping, and associates the two objects: the default of `create_destination_instances`. Returns CST_NOT_FOUND
- * for a mapping without a destination. `out_object` may be NULL. */
+/* Creates the destination object of a mapping for an object of the source store. Sets the attributes of the new object
+ * by the expressions of the mapping, and associates the two objects. This is the default of
+ * `create_destination_instances`. Returns CST_NOT_FOUND for a mapping without a destination. `out_object` may be
+ * NULL. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_create_destination_instance(
     cst_migration_manager *manager, cst_string mapping, cst_object *source, cst_object **out_object CST_OWNED,
     cst_error **error);
 
-/* Sets the relationships of an object that a mapping created, by the expressions of the mapping: the default of
+/* Sets the relationships of an object that a mapping created, by the expressions of the mapping. This is the default of
  * `create_relationships`. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_create_relationships(cst_migration_manager *manager,
                                                                                 cst_string mapping,
                                                                                 cst_object *destination,
                                                                                 cst_error **error);
 
-/* Returns the objects that a mapping created for objects of the source store, in the order of the latter. If `sources`
+/* Returns the objects that a mapping created for objects of the source store, in the order of `sources`. If `sources`
  * is NULL and `count` is 0, all objects of the mapping are returned. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_destination_instances(const cst_migration_manager *manager,
                                                                                  cst_string mapping, size_t count,
@@ -141,7 +146,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_destination_instances
                                                                                  cst_results **out_results CST_OWNED,
                                                                                  cst_error **error);
 
-/* Returns the objects of the source store for which a mapping created objects, in the order of the latter. */
+/* Returns the objects of the source store for which a mapping created objects, in the order of `destinations`. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_source_instances(const cst_migration_manager *manager,
                                                                             cst_string mapping, size_t count,
                                                                             cst_object *const *destinations,
@@ -149,7 +154,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_source_instances(cons
                                                                             cst_error **error);
 
 /* Resets both contexts of the migration: unsaved objects of the destination store are lost. A migration in batches
- * resets them automatically. */
+ * resets the contexts automatically. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_reset(cst_migration_manager *manager, cst_error **error);
 
 /* ======== policies ======================================================================================= */
@@ -161,8 +166,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_reset(cst_migration_m
  * The order for each mapping is `begin`, `create_destination_instances` for each source object, and
  * `end_instance_creation`. When these have run for all mappings, `create_relationships` is called for each object that
  * the mapping created, and then `end_relationship_creation`. The last calls are `perform_custom_validation` and `end`.
- * A stage that is NULL has the effect of a mapping without a policy. If a function returns a negative status, with or
- * without *error, the migration fails with 134170 and the cause as its detail. Start from
+ * A stage whose function is NULL has the effect of a mapping without a policy. If a function returns a negative status,
+ * with or without *error, the migration fails with 134170 and the cause as its detail. Start from
  * CST_MIGRATION_POLICY_CALLBACKS_INIT. */
 typedef struct cst_migration_policy_callbacks {
     size_t struct_size;
@@ -213,24 +218,25 @@ typedef struct cst_migration_policy_callbacks {
      NULL,                                                                                                             \
      NULL}
 
-/* Registers a policy by the class name in mapping models, and replaces a former one of that name. "MakerPolicy" is also
- * used for a name with a module ("Garage.MakerPolicy") if the full name is not registered. On failure `destroy` is
- * called too. */
+/* Registers a migration policy by its class name in mapping models, and replaces a former policy of that name.
+ * "MakerPolicy" is also used for a name with a module ("Garage.MakerPolicy") if the full name is not registered. On
+ * failure `destroy` is called too. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_register(cst_string name,
                                                                    const cst_migration_policy_callbacks *callbacks,
                                                                    cst_error **error);
 
-/* Removes a policy. Running migrations keep it. Returns CST_NOT_FOUND if there is no policy of that name. */
+/* Unregisters a migration policy. Running migrations continue to use the policy. Returns CST_NOT_FOUND if no policy of
+ * that name is registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_unregister(cst_string name, cst_error **error);
 
-/* Reports whether a policy is registered under exactly that name, by a program in any language. */
+/* Reports whether a migration policy is registered under exactly this name, by code in any language. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_is_registered(cst_string name, bool *out_registered,
                                                                         cst_error **error);
 
 /* ======== staged migrations ============================================================================== */
 
-/* Creates a reference to a model, which is frozen. `checksum` is the version checksum that the model must have, or
- * null. */
+/* Creates a reference to a model, and freezes the model. `checksum` is the version checksum that the model must have,
+ * or null. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new(cst_model *model, cst_string checksum,
                                                              cst_model_reference **out_reference CST_OWNED,
                                                              cst_error **error);
@@ -242,24 +248,25 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_path(cst_strin
                                                                        cst_model_reference **out_reference CST_OWNED,
                                                                        cst_error **error);
 
-/* Creates a reference to the model whose entities have these version hashes, as the metadata of a store lists them:
- * `count` names and hashes. The model is searched for in files, bundles and folders when the reference is resolved. */
+/* Creates a reference to the model whose entities have `count` names and version hashes, as the metadata of a store
+ * lists them. The model is searched for in files, bundles and folders when the reference is resolved. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_hashes(size_t count, const cst_string *names,
                                                                          const cst_bytes *hashes, size_t path_count,
                                                                          const cst_string *paths, cst_string checksum,
                                                                          cst_model_reference **out_reference CST_OWNED,
                                                                          cst_error **error);
 
-/* Returns the model of a reference, frozen. CST_E_MIGRATION (134504) if it is not found or has another checksum. */
+/* Returns the model of a reference, frozen. CST_E_MIGRATION (134504) if the model is not found or has another
+ * checksum. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_resolve(const cst_model_reference *reference,
                                                                  cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Host code on a store in a staged migration. The context belongs to the thread of the migration and is closed
- * afterwards; changes are saved when the function returns. If it returns a negative status, the migration fails
- * (134110), and the store is unchanged. */
+/* Code of the host that changes a store in a staged migration. The context is confined to the thread of the migration,
+ * and is closed afterwards; its changes are saved when the function returns. If the function returns a negative status,
+ * the migration fails (134110), and the store is unchanged. */
 typedef cst_status (*cst_migration_stage_fn)(void *userdata, cst_context *context, cst_error **error);
 
-/* Host code that fills the destination store from the source store. Only `new_context` is saved. */
+/* Code of the host that fills the destination store from the source store. Only `new_context` is saved. */
 typedef cst_status (*cst_migration_transformation_fn)(void *userdata, cst_context *old_context,
                                                       cst_context *new_context, cst_error **error);
 
@@ -268,14 +275,14 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_migration_stages_new(cst_migration_stag
                                                               cst_error **error);
 
 /* Adds a stage that migrates through versions of the model by inferred mappings. `checksums` are the version checksums
- * of the models, in their order. `label` names the stage in errors and plans; it may be null. */
+ * of the models, in their order. `label` is the name of the stage in errors and plans; it may be null. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_lightweight(cst_migration_stages *stages, size_t count,
                                                                           const cst_string *checksums, cst_string label,
                                                                           cst_error **error);
 
 /* Adds a stage with an inferred mapping between two versions, and code of the host before and after it. `will_migrate`
- * receives the store of the current version, `did_migrate` that of the next; both may be NULL. `destroy` frees
- * `userdata` after the last use of the stages. */
+ * receives the store of the current version, `did_migrate` that of the next; both may be NULL. `destroy` is called
+ * after the last use of the stage. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_custom(cst_migration_stages *stages,
                                                                      const cst_model_reference *current,
                                                                      const cst_model_reference *next, cst_string label,
@@ -296,10 +303,10 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_mapping(cst_migrat
                                                                       const cst_mapping_model *mapping,
                                                                       cst_error **error);
 
-/* Creates the list of the stages in a file of JSON; docs/reference/migration.md lists its keys. The file names versions
- * of a model by their names in a bundle, checksums or identifiers. They are searched for in the `count` models, which
- * are frozen, then in files, bundles and folders. Mapping models are read; their paths are relative to the folder of
- * the file.
+/* Creates the list of the stages in a JSON file. docs/reference/migration.md lists the keys. The file refers to
+ * versions of a model by their names in a bundle, checksums or identifiers. The versions are searched for in the
+ * `count` models, which are frozen, then in files, bundles and folders. Mapping models are read; their paths are
+ * relative to the folder of the file.
  *
  * CST_E_STORE_IO if the file cannot be read. CST_E_MODEL for an error in the file, with its key. CST_E_MIGRATION
  * (134504) for a version that is not found. Other errors are those of cst_migration_stages_validate. */
@@ -323,11 +330,11 @@ CST_EXPORT CST_ONE_THREAD size_t cst_migration_stages_count(const cst_migration_
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_copy_label(const cst_migration_stages *stages, size_t index,
                                                                      cst_buffer *out_label, cst_error **error);
 
-/* Checks the stages as a whole, as when a store is opened with them. Fails with CST_E_INVALID_ARGUMENT if the list is
- * empty, if a lightweight stage has no version, or if a mapping model has no entity mapping. The same applies if the
- * two references of a stage are equal, or if two stages share their source or destination version. It also applies if a
- * stage returns to the source version of an earlier stage. Fails with CST_E_MIGRATION (134504) if a model is not
- * found. */
+/* Checks a list of stages, as when a store is opened with it. Fails with CST_E_INVALID_ARGUMENT if the list is empty,
+ * if a lightweight stage does not have a version, or if a mapping model does not have an entity mapping. The same
+ * applies if the two references of a stage are equal, or if two stages share their source or destination version. It
+ * also applies if a stage returns to the source version of an earlier stage. Fails with CST_E_MIGRATION (134504) if a
+ * model is not found. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_validate(const cst_migration_stages *stages,
                                                                    cst_error **error);
 
@@ -341,11 +348,11 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_validate(const cst_mig
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_backups(cst_string path, cst_string folder, cst_buffer *out_paths,
                                                             size_t *out_count, cst_error **error);
 
-/* Replaces the store at `path` with a copy that a migration made, like cst_coordinator_replace_store: in one step, with
- * files of external data. The copy is kept. The store need not exist; a store that the coordinator has open at `path`
- * is removed first. `backup` is the path of the copy; null selects the newest copy in `folder`. A null `folder` is the
- * folder of the store. `out_backup` receives the path of the copy and may be NULL. Of the options, which may be NULL,
- * only busy_timeout_ms and file_mode have an effect.
+/* Replaces the store at `path` atomically with a copy that a migration made, including its backing files. Otherwise
+ * like cst_coordinator_replace_store. The copy is kept. The store need not exist; if the coordinator has it open, the
+ * store is first removed from the coordinator. `backup` is the path of the copy; null selects the newest copy in
+ * `folder`. A null `folder` is the folder of the store. `out_backup` receives the path of the copy and may be NULL. Of
+ * the options, which may be NULL, only busy_timeout_ms and file_mode have an effect.
  *
  * CST_E_STORE_IO if there is no copy.
  * CST_E_INVALID_ARGUMENT for a copy of another store; the store is then unchanged. */
@@ -356,8 +363,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_restore_store(cst_coordinat
 
 /* ======== deferred migrations ============================================================================ */
 
-/* Stores the number of tasks that a deferred migration left in an open store (CST_STORE_DEFER_MIGRATION_CLEANUP): 0 for
- * every other store. */
+/* Returns the number of tasks that a deferred migration left in an open store (CST_STORE_DEFER_MIGRATION_CLEANUP), or 0
+ * for other stores. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_deferred_migration_task_count(const cst_coordinator *coordinator,
                                                                                    const cst_store *store,
                                                                                    size_t *out_count,
@@ -374,8 +381,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_finish_deferred_migration_t
                                                                                     cst_error **error);
 
 /* Performs all tasks that a deferred migration left in a store. Other threads and processes can save between two tasks.
- * `progress` counts tasks and may be NULL. If it returns false, the call fails with CST_E_CANCELLED (134120), and the
- * remaining tasks are kept. Other errors are those of cst_coordinator_finish_deferred_migration_task. */
+ * `progress` is called with the numbers of finished tasks and of all tasks, and may be NULL. If it returns false, the
+ * call fails with CST_E_CANCELLED (134120), and the remaining tasks are kept. Other errors are those of
+ * cst_coordinator_finish_deferred_migration_task. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_finish_deferred_migration(cst_coordinator *coordinator,
                                                                                cst_store *store,
                                                                                cst_progress_fn progress, void *userdata,

@@ -1,10 +1,10 @@
 /* corestone/migration_guard.h: checks of the versions of a model, and releases.
  *
  * A migration guard reports obstacles to the migration of stores from earlier versions of a model to a newer one, and
- * data that a migration would lose by mistake. It compares versions in files (cst_migration_guard_check) or models in
- * memory (cst_migration_guard_check_models), and migrates copies of real stores. A release is a version of a model that
- * is kept as a compiled file, which does not change. cst_model_release_keep writes a release, and
- * cst_model_release_check compares all releases in a folder with the present model.
+ * data that a migration would lose unintentionally. It compares versions in files (cst_migration_guard_check) or models
+ * in memory (cst_migration_guard_check_models), and migrates copies of real stores. A release is a version of a model
+ * that is kept as a compiled file, which does not change. cst_model_release_keep writes a release, and
+ * cst_model_release_check compares all releases in a folder with the current model.
  *
  * docs/reference/lint.md explains each rule. The functions read files and are usable on any thread.
  *
@@ -30,16 +30,17 @@ typedef struct cst_migration_guard_options {
     size_t struct_size;
     uint32_t flags;     /* CST_GUARD_… */
     cst_string profile; /* null, "standard", or "cloudkit": changes must only add to the model */
-    /* For cst_migration_guard_check: the versions of `path` from which stores are migrated; a count of 0 is all. */
+    /* For cst_migration_guard_check: the versions of `path` from which stores are migrated; a count of 0 selects all
+     * versions. */
     size_t version_count;
     const cst_string *versions;
-    /* For cst_migration_guard_check: the version to which stores are migrated; null is the current one. */
+    /* For cst_migration_guard_check: the version to which stores are migrated; null selects the current one. */
     cst_string version;
     /* For cst_migration_guard_check_models: further versions, from which only the former names of parts are read. */
     size_t related_count;
     cst_model *const *related;
     /* Files, bundles and folders to search for mapping models, intermediate versions and the models of stores, in
-     * addition to the paths of the call. A step with a mapping model has no findings. */
+     * addition to the paths of the call. For a step with a mapping model, there are no findings. */
     size_t model_path_count;
     const cst_string *model_paths;
     /* Stores, and folders that are searched for stores, with their subfolders. A copy of each store is migrated to the
@@ -47,8 +48,9 @@ typedef struct cst_migration_guard_options {
     size_t store_count;
     const cst_string *stores;
     const cst_store_options *store_options; /* limits and time-outs for these stores; may be NULL */
-    cst_progress_fn progress; /* counts stores, may be NULL; if it returns false, the check fails with CST_E_CANCELLED
-                               * (134120) */
+    /* Called with the numbers of checked stores and of all stores; may be NULL. If it returns false, the check fails
+     * with CST_E_CANCELLED (134120). */
+    cst_progress_fn progress;
     void *progress_userdata;
 } cst_migration_guard_options;
 #define CST_MIGRATION_GUARD_OPTIONS_INIT                                                                               \
@@ -70,17 +72,18 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_migration_guard_check(cst_string path, 
                                                                const cst_migration_guard_options *options,
                                                                cst_buffer *out_json, cst_error **error);
 
-/* Like cst_migration_guard_check, for models in memory, which are frozen: `newest` is the version to which stores are
- * migrated, and `name` its name. `older` are `count` earlier versions, the oldest first, and `names` their names. */
+/* Fills a buffer with the problems of migrations between models in memory, as JSON like cst_migration_guard_check. The
+ * models are frozen. `newest` is the version to which stores are migrated, and `name` is its name. `older` are `count`
+ * earlier versions, the oldest first, and `names` are their names. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_guard_check_models(cst_string name, cst_model *newest, size_t count,
                                                                       const cst_string *names, cst_model *const *older,
                                                                       const cst_migration_guard_options *options,
                                                                       cst_buffer *out_json, cst_error **error);
 
-/* Keeps a version of a model in a folder: the compiled model as NAME.mom, and a manifest of its version hashes as
- * NAME.json. The folder is created if it does not exist. Put both under version control; equal models have equal files.
- * A null `name` is that of the version from which the model was read. Returns CST_UNCHANGED if the folder already has
- * the version.
+/* Writes a release, a version of a model, into a folder: the compiled model as NAME.mom, and a manifest of its version
+ * hashes as NAME.json. The folder is created if it does not exist. Put both files under version control; equal models
+ * have equal files. A null `name` selects the name of the version from which the model was read. Returns CST_UNCHANGED
+ * if the folder already has the version.
  *
  * CST_E_INVALID_ARGUMENT if the folder has another model of this name, and for a name that cannot be a file name.
  * CST_E_MODEL for a model with which a store cannot be created.
@@ -95,7 +98,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_keep(const cst_model *mod
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_copy_list(cst_string folder, cst_buffer *out_json,
                                                                  cst_error **error);
 
-/* Reads the model of a release. It is not frozen yet. Returns CST_NOT_FOUND if the folder does not have the release.
+/* Reads the model of a release in a folder. The model is not frozen yet. Returns CST_NOT_FOUND if the folder does not
+ * have the release.
  *
  * CST_E_STORE_IO if there is no such folder; CST_E_MODEL if the file does not match its manifest. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_load(cst_string folder, cst_string name,

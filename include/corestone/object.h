@@ -2,13 +2,12 @@
  *
  * An object has the attributes and relationships of its entity. cst_object_get and cst_object_set get and set them by
  * key (cst_entity_key). The _path functions use a name or a key path; the _many and _paths functions get or set several
- * properties. The member functions read and change to-many relationships. Setting one side of a relationship also sets
- * its inverse. cst_object_state reports whether the object is inserted, updated, deleted or a fault; cst_object_refresh
- * reads the newest state of the store.
+ * properties. The member functions read and change to-many relationships. Setting one side of a relationship also
+ * changes the inverse. cst_object_state reports whether the object is inserted, updated, deleted or a fault;
+ * cst_object_refresh reads the newest state of the store.
  *
  * An object belongs to its context and is used on the queue of the context. The caller owns the handles that are marked
- * CST_OWNED, and objects keep their context alive. Text and bytes that are read from an object are views; input is
- * copied.
+ * CST_OWNED, and objects retain their context. Text and bytes that are read from an object are views; input is copied.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,19 +20,21 @@
 extern "C" {
 #endif
 
-/* Creates an object outside every context, confined to the calling thread; cst_context_insert_object inserts it. It
- * keeps its related objects alive, so a reference cycle of such objects is never freed unless the host breaks it. */
+/* Creates an object outside every context, confined to the calling thread; cst_context_insert_object inserts it. The
+ * object retains its related objects, so a reference cycle of such objects is never freed unless the host breaks the
+ * cycle. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cst_object **out_object CST_OWNED,
                                                     cst_error **error);
 
-/* Stores the value of an attribute, or the target of a to-one relationship (CST_OBJECT, borrowed). Text and bytes are
+/* Returns the value of an attribute, or the target of a to-one relationship (CST_OBJECT, borrowed). Text and bytes are
  * views, valid until this object is set, refreshed or released. Fires a fault. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get(const cst_object *object, cst_key key,
                                                   cst_value *out_value CST_BORROWED, cst_error **error);
 
 /* Fills a buffer with the text or bytes of an attribute, a copy that later changes do not affect. A large value in a
  * backing file is read for this call only; cst_object_get keeps it in memory as long as its view is valid. Returns
- * CST_NOT_FOUND and empties the buffer if the value is null. */
+ * CST_NOT_FOUND and empties the buffer if the value is null. Fails with CST_E_TYPE_MISMATCH for a property of another
+ * type. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_bytes(const cst_object *object, cst_key key, cst_buffer *out_bytes,
                                                          cst_error **error);
 
@@ -43,7 +44,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_bytes(const cst_object *objec
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set(cst_object *object, cst_key key, const cst_value *value,
                                                   cst_error **error);
 
-/* Stores the values of `count` properties in the order of `keys`, like cst_object_get. */
+/* Returns the values of `count` properties in the order of `keys`, like cst_object_get. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_many(const cst_object *object, size_t count, const cst_key *keys,
                                                        cst_value *out_values CST_BORROWED, cst_error **error);
 
@@ -51,7 +52,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_many(const cst_object *object,
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_many(cst_object *object, size_t count, const cst_key *keys,
                                                        const cst_value *values, cst_error **error);
 
-/* Stores the value at a name or a key path ("name", "department.name", "employees.@count", "employees.@sum.salary").
+/* Returns the value at a name or a key path ("name", "department.name", "employees.@count", "employees.@sum.salary").
  * Views are valid like those of cst_object_get. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_path(const cst_object *object, cst_string path,
                                                        cst_value *out_value CST_BORROWED, cst_error **error);
@@ -60,7 +61,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_path(const cst_object *object,
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_path(cst_object *object, cst_string path, const cst_value *value,
                                                        cst_error **error);
 
-/* Stores the values at `count` names or key paths in their order, like cst_object_get_path. */
+/* Returns the values at `count` names or key paths, in the order of `paths`, like cst_object_get_path. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_paths(const cst_object *object, size_t count, const cst_string *paths,
                                                         cst_value *out_values CST_BORROWED, cst_error **error);
 
@@ -73,15 +74,16 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_paths(cst_object *object, size
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_primitive(cst_object *object, cst_key key, const cst_value *value,
                                                             cst_error **error);
 
-/* Stores the value as it was last fetched or saved. Targets of to-one relationships are CST_OBJECT_ID. */
+/* Returns the value of a property as it was last fetched or saved. Targets of to-one relationships are
+ * CST_OBJECT_ID. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_committed(const cst_object *object, cst_key key,
                                                             cst_value *out_value CST_BORROWED, cst_error **error);
 
-/* Stores the value of a transformable attribute as an object of the host, which its transformer or its class
+/* Returns the value of a transformable attribute as a value of the host, which the attribute's transformer or class
  * (cst_archive_register_class) created. The pointer is the same until the attribute is set or the object is refreshed
  * or released; it is NULL for null. Fails with CST_E_UNSUPPORTED if the transformer is not registered; the message
- * names it. Fails with CST_E_TYPE_MISMATCH for an attribute without values of the host. cst_object_get returns the
- * bytes. */
+ * names the transformer. Fails with CST_E_TYPE_MISMATCH for an attribute without values of the host. cst_object_get
+ * returns the bytes. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_transformed(const cst_object *object, cst_key key,
                                                               void **out_value CST_BORROWED, cst_error **error);
 
@@ -106,7 +108,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_validate_value(const cst_object *o
                                                              const cst_value *value, cst_value *out_value CST_BORROWED,
                                                              cst_error **error);
 
-/* Stores the number of members of a to-many relationship. */
+/* Returns the number of members of a to-many relationship. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_member_count(const cst_object *object, cst_key key, size_t *out_count,
                                                            cst_error **error);
 
@@ -114,8 +116,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_member_count(const cst_object *obj
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_members(const cst_object *object, cst_key key,
                                                            cst_results **out_members CST_OWNED, cst_error **error);
 
-/* Returns the objects of a fetched property. They are fetched, including unsaved changes, at the first call and cached
- * until the object is refreshed or becomes a fault. Fails with CST_E_INVALID_ARGUMENT if there is no such fetched
+/* Returns the objects of a fetched property. The objects are fetched, including unsaved changes, by the first call, and
+ * cached until the owner is refreshed or becomes a fault. Fails with CST_E_INVALID_ARGUMENT if there is no such fetched
  * property; other errors are those of a fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_fetched(cst_object *object, cst_string property,
                                                            cst_results **out_objects CST_OWNED, cst_error **error);
@@ -125,8 +127,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_member(const cst_object *objec
                                                          const cst_object *member, bool *out_contained,
                                                          cst_error **error);
 
-/* Adds a member to a to-many relationship, at the end if it is ordered. Returns CST_UNCHANGED if it is already a
- * member. */
+/* Adds a member to a to-many relationship, at the end if it is ordered. Returns CST_UNCHANGED if the object is already
+ * a member. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_member(cst_object *object, cst_key key, cst_object *member,
                                                          cst_error **error);
 
@@ -134,7 +136,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_member(cst_object *object, cst
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_members(cst_object *object, cst_key key, size_t count,
                                                           cst_object *const *members, cst_error **error);
 
-/* Removes a member from a to-many relationship. Returns CST_UNCHANGED if it is not a member. */
+/* Removes a member from a to-many relationship. Returns CST_UNCHANGED if the object is not a member. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_remove_member(cst_object *object, cst_key key, cst_object *member,
                                                             cst_error **error);
 
@@ -142,16 +144,16 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_remove_member(cst_object *object, 
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_members(cst_object *object, cst_key key, size_t count,
                                                           cst_object *const *members, cst_error **error);
 
-/* Places a member at an index of an ordered relationship, and removes it from its former index. Has no effect if it is
- * already at that index. */
+/* Places a member at an index of an ordered relationship, and removes it from its former index. Has no effect if the
+ * member is already at that index. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_insert_member(cst_object *object, cst_key key, size_t index,
                                                             cst_object *member, cst_error **error);
 
-/* Stores the object's own entity, which may be a subentity of the fetched one. */
+/* Returns the object's own entity, which may be a subentity of the fetched entity. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_entity(const cst_object *object, cst_entity **out_entity CST_BORROWED,
                                                      cst_error **error);
 
-/* Stores the context of the object. Returns CST_NOT_FOUND for an object outside every context. */
+/* Returns the context of the object. Returns CST_NOT_FOUND for an object outside every context. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_context(const cst_object *object,
                                                         cst_context **out_context CST_BORROWED, cst_error **error);
 
@@ -170,21 +172,23 @@ enum {
     CST_OBJECT_HAS_CHANGES = 1u << 5
 };
 
-/* Stores the CST_OBJECT_ flags of the object. Never fires a fault. An object that was detached from its context, for
+/* Returns the CST_OBJECT_ flags of the object. Never fires a fault. An object that was detached from its context, for
  * which cst_object_context returns CST_NOT_FOUND, has only CST_OBJECT_FAULT. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_state(const cst_object *object, uint32_t *out_flags, cst_error **error);
 
-/* Reads the newest state of the store. If `merge_changes` is true, the object keeps its own changes on top; otherwise
- * it discards them and becomes a fault. */
+/* Refreshes the object from the store. If `merge_changes` is true, the object receives the newest values and keeps its
+ * unsaved changes; otherwise it discards its changes and becomes a fault. Has no effect on an object outside every
+ * context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_refresh(cst_object *object, bool merge_changes, cst_error **error);
 
-/* Stores the value of an attribute or a to-one relationship like cst_object_get, but without firing a fault: for a
- * fault, the value is CST_NULL. This and the following functions are for hosts that implement accessors with change
- * notification (docs/reference/object.md). */
+/* Returns the value of an attribute or a to-one relationship like cst_object_get, but without firing a fault: for a
+ * fault, the value is CST_NULL. The functions for primitive values, access and changes are for hosts that implement
+ * accessors with change notification (docs/reference/object.md). */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_primitive(const cst_object *object, cst_key key,
                                                             cst_value *out_value CST_BORROWED, cst_error **error);
 
-/* Returns the members of a to-many relationship that are in memory. Returns CST_NOT_FOUND if they are not loaded. */
+/* Returns the members of a to-many relationship without reading them from the store. Returns CST_NOT_FOUND if the
+ * members are not loaded. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_primitive_members(const cst_object *object, cst_key key,
                                                                      cst_results **out_members CST_OWNED,
                                                                      cst_error **error);
@@ -193,23 +197,23 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_primitive_members(const cst_o
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_primitive_members(cst_object *object, cst_key key, size_t count,
                                                                     cst_object *const *members, cst_error **error);
 
-/* Announces that an accessor of the host is about to read a primitive value. Fires the fault of the object, and that of
- * a to-many relationship. CST_NO_KEY represents the whole object. */
+/* Announces that an accessor of the host is about to read a primitive value. Fires the fault of the object, and the
+ * fault of a to-many relationship. CST_NO_KEY selects the whole object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_will_access(cst_object *object, cst_key key, cst_error **error);
 
-/* Announces that the accessor has read the value. CST_NO_KEY represents the whole object. */
+/* Announces that an accessor of the host has read a primitive value. CST_NO_KEY selects the whole object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_access(cst_object *object, cst_key key, cst_error **error);
 
 /* Announces that an accessor of the host is about to set a primitive value. Marks the object as changed and records
  * the former value for undo and observers. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_will_change(cst_object *object, cst_key key, cst_error **error);
 
-/* Announces that the accessor has set the value: updates the inverse and notifies observers. Fails with
- * CST_E_INVALID_ARGUMENT without a preceding cst_object_will_change. */
+/* Announces that an accessor of the host has set a primitive value: updates the inverse and notifies observers. Fails
+ * with CST_E_INVALID_ARGUMENT without a preceding cst_object_will_change. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_change(cst_object *object, cst_key key, cst_error **error);
 
 /* The kinds of changes of members, with Core Data's codes. The operands are added (union), are removed (minus), are the
- * only members that remain (intersect), or replace all members (set). */
+ * only members that are kept (intersect), or replace all members (set). */
 enum { CST_MUTATION_UNION = 1, CST_MUTATION_MINUS = 2, CST_MUTATION_INTERSECT = 3, CST_MUTATION_SET = 4 };
 
 /* Announces that the host is about to change the members of a to-many relationship by
@@ -218,22 +222,24 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_will_change_members(cst_object *ob
                                                                   size_t count, cst_object *const *members,
                                                                   cst_error **error);
 
-/* Announces that the members were changed, with the same arguments: updates inverses and notifies observers. */
+/* Announces that the host has changed the members of a to-many relationship: updates inverses and notifies observers.
+ * The arguments are those of cst_object_will_change_members. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_change_members(cst_object *object, cst_key key, uint32_t mutation,
                                                                  size_t count, cst_object *const *members,
                                                                  cst_error **error);
 
 /* The values that cst_object_copy_values returns. */
 enum {
-    CST_VALUES_CHANGED = 1,      /* the new values of properties that differ from their last fetch or save */
-    CST_VALUES_BEFORE_EVENT = 2, /* the former values of properties changed since pending changes were processed */
-    CST_VALUES_COMMITTED = 3     /* the values of the last fetch or save, changed or not */
+    CST_VALUES_CHANGED = 1, /* the new values of properties that differ from their last fetch or save */
+    CST_VALUES_BEFORE_EVENT =
+        2, /* the former values of properties that changed since pending changes were last processed */
+    CST_VALUES_COMMITTED = 3 /* the values of the last fetch or save, changed or not */
 };
 
 /* Returns values of persistent properties as one row, with a column for each name, sorted. `which` is a CST_VALUES_
  * constant. `keys` selects properties; NULL selects all. Targets are IDs; members are arrays of IDs. Relationship
- * faults are not fired: members that are not loaded are CST_NULL. CST_VALUES_COMMITTED without keys omits such
- * relationships; with their key it reads them. */
+ * faults are not fired: members that are not loaded are CST_NULL. CST_VALUES_COMMITTED omits relationships whose
+ * members are not loaded, unless `keys` selects them; then the members are read. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_values(const cst_object *object, uint32_t which, size_t count,
                                                           const cst_key *keys, cst_rows **out_rows CST_OWNED,
                                                           cst_error **error);
@@ -242,8 +248,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_values(const cst_object *obje
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_persistent_changes(const cst_object *object, bool *out_changes,
                                                                      cst_error **error);
 
-/* Returns the IDs of the targets of a relationship, with unsaved changes: at most one if it is to-one, in order if it
- * is ordered. Reads the store if necessary, but does not create objects or fire faults. */
+/* Returns the IDs of the targets of a relationship, including unsaved changes: at most one ID for a to-one
+ * relationship, in order for an ordered one. Reads the store if necessary, but does not create objects or fire
+ * faults. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_related_ids(const cst_object *object, cst_key key,
                                                                cst_results **out_ids CST_OWNED, cst_error **error);
 
@@ -251,12 +258,12 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_related_ids(const cst_object 
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_relationship_fault(const cst_object *object, cst_key key,
                                                                      bool *out_fault, cst_error **error);
 
-/* Creates a copy of an object in the same context, or outside every context if the object is. Objects up to `depth`
+/* Creates a copy of an object in the same context, or outside every context if the original is. Objects up to `depth`
  * relationships away are cloned too, each once: along the `count` relationships of `including` (key paths from the
- * object: "lines", "lines.notes"), or along all relationships if that is NULL. The clones refer to each other like the
- * originals, in the same order. Other relationships refer to the same objects as those of the original, or are empty if
- * the original would lose these objects. Values under a unique constraint are those of a new object, unless
- * `keeps_unique` is true. */
+ * object: "lines", "lines.notes"), or along all relationships if `including` is NULL. The clones refer to each other
+ * like the originals, in the same order. The other relationships of a clone refer to the same objects as those of its
+ * original, or are empty if the original would lose these objects. Attributes of a unique constraint have the values of
+ * a new object, unless `keeps_unique` is true. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_clone(const cst_object *object, size_t depth, size_t count,
                                                     const cst_string *including, bool keeps_unique,
                                                     cst_object **out_clone CST_OWNED, cst_error **error);

@@ -15,16 +15,16 @@
 extern "C" {
 #endif
 
-/* Fills a buffer with the URI of the ID: x-coredata://<store UUID>/<Entity>/p<number>, or
- * x-coredata:///<Entity>/t<UUID> while it is temporary. cst_coordinator_object_id converts a URI back. */
+/* Fills a buffer with the URI of an object ID: x-coredata://<store UUID>/<Entity>/p<number>, or
+ * x-coredata:///<Entity>/t<UUID> while the ID is temporary. cst_coordinator_object_id converts a URI back. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_copy_uri(const cst_object_id *id, cst_buffer *out_uri,
                                                             cst_error **error);
 
-/* Reports whether the ID is temporary: its object was not saved yet. */
+/* Reports whether an object ID is temporary. The permanent ID of the object differs. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_is_temporary(const cst_object_id *id, bool *out_temporary,
                                                                 cst_error **error);
 
-/* Stores the entity of the object, borrowed from the model. */
+/* Returns the entity of the object that an ID identifies, borrowed from the model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_entity(const cst_object_id *id, cst_entity **out_entity CST_BORROWED,
                                                           cst_error **error);
 

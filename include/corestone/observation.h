@@ -1,11 +1,12 @@
 /* corestone/observation.h: observing contexts and objects.
  *
- * cst_context_observe calls a function for notifications of a context, such as saves; cst_object_observe for changes
- * of one property. An observation lasts until cst_observation_cancel or until its handle, which the caller owns, is
- * released, both on any thread. An observation of an object also ends when the object is detached from its context.
+ * cst_context_observe calls a function for notifications of a context, such as saves; cst_object_observe for changes of
+ * one property. An observation ends with cst_observation_cancel, or when its handle, which the caller owns, is
+ * released; both are allowed on any thread. An observation of an object also ends when the object is detached from its
+ * context.
  *
- * Observers run on the queue of their context. They may use the library without restriction, and may end their
- * observation. An observer that causes the event that it observes is called recursively at most 8 times. `destroy` is
+ * Observers run on the queue of their context. Observers may use the library without restriction, and may end their
+ * observation. An observer that causes the event that it observes is called recursively, at most 8 times. `destroy` is
  * called after the last call, at the latest when the context is deallocated.
  *
  * SPDX-License-Identifier: MIT
@@ -32,7 +33,7 @@ enum {
  * (cst_retain keeps it), and NULL if it would be empty. */
 typedef struct cst_changes {
     cst_results *inserted, *updated, *deleted, *refreshed;
-    cst_results *invalidated;               /* objects of a removed store; calls with them fail */
+    cst_results *invalidated;               /* objects of a removed store; calls with these objects fail */
     bool invalidated_all;                   /* the context was reset */
     cst_query_generation *query_generation; /* the state that a pinned context reads after its save; NULL for others */
 } cst_changes;
@@ -49,8 +50,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_observe(cst_context *context, u
                                                          cst_observation **out_observation CST_OWNED,
                                                          cst_error **error);
 
-/* Options of cst_object_observe: an additional call with the present value before it returns, and one before each
- * change. */
+/* Options of cst_object_observe: an additional call with the current value before the function returns, and an
+ * additional call before each change. */
 enum { CST_OBSERVE_INITIAL = 4, CST_OBSERVE_PRIOR = 8 };
 
 /* The kinds of changes of a value. */
@@ -73,10 +74,10 @@ typedef struct cst_value_change {
 typedef void (*cst_object_observe_fn)(void *userdata, cst_object *object, const cst_value_change *change);
 
 /* Calls `observe` whenever the last property of a key path changes, or an object on the path is replaced. For a
- * relationship, it is called after both sides changed. The path is a property, or to-one relationships followed by a
- * property. `options` are CST_OBSERVE_INITIAL, for an additional call with the present value before this call returns,
- * and CST_OBSERVE_PRIOR, for an additional call before each change. The observation keeps the object alive and ends
- * when the object is detached from its context. */
+ * relationship, `observe` is called after both sides changed. The path is a property, or to-one relationships followed
+ * by a property. `options` are CST_OBSERVE_INITIAL, for an additional call with the current value before the function
+ * returns, and CST_OBSERVE_PRIOR, for an additional call before each change. The observation retains the object, and
+ * ends when the object is detached from its context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_observe(cst_object *object, cst_string key_path, uint32_t options,
                                                       cst_object_observe_fn observe, void *userdata,
                                                       cst_destroy_fn destroy,

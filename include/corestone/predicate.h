@@ -1,10 +1,10 @@
 /* corestone/predicate.h: predicates: conditions on objects and values.
  *
- * A predicate selects objects of a fetch and checks objects or values in memory. cst_predicate_parse parses one from a
- * format with arguments, like NSPredicate. The cst_predicate_new_ functions build one from parts;
- * cst_predicate_get_info and the copy functions return its parts. cst_predicate_evaluate applies it to an object. Pass
- * user input as arguments, not in the format. The caller owns predicates. They never change, and any thread may use
- * them; objects are evaluated on their queue.
+ * A predicate selects objects of a fetch and checks objects or values in memory. cst_predicate_parse parses a predicate
+ * from a format with arguments, like NSPredicate. The cst_predicate_new_ functions build a predicate from parts;
+ * cst_predicate_get_info and the copy functions return the parts of a predicate. cst_predicate_evaluate applies a
+ * predicate to an object. Pass user input as arguments, not in the format. The caller owns predicates. They never
+ * change, and any thread may use them; objects are evaluated on their queue.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,8 +26,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_parse(cst_string format, size
 /* The types of compound predicates. */
 enum { CST_PREDICATE_NOT = 0, CST_PREDICATE_AND = 1, CST_PREDICATE_OR = 2 };
 
-/* Creates a compound of other predicates, which are retained. `type` is one of these constants; CST_PREDICATE_NOT has
- * exactly one predicate. */
+/* Creates a compound of other predicates, which are retained. `type` is CST_PREDICATE_NOT, _AND or _OR;
+ * CST_PREDICATE_NOT requires exactly one predicate. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_compound(uint32_t type, size_t count,
                                                                 const cst_predicate *const *predicates,
                                                                 cst_predicate **out_predicate CST_OWNED,
@@ -54,7 +54,8 @@ enum {
 /* The modifiers of comparisons: NSComparisonPredicateModifier. */
 enum { CST_MODIFIER_DIRECT = 0, CST_MODIFIER_ALL = 1, CST_MODIFIER_ANY = 2 };
 
-/* The options of comparisons: NSComparisonPredicateOptions. CST_COMPARE_LOCALE_SENSITIVE is [l]. */
+/* The options of comparisons: NSComparisonPredicateOptions. CST_COMPARE_LOCALE_SENSITIVE is the option [l] of a
+ * format. */
 enum {
     CST_COMPARE_CASE_INSENSITIVE = 1u << 0,
     CST_COMPARE_DIACRITIC_INSENSITIVE = 1u << 1,
@@ -70,9 +71,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_comparison(const cst_expr
                                                                   cst_predicate **out_predicate CST_OWNED,
                                                                   cst_error **error);
 
-/* Evaluates a condition for a value (SELF), and stores whether the value satisfies it. `variables` is a CST_DICTIONARY.
- * Both are borrowed for the call.
- */
+/* Returns in *out_result whether a value (SELF) satisfies a condition. `variables` is a CST_DICTIONARY. Value and
+ * variables are borrowed for the call. */
 typedef cst_status (*cst_predicate_block_fn)(void *userdata, const cst_value *value, const cst_value *variables,
                                              bool *out_result, cst_error **error);
 
@@ -83,8 +83,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_block(cst_predicate_block
                                                              cst_predicate **out_predicate CST_OWNED,
                                                              cst_error **error);
 
-/* Creates a copy in which $variables are replaced by the values of a CST_DICTIONARY. A CST_EXPRESSION replaces its
- * variable. */
+/* Creates a copy of a predicate in which $variables are replaced by the values of a CST_DICTIONARY. A CST_EXPRESSION
+ * replaces its variable. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_substituted(const cst_predicate *predicate,
                                                                    const cst_value *variables,
                                                                    cst_predicate **out_predicate CST_OWNED,
@@ -110,11 +110,11 @@ typedef struct cst_predicate_info {
 } cst_predicate_info;
 #define CST_PREDICATE_INFO_INIT {sizeof(cst_predicate_info), 0, 0, 0, 0, 0, 0, 0}
 
-/* Fills a struct that was initialised with CST_PREDICATE_INFO_INIT. */
+/* Returns the kind and the parts of a predicate in a struct that was initialised with CST_PREDICATE_INFO_INIT. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_get_info(const cst_predicate *predicate,
                                                             cst_predicate_info *out_info, cst_error **error);
 
-/* Returns a part of a compound by index. Returns CST_END past the last one. */
+/* Returns the part at an index of a compound predicate. Returns CST_END past the last one, and for other predicates. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_part(const cst_predicate *predicate, size_t index,
                                                              cst_predicate **out_predicate CST_OWNED,
                                                              cst_error **error);
@@ -134,18 +134,18 @@ CST_EXPORT CST_ANY_THREAD bool cst_predicate_equal(const cst_predicate *a, const
 /* Returns a hash that is equal for equal predicates, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD uint64_t cst_predicate_hash(const cst_predicate *predicate);
 
-/* Reports whether the predicate holds for an object, in memory, on the queue of the object. */
+/* Reports whether an object satisfies the predicate. Evaluated in memory, on the queue of the object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate(const cst_predicate *predicate, const cst_object *object,
                                                           bool *out_result, cst_error **error);
 
-/* Reports whether the predicate holds for a value of any type. `variables` is NULL, or a CST_DICTIONARY of the values
+/* Reports whether a value of any type satisfies the predicate. `variables` is NULL, or a CST_DICTIONARY of the values
  * of $names. Objects are evaluated on their queue. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate_value(const cst_predicate *predicate, const cst_value *value,
                                                                 const cst_value *variables, bool *out_result,
                                                                 cst_error **error);
 
-/* Evaluates the predicate for `count` values: out_results[i] is whether it holds for values[i]. Otherwise like
- * cst_predicate_evaluate_value. */
+/* Reports which of `count` values satisfy the predicate: out_results[i] is true if values[i] satisfies it. Otherwise
+ * like cst_predicate_evaluate_value. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_filter(const cst_predicate *predicate, size_t count,
                                                         const cst_value *values, const cst_value *variables,
                                                         bool *out_results, cst_error **error);

@@ -1,7 +1,7 @@
-/* corestone/property.h: attributes and relationships: defaults, conditions, types, inverses.
+/* corestone/property.h: attributes and relationships: defaults, validation, types, inverses.
  *
  * cst_entity_add_attribute and cst_entity_add_relationship (entity.h) return the handles that these functions change.
- * Attributes have a type, a default, bounds, a pattern and further conditions; relationships have a destination, an
+ * Attributes have a type, a default, bounds, a pattern and validation predicates; relationships have a destination, an
  * inverse, a delete rule and bounds on the number of members.
  *
  * Handles are borrowed from the model. They are changed by one thread at a time, until the model is frozen.
@@ -26,44 +26,45 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_default(cst_attribute *at
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_user_info(cst_attribute *attribute, cst_string key,
                                                                  cst_string value, cst_error **error);
 
-/* Stores the value of a key of the user info, borrowed from the model. Returns CST_NOT_FOUND if the key has no value.
- */
+/* Returns the value of a key of the property's user info, borrowed from the model. Returns CST_NOT_FOUND if the key has
+ * no value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_user_info(const cst_attribute *attribute, cst_string key,
                                                              cst_string *out_value CST_BORROWED, cst_error **error);
 
 /* Converts a value from a file or a network message to the type of the attribute. Text is accepted for types that the
- * format may lack: numbers, "true" and "false", ISO 8601 dates (UTC without an offset), UUIDs, bytes in base64. Any
- * other value becomes text if the attribute is a string, and a decimal becomes the nearest double. CST_NULL becomes the
- * default of the attribute. Fails with CST_E_TYPE_MISMATCH for a value that cannot be converted; the error has entity
- * and key. The caller frees the result with cst_value_dispose. */
+ * format may not support: numbers, "true" and "false", ISO 8601 dates (UTC without an offset), UUIDs, bytes in base64.
+ * For a string attribute, any other value becomes text; for a floating-point attribute, a decimal becomes the nearest
+ * double. CST_NULL becomes the default of the attribute. Fails with CST_E_TYPE_MISMATCH for a value that cannot be
+ * converted; the error has entity and key. The caller frees the result with cst_value_dispose. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_convert(const cst_attribute *attribute, const cst_value *value,
                                                            cst_value *out_value CST_OWNED, cst_error **error);
 
-/* Sets the least and the greatest valid value, and replaces former bounds. For a string, the bounds are the least and
- * the greatest length in UTF-16 code units, as integers. NULL means no bound. Fails with CST_E_MODEL for an attribute
- * that is not a number, a date or a string. */
+/* Sets the least and the greatest valid value of the attribute, and replaces former bounds. For a string, the bounds
+ * are the least and the greatest length in UTF-16 code units, as integers. NULL means no bound. Fails with CST_E_MODEL
+ * for an attribute that is not a number, a date or a string. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_bounds(cst_attribute *attribute, const cst_value *least,
                                                               const cst_value *greatest, cst_error **error);
 
-/* Sets the regular expression that a whole string must match, and replaces a former one. Null removes it. */
+/* Sets the regular expression that the whole string must match, and replaces a former one. Null removes the
+ * expression. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_pattern(cst_attribute *attribute, cst_string pattern,
                                                                cst_error **error);
 
-/* Adds a condition that every value except null must satisfy in a save; SELF is the value. A violation has the code
- * CST_CODE_MANAGED_OBJECT_VALIDATION and the message `warning`, or its text in the localisation. */
+/* Adds a validation predicate, which every value except null must satisfy in a save; SELF is the value. A violation has
+ * the code CST_CODE_MANAGED_OBJECT_VALIDATION and the message `warning`, or its text in the localisation. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_validation(cst_attribute *attribute,
                                                                   const cst_predicate *predicate, cst_string warning,
                                                                   cst_error **error);
 
-/* Sets the name of the transformer of a transformable attribute: see cst_transformer_register. */
+/* Sets the name of the transformer of a transformable attribute (cst_transformer_register). */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_transformer_name(cst_attribute *attribute, cst_string name,
                                                                         cst_error **error);
 
-/* Makes the store compute the attribute at each save; hosts cannot set it. `expression` is for example "name",
- * "author.name", "articles.@count", "articles.wordCount.@sum", "canonical:(name)", "uppercase:(name)",
- * "lowercase:(name)" or "now()". Null removes the derivation. `filter`, a predicate on the members, may be null; it has
- * an effect only in Apple's framework. Fails with CST_E_PREDICATE_SYNTAX for text that is not an expression. Adding a
- * store that cannot compute the expression fails with CST_E_UNSUPPORTED, with entity and key. */
+/* Makes the attribute derived: the store computes it at each save, and hosts cannot set it. `expression` is for example
+ * "name", "author.name", "articles.@count", "articles.wordCount.@sum", "canonical:(name)", "uppercase:(name)",
+ * "lowercase:(name)" or "now()". Null removes the derivation. `filter`, a predicate on the members, may be null; only
+ * Apple's framework evaluates it. Fails with CST_E_PREDICATE_SYNTAX for text that is not an expression. Adding a store
+ * that cannot compute the expression fails with CST_E_UNSUPPORTED, with entity and key. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_derivation(cst_attribute *attribute, cst_string expression,
                                                                   cst_string filter, cst_error **error);
 
@@ -76,8 +77,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_element(cst_attribute *at
                                                                cst_attribute **out_element CST_BORROWED,
                                                                cst_error **error);
 
-/* Changes the type of the attribute. Settings that the new type does not support are removed: a default of another
- * type, bounds, a pattern. */
+/* Changes the type of the attribute. Settings that the new type does not support are removed, for example a default of
+ * another type, bounds or a pattern. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_type(cst_attribute *attribute, cst_attribute_type type,
                                                             cst_error **error);
 
@@ -93,8 +94,8 @@ enum { CST_DELETE_NO_ACTION = 0, CST_DELETE_NULLIFY = 1, CST_DELETE_CASCADE = 2,
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_inverse(cst_relationship *relationship,
                                                                   cst_relationship *inverse, cst_error **error);
 
-/* Changes the destination. Removes the inverse unless it belongs to the new destination or to an entity that is related
- * to that by inheritance. */
+/* Changes the destination of the relationship. Removes the inverse unless it belongs to the new destination or to an
+ * entity that is related to that by inheritance. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_destination(cst_relationship *relationship,
                                                                       cst_entity *destination, cst_error **error);
 
@@ -102,11 +103,13 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_destination(cst_relati
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_delete_rule(cst_relationship *relationship, uint32_t rule,
                                                                       cst_error **error);
 
-/* Sets the least and the greatest number of members, which a save checks. A maximum of 0 means no bound. */
+/* Sets the least and the greatest number of members of the relationship, which a save checks. A maximum of 0 means no
+ * bound. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_counts(cst_relationship *relationship, uint32_t minimum,
                                                                  uint32_t maximum, cst_error **error);
 
-/* Adds a condition on the target, or on the members as one collection. Otherwise like cst_attribute_add_validation. */
+/* Adds a validation predicate for the target, or for the members as one collection. Otherwise like
+ * cst_attribute_add_validation. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_add_validation(cst_relationship *relationship,
                                                                      const cst_predicate *predicate, cst_string warning,
                                                                      cst_error **error);
@@ -115,8 +118,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_add_validation(cst_relatio
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_user_info(cst_relationship *relationship, cst_string key,
                                                                     cst_string value, cst_error **error);
 
-/* Stores the value of a key of the user info, borrowed from the model. Returns CST_NOT_FOUND if the key has no value.
- */
+/* Returns the value of a key of the property's user info, borrowed from the model. Returns CST_NOT_FOUND if the key has
+ * no value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_relationship_user_info(const cst_relationship *relationship, cst_string key,
                                                                 cst_string *out_value CST_BORROWED, cst_error **error);
 

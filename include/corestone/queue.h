@@ -1,9 +1,9 @@
 /* corestone/queue.h: the main queue.
  *
  * Linux has no main run loop. A host that uses contexts of the main queue (CST_QUEUE_MAIN) declares one thread the main
- * thread with cst_main_queue_bind, and runs the waiting blocks there with cst_main_queue_drain.
- * cst_main_queue_descriptor integrates this into poll, epoll or an event loop. docs/reference/queue.md describes the
- * queues of contexts.
+ * thread with cst_main_queue_bind, and runs the waiting blocks on that thread with cst_main_queue_drain.
+ * cst_main_queue_descriptor returns a descriptor for poll, epoll or an event loop. docs/reference/queue.md describes
+ * the queues of contexts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,17 +16,18 @@
 extern "C" {
 #endif
 
-/* Makes the calling thread the main thread. Fails with CST_E_WRONG_THREAD if another main thread still runs. */
+/* Makes the calling thread the main thread. Fails with CST_E_WRONG_THREAD if another thread is the main thread and has
+ * not ended. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_bind(cst_error **error);
 
 /* Runs the blocks that wait on the main queue. Waits at most `timeout_ms` milliseconds for the first block (0: does not
  * wait, negative: without limit). `out_count` receives the number of blocks that ran and may be NULL. Returns
- * CST_UNCHANGED if no block ran. Fails with CST_E_INVALID_ARGUMENT during a fetch or a save, for example in a callback
- * of a host's store. */
+ * CST_UNCHANGED if no block ran. Fails with CST_E_WRONG_THREAD on a thread that is not the main thread, and with
+ * CST_E_INVALID_ARGUMENT during a fetch or a save, for example in a callback of a host's store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_drain(int32_t timeout_ms, size_t *out_count, cst_error **error);
 
-/* Stores a file descriptor that is readable while a block waits on the main queue, for poll, epoll or asyncio. Do not
- * close it. */
+/* Returns a file descriptor that is readable while a block waits on the main queue, for poll, epoll or an event loop.
+ * The library owns the descriptor: do not close it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_descriptor(int *out_descriptor, cst_error **error);
 
 #ifdef __cplusplus

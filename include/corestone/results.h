@@ -1,14 +1,16 @@
 /* corestone/results.h: lists of objects or object IDs.
  *
- * Results are the objects of a fetch, the members of a relationship, or the changed objects of a context. The list
- * never changes and keeps its objects alive. cst_results_get_object returns one object, cst_results_get_column one
- * property of many; cst_results_copy_columns packs several properties for languages with expensive calls.
+ * Results are, for example, the objects of a fetch, the members of a relationship, or the changed objects of a context.
+ * The list never changes. Unless it is lazy, it retains its objects. cst_results_get_object returns one object, and
+ * cst_results_get_column one property of several objects; cst_results_copy_columns packs several properties for
+ * languages with expensive calls.
  *
- * Results of a request with a batch size are lazy: they have the IDs of their objects and read rows in batches, when an
- * object of a batch is requested. Only recently used batches are kept. A borrowed object of lazy results is valid until
- * four other batches were requested, and values of a column until the next call.
+ * Results of a request with a batch size are usually lazy: they have the IDs of their objects, and read rows in batches
+ * when an object of a batch is requested. Only recently used batches are kept. A borrowed object of lazy results is
+ * valid until objects of four other batches have been requested, the values of a column until the next call.
  *
- * The caller owns results and uses them on the queue of their context; counts and IDs may be read on any thread.
+ * The caller owns results and uses them on the queue of their context; counts and permanent IDs may be read on any
+ * thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,12 +29,13 @@ CST_EXPORT CST_ANY_THREAD size_t cst_results_count(const cst_results *results);
 /* Returns the number of rows that lazy results read at a time, or 0 for other results. */
 CST_EXPORT CST_ANY_THREAD size_t cst_results_batch_size(const cst_results *results);
 
-/* Stores the object at an index, borrowed until the results are released (see above for lazy results). Returns CST_END
- * past the last one. */
+/* Returns the object at an index, borrowed until the results are released; docs/reference/results.md documents lazy
+ * results. Returns CST_END past the last one. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_object(const cst_results *results, size_t index,
                                                           cst_object **out_object CST_BORROWED, cst_error **error);
 
-/* Stores up to `capacity` objects from the index `first`, borrowed, and their number. */
+/* Returns up to `capacity` objects from the index `first`, borrowed, and their number. Returns CST_END if `first` is
+ * past the last object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_objects(const cst_results *results, size_t first, size_t capacity,
                                                            cst_object **out_objects CST_BORROWED, size_t *out_count,
                                                            cst_error **error);
@@ -42,13 +45,13 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_objects(const cst_results *re
 CST_EXPORT CST_ANY_THREAD cst_status cst_results_copy_id(const cst_results *results, size_t index,
                                                          cst_object_id **out_id CST_OWNED, cst_error **error);
 
-/* Stores one property of up to `capacity` objects from the index `first`, and the number of values. Views are valid
- * until the objects change. */
+/* Returns the values of one property of up to `capacity` objects from the index `first`, and the number of values.
+ * Views are valid until the objects change. Returns CST_END if `first` is past the last object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column(const cst_results *results, cst_key key, size_t first,
                                                           size_t capacity, cst_value *out_values CST_BORROWED,
                                                           size_t *out_count, cst_error **error);
 
-/* Stores the value at a key path for up to `capacity` objects, like cst_results_get_column. */
+/* Returns the values at a key path of up to `capacity` objects, like cst_results_get_column. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_column_path(const cst_results *results, cst_string path,
                                                                size_t first, size_t capacity,
                                                                cst_value *out_values CST_BORROWED, size_t *out_count,
@@ -64,9 +67,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_sorted(const cst_results *re
                                                            const cst_sort *sort, cst_compare_fn compare, void *userdata,
                                                            cst_results **out_results CST_OWNED, cst_error **error);
 
-/* Fills a buffer with attributes and to-one relationships of `count` objects from the index `first` as packed columns,
- * for languages with expensive calls. The buffer holds, in the byte order of the machine and each part at a multiple
- * of 8 bytes:
+/* Fills a buffer with attributes and to-one relationships of up to `count` objects from the index `first` as packed
+ * columns, for languages with expensive calls. The buffer contains, in the byte order of the machine and with each part
+ * at a multiple of 8 bytes:
  *
  *   uint64 rows, uint64 columns, then for each column
  *   uint64 form, rows bytes of 1 (null), 2 (the object was deleted since) or 0, padded to 8, and by form:

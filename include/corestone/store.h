@@ -1,9 +1,10 @@
 /* corestone/store.h: coordinators and stores: opening, copying, migrating, checking.
  *
- * A coordinator opens stores for one model; contexts work on top of it. cst_coordinator_new and
- * cst_coordinator_add_store create both; cst_coordinator_open_store opens an existing store, which does not require a
- * model. Further functions back up, move, migrate, compare, check and close stores, report statistics, and observe a
- * coordinator. Programs that do not need this detail use a container (container.h).
+ * A coordinator opens stores for one model; contexts read and save its objects. cst_coordinator_new creates a
+ * coordinator, and cst_coordinator_add_store opens or creates a store; cst_coordinator_open_store opens an existing
+ * store, which does not require a model. Further functions back up, move, migrate, compare, check and close stores,
+ * report statistics, and observe a coordinator. Programs that do not need these functions can use a container
+ * (container.h).
  *
  * Coordinators and stores are usable on any thread. The caller owns the handles. A store stays open until it is
  * removed, the coordinator is closed, or the last handle of the coordinator, its contexts and the store is released.
@@ -27,22 +28,22 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_new(cst_model *model, cst_c
 enum {
     CST_STORE_READ_ONLY = 1u << 0,        /* never changes the file or its folder */
     CST_STORE_MUST_EXIST = 1u << 1,       /* a missing file is an error instead of a new store */
-    CST_STORE_NORMAL_SYNC = 1u << 2,      /* WAL without an fsync per save: a power cut may undo the last saves */
+    CST_STORE_NORMAL_SYNC = 1u << 2,      /* WAL without an fsync per save: a power failure may undo the last saves */
     CST_STORE_ROLLBACK_JOURNAL = 1u << 3, /* a rollback journal instead of WAL */
     /* Each save records the objects that it inserted, changed and deleted, as Apple's persistent history does. A store
-     * that already keeps a history continues without this flag. */
+     * that already has a history continues it without this flag. */
     CST_STORE_HISTORY = 1u << 4,
     /* For cst_coordinator_open_store: opens the store for writing. */
     CST_STORE_WRITABLE = 1u << 5,
-    /* Posts CST_COORDINATOR_REMOTE_CHANGE for saves by contexts of this coordinator too. */
+    /* Posts CST_COORDINATOR_REMOTE_CHANGE also for saves by contexts of this coordinator. */
     CST_STORE_POSTS_OWN_CHANGES = 1u << 6,
-    /* Updates SQLite's statistics of the values, by which SQLite chooses indexes, when the store is opened. */
+    /* Updates the statistics of the values, by which SQLite chooses indexes, when the store is opened. */
     CST_STORE_ANALYZE = 1u << 7,
     /* Rewrites the database when the store is opened, to free the space of deleted rows. */
     CST_STORE_VACUUM = 1u << 8,
-    /* Accepts a store that was written with another model. Properties that the store lacks are null or empty; data that
-     * the model lacks is invisible and never lost. Opening the store for writing converts it to this model
-     * (docs/reference/store.md). */
+    /* Accepts a store that was written with another model. Properties that the store does not have are null or empty;
+     * data of properties that the model does not have is kept, but cannot be read. Opening the store for writing
+     * converts it to this model (docs/reference/store.md). */
     CST_STORE_IGNORE_VERSIONING = 1u << 9,
     /* For cst_coordinator_destroy_store: removes the files of a store even if other processes keep it locked. These
      * processes continue with unlinked files. */
@@ -51,17 +52,18 @@ enum {
      * this flag. cst_coordinator_add_store fails without it, with CST_CODE_PERSISTENT_STORE_INCOMPATIBLE_VERSION_HASH
      * (134100), and the message names every difference. */
     CST_STORE_MIGRATE = 1u << 11,
-    /* Infers the mapping of a migration from names and renaming identifiers. Containers and documents infer it without
-     * this flag. */
+    /* Infers the mapping of a migration from names and renaming identifiers. Containers and documents infer the mapping
+     * without this flag. */
     CST_STORE_INFER_MAPPING = 1u << 12,
     /* Prevents the migration of the store by a container or a document. */
     CST_STORE_NO_MIGRATION = 1u << 13,
-    /* Also migrates if the model only lacks parts that the store has, which may mean that it is an older version. */
+    /* Also migrates if the model only lacks parts that the store has, which may mean that the model is an older
+     * version. */
     CST_STORE_ALLOW_REMOVALS = 1u << 14,
     /* Migrates attributes whose type changed, if every value can be kept exactly. */
     CST_STORE_ALLOW_TYPE_CHANGES = 1u << 15,
-    /* Records no history. A store whose history has transactions is opened read-only, with the reason, as in Apple's
-     * framework: unrecorded saves would leave a gap. */
+    /* Records no history. A store whose history has transactions is opened read-only (cst_store_read_only_reason), as
+     * in Apple's framework: unrecorded saves would leave a gap. */
     CST_STORE_NO_HISTORY = 1u << 16,
     /* Records a complete history, which includes the values that each transaction replaces, so that past states can be
      * read in full (cst_coordinator_open_past). A store that already records old values continues without this flag.
@@ -70,10 +72,10 @@ enum {
     CST_STORE_COMPLETE_HISTORY = 1u << 17,
     /* Deletes the old values of a complete history and stops recording them. The history itself is kept. */
     CST_STORE_DROP_OLD_VALUES = 1u << 18,
-    /* Compares the migrated objects with the former ones before the commit of a migration. A difference fails the
-     * migration with 134110. */
+    /* Compares the migrated objects with the former ones before the commit of a migration. A difference makes the
+     * migration fail with 134110. */
     CST_STORE_VERIFY_MIGRATION = 1u << 19,
-    /* A migration in place hides columns and tables that the new model lacks. They stay in the file until
+    /* A migration within the file leaves columns and tables that the new model does not have in the file, until
      * cst_coordinator_finish_deferred_migration (migration.h) removes them. */
     CST_STORE_DEFER_MIGRATION_CLEANUP = 1u << 20
 };
@@ -83,12 +85,13 @@ typedef struct cst_pragma {
     cst_string name, value;
 } cst_pragma;
 
-/* Receives the progress of a long operation: `done` of `total` rows, objects or bytes. Returning false cancels it. */
+/* Receives the progress of a long operation: `done` of `total` rows, objects, bytes or tasks. If the function returns
+ * false, the operation is cancelled. */
 typedef bool (*cst_progress_fn)(void *userdata, uint64_t done, uint64_t total);
 
-/* The copy of a store that a migration makes before it changes anything: NAME.backup-20261129T101500Z, with the time in
- * UTC. Start from CST_MIGRATION_BACKUP_INIT. cst_store_copy_backups and cst_coordinator_restore_store (migration.h)
- * list the copies and restore one. */
+/* Options of the copy of a store that a migration makes before it changes the store: NAME.backup-20261129T101500Z, with
+ * the time in UTC. Start from CST_MIGRATION_BACKUP_INIT. cst_store_copy_backups and cst_coordinator_restore_store
+ * (migration.h) list the copies and restore a copy. */
 typedef struct cst_migration_backup {
     size_t struct_size;
     cst_string folder; /* the folder of the copies, which must exist; null is the folder of the store */
@@ -102,8 +105,8 @@ typedef struct cst_store_options {
     uint32_t flags;           /* CST_STORE_… */
     uint32_t busy_timeout_ms; /* the longest wait for another process's lock; 0 is 5000 */
     uint32_t cache_kb;        /* SQLite's page cache, for each connection; 0 is 32768 */
-    /* The interval at which a watched store (remote.h) is checked without a notification. 0 is 500 on file systems that
-     * do not report writes, such as network file systems, and otherwise 30000. */
+    /* The interval at which a watched store (remote.h) is checked even if the file system does not report a write. 0 is
+     * 500 on file systems that do not report writes, such as network file systems, and otherwise 30000. */
     uint32_t watch_interval_ms;
     /* The configuration of the model whose objects the store holds. New objects are saved into the first writable store
      * whose configuration has their entity. Fetches read only the stores whose configuration has their entity. Null is
@@ -114,26 +117,27 @@ typedef struct cst_store_options {
      * the permissions of its file. */
     uint32_t file_mode;
     /* Values of more bytes are stored in backing files if the attribute allows it. 0 is 102400; with UINT64_MAX, no
-     * value is stored there. */
+     * value is stored in a backing file. */
     uint64_t external_threshold;
     /* Settings for every connection. Opening fails with CST_E_INVALID_ARGUMENT for a name or value that is not listed
-     * in docs/reference/store.md; they are key and value of the error. They are never inserted into SQL. */
+     * in docs/reference/store.md; the name and the value are the key and the value of the error. Names and values that
+     * are not listed are never inserted into SQL. */
     size_t pragma_count;
     const cst_pragma *pragmas;
     /* Options of Apple's framework for features that the library does not have (ubiquity, external records, file
-     * protection, …), by the names of their keys. They have no effect; cst_store_warning reports them. */
+     * protection, …), by the names of their keys. These options have no effect; cst_store_warning reports them. */
     size_t foreign_option_count;
     const cst_string *foreign_options;
-    /* Options for a store of a type that the host registered (host_store.h): names, and in the same order their values.
-     * Opening a store of another type with them fails with CST_E_INVALID_ARGUMENT. */
+    /* Options for a store of a type that the host registered (host_store.h): names, and their values in the same order.
+     * Opening a store of another type with such options fails with CST_E_INVALID_ARGUMENT. */
     size_t host_option_count;
     const cst_string *host_option_names;
     const cst_value *host_option_values;
-    /* Limits on the work that a file, possibly untrusted, can cause in this process. Exceeding a limit is an error that
-     * names limit, value and option (docs/reference/store.md, "Limits"). */
+    /* Limits on the work that a file, possibly untrusted, can cause in this process. If a limit is exceeded, the call
+     * fails; the error names limit, value and option (docs/reference/store.md, "Limits"). */
     /* Bytes of one value or row of an SQLite store, and of the holes of a sparse file; 0 is 67108864. */
     uint64_t value_limit;
-    /* Bytes that expressions of an SQLite file's schema may use together; 0 is 134217728. */
+    /* Bytes that all expressions of an SQLite file's schema may use together; 0 is 134217728. */
     uint64_t memory_limit;
     /* SQLite's instructions for one statement that writes, in addition to 100 for each byte of the file; 0 is
      * 200000000. */
@@ -149,17 +153,17 @@ typedef struct cst_store_options {
     /* Called with the number of migrated rows and of all rows, on the thread of the call; may be NULL. */
     cst_progress_fn migration_progress;
     void *migration_userdata;
-    /* The part of its history that the store keeps (cst_history_retention in history.h). The rest is purged when the
+    /* The part of the history to keep (cst_history_retention in history.h). Other transactions are purged when the
      * store is opened, and after every thousand transactions that the coordinator writes, on a thread of the
-     * coordinator. A purge keeps transactions that a living consumer has not read. NULL: the history is not purged
+     * coordinator. A purge also keeps transactions that a living consumer has not read. NULL: the history is not purged
      * automatically. */
     const struct cst_history_retention *history_retention;
     /* Mapping models that a migration tries first, before those next to the models of model_paths and before inference
      * (mapping.h). */
     size_t mapping_model_count;
     cst_mapping_model *const *mapping_models;
-    /* The stages of a staged migration (migration.h), instead of mapping models; may be NULL. Needs CST_STORE_MIGRATE
-     * and CST_STORE_INFER_MAPPING, which containers and documents set. */
+    /* The stages of a staged migration (migration.h), instead of mapping models; may be NULL. Requires
+     * CST_STORE_MIGRATE and CST_STORE_INFER_MAPPING, which containers and documents set. */
     const cst_migration_stages *stages;
     /* Called with the manager of each mapping model before it is executed. It can set the manager's user info,
      * functions and report, or retain the manager for a cancellation. If it returns a negative status, the migration
@@ -204,7 +208,7 @@ typedef struct cst_store_options {
      NULL,                                                                                                             \
      NULL}
 
-/* Opens the store at `path`, or creates it. `type`, in upper or lower case, is one of
+/* Opens the store at `path`, or creates it, and adds it to the coordinator. `type`, in upper or lower case, is one of
  *
  *   "SQLite"    a database in Apple's layout
  *   "XML"       an XML file as Apple's framework writes it, read and written as a whole
@@ -212,21 +216,20 @@ typedef struct cst_store_options {
  *   "InMemory"  no file: empty at first, freed with the coordinator; `path` is a name and may be null
  *   null        the type of the store at `path`, or SQLite if there is no store
  *
- * or a type that the host registered (host_store.h). Options are for SQLite stores. On other types they have no effect,
- * except for the configuration, CST_STORE_READ_ONLY, CST_STORE_MUST_EXIST, busy_timeout_ms and, if the store has a
- * file, file_mode. `options` and `out_store` may be NULL. */
+ * or a type that the host registered (host_store.h). Options that configure SQLite (journal, history, pragmas, cache,
+ * connections, backing files) have no effect on stores of other types. `options` and `out_store` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_add_store(cst_coordinator *coordinator, cst_string type,
                                                                cst_string path, const cst_store_options *options,
                                                                cst_store **out_store CST_OWNED, cst_error **error);
 
 /* Fills a buffer with the plan of a migration of a store to a model, as JSON. The keys are "needed" (false if the store
  * has this model), "losesData", "entities", "steps", "warnings" (about renames that seem to be chained), "problems" and
- * "statements" (SQL). An entity has "source" and "destination" (one of which may be null), "kind" ("add", "remove",
+ * "statements" (SQL). An entity has "source" and "destination" (one of them may be null), "kind" ("add", "remove",
  * "copy" or "transform"), "objects", "added", "removed", "renamed" ([{"from", "to"}]), "filled", "typeChanges" and
  * "lostValues" ([{"attribute", "count"}]: values of removed attributes, pairs of removed relationships). If mapping
- * models or stages migrate the objects, "steps" describes their work, and "entities" and "statements" are empty. A
- * problem is an object, value or pair that the new model does not allow; it has "message", "entity", "key", "code" and
- * "object".
+ * models or stages migrate the objects, "steps" describes the mappings or stages, and "entities" and "statements" are
+ * empty. A problem is an object, value or pair that the new model does not allow. A problem has "message", "entity",
+ * "key", "code" and "object".
  *
  * The store is only read, and its folder does not change. The model is frozen. Only the options for migrations and the
  * limits have an effect; `options` may be NULL. Errors are those of the migration, except for "problems". */
@@ -235,18 +238,20 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_migration_plan(cst_string pa
                                                                    cst_buffer *out_json, cst_error **error);
 
 /* Opens an existing store and creates a coordinator for it. If `model` is NULL, the model is read from the store or, if
- * the store does not contain it, inferred from the tables (cst_store_model_source reports the source). XML stores that
- * Apple's framework wrote do not contain their model; pass it. The store is read-only unless CST_STORE_WRITABLE is set:
- * a read-only store is not locked, and neither its file nor its folder is changed. `options` and `out_store` may be
- * NULL. Fails with CST_E_MODEL_MISMATCH if `model` differs from the store's; the message names entity and property. */
+ * the store does not contain it, inferred from the tables (cst_store_model_source reports the source). XML and binary
+ * stores that Apple's framework wrote do not contain their model; pass the model. The store is read-only unless
+ * CST_STORE_WRITABLE is set: a read-only store is not locked, and neither its file nor its folder is changed. `options`
+ * and `out_store` may be NULL. Fails with CST_E_MODEL_MISMATCH if `model` differs from the store's; the message names
+ * entity and property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_store(cst_string path, cst_model *model,
                                                                 const cst_store_options *options,
                                                                 cst_coordinator **out_coordinator CST_OWNED,
                                                                 cst_store **out_store CST_OWNED, cst_error **error);
 
-/* Closes a store. Its objects are detached from every context, on the queue of the context. Calls with them fail with
- * CST_E_OBJECT_GONE from then on, and CST_NOTIFICATION_OBJECTS_DID_CHANGE reports them as `invalidated`. Their unsaved
- * changes are lost, and the log has a warning with counts by entity. Unsaved new objects are kept. */
+/* Closes a store, and removes it from the coordinator. Its objects are detached from every context, on the queue of the
+ * context. From then on, calls with these objects fail with CST_E_OBJECT_GONE, and CST_NOTIFICATION_OBJECTS_DID_CHANGE
+ * reports them as `invalidated`. The unsaved changes of the objects are lost, and the log has a warning with counts by
+ * entity. New objects that were not assigned to the store are kept. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_remove_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_error **error);
 
@@ -261,7 +266,7 @@ enum {
     CST_UNSAVED_DISCARD = 2 /* discards the changes, without a line in the log */
 };
 
-/* Closes all stores, like cst_container_close. Afterwards reading, saving and adding a store fail with
+/* Closes all stores of a coordinator, like cst_container_close. Afterwards reading, saving and adding a store fail with
  * CST_E_INVALID_HANDLE. `unsaved` is a CST_UNSAVED_ constant. CST_E_UNSAVED_CHANGES has a detail for each context.
  * Closing twice is allowed. Fails with CST_E_INVALID_HANDLE while another call closes the coordinator. The coordinator
  * of a container or a document is closed together with its container or document. */
@@ -283,43 +288,45 @@ enum {
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_unsaved_changes(cst_coordinator *coordinator, uint32_t flags,
                                                                           cst_buffer *out_json, cst_error **error);
 
-/* Empties a store: removes its rows, tables, metadata and files of external data. The file is kept, and a store that is
- * added at `path` is new. The file of an XML or a binary store is removed. This is one transaction under SQLite's
- * locks; it fails with CST_E_STORE_BUSY while another process writes. A null `type` is the type of the store at `path`.
- * If the coordinator has the store open, it is removed first.
+/* Empties a store: removes its rows, tables, metadata and backing files. The file of an SQLite store is kept, and a
+ * store that is later added at `path` is new. Files of other types are deleted. An SQLite store is emptied in one
+ * transaction under SQLite's locks; the call fails with CST_E_STORE_BUSY while another process writes. A null `type` is
+ * the type of the store at `path`. If the coordinator has the store open, the store is first removed from the
+ * coordinator.
  *
  * Returns CST_UNCHANGED if there is no file in an existing folder. Fails with CST_E_STORE_IO if the folder does not
  * exist, with CST_E_INVALID_ARGUMENT for /dev/null, and with CST_E_NOT_A_STORE for a file of another program, which
- * stays unchanged. Of the options, which may be NULL, only busy_timeout_ms and CST_STORE_FORCE_DESTROY have an effect.
- */
+ * stays unchanged. Of the options, which may be NULL, only busy_timeout_ms and CST_STORE_FORCE_DESTROY have an
+ * effect. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinator *coordinator, cst_string type,
                                                                    cst_string path, const cst_store_options *options,
                                                                    cst_error **error);
 
-/* Replaces the store at `path` with a copy of the store at `source_path` and its files of external data, in one step
- * under SQLite's locks. There need not be a store at `path`. The copy keeps the identifier. A null `type` is that of
- * the source. A store that the coordinator has open at `path` is removed first. Fails with CST_E_STORE_BUSY while
- * another process writes; the former store is then unchanged. Of the options, which may be NULL, only busy_timeout_ms
- * and file_mode have an effect. */
+/* Replaces the store at `path` atomically with a copy of the store at `source_path` and its backing files. There need
+ * not be a store at `path`. The copy has the identifier of the source. A null `type` is the type of the source. If the
+ * coordinator has the store at `path` open, the store is first removed from the coordinator. Fails with
+ * CST_E_STORE_BUSY while another process writes; the store at `path` is then unchanged. Of the options, which may be
+ * NULL, only busy_timeout_ms and file_mode have an effect. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_replace_store(cst_coordinator *coordinator, cst_string type,
                                                                    cst_string path, cst_string source_path,
                                                                    const cst_store_options *options, cst_error **error);
 
-/* Moves an open store to `path` (setURL:forPersistentStore:). The next save writes an XML or binary store to `path`,
- * even if the context has no changes. The file of an SQLite store must have been moved or copied to `path` while
- * nothing was saved. Fails with CST_E_INVALID_ARGUMENT if the file at `path` belongs to another store. On failure the
- * store stays at its former path. */
+/* Changes the path of an open store to `path` (setURL:forPersistentStore:). The next save writes an atomic store to
+ * `path`, even if the context has no changes. The file of an SQLite store must have been moved or copied to `path`
+ * while nothing was saved. Fails with CST_E_INVALID_ARGUMENT if the file at `path` belongs to another store. On failure
+ * the store stays at its former path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_store_path(cst_coordinator *coordinator, cst_store *store,
                                                                     cst_string path, cst_error **error);
 
 /* Returns the number of open stores, or 0 for an invalid handle and in a forked child. */
 CST_EXPORT CST_ANY_THREAD size_t cst_coordinator_store_count(const cst_coordinator *coordinator);
 
-/* Stores the open store at an index, in the order in which they were added. Returns CST_NOT_FOUND past the last one. */
+/* Returns the open store at an index, in the order in which the stores were added. Returns CST_NOT_FOUND past the last
+ * one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_store(const cst_coordinator *coordinator, size_t index,
                                                            cst_store **out_store CST_OWNED, cst_error **error);
 
-/* Stores the open store whose file is at `path`, in any spelling of the path. Returns CST_NOT_FOUND if there is no
+/* Returns the open store whose file is at `path`, in any spelling of the path. Returns CST_NOT_FOUND if there is no
  * such store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_store_at(const cst_coordinator *coordinator, cst_string path,
                                                               cst_store **out_store CST_OWNED, cst_error **error);
@@ -330,16 +337,17 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_metadata(const cst_coo
                                                                    const cst_store *store, cst_buffer *out_plist,
                                                                    cst_error **error);
 
-/* Replaces the metadata of an open store. The next save of any context writes it, even without changes. `plist` is a
- * property list, binary or XML, with all entries. Type, UUID and versions of the store are kept if they are omitted.
- * Fails with CST_E_INVALID_ARGUMENT if they differ, and for content that an XML store cannot hold: null, and characters
- * and dates that XML lacks. The error names the key. */
+/* Replaces the metadata of an open store. The next save of any context without a parent writes the metadata, even if
+ * the context has no changes. `plist` is a property list, binary or XML, with all entries. Type, UUID and versions of
+ * the store are kept if `plist` omits them. Fails with CST_E_INVALID_ARGUMENT if `plist` would change them, and for
+ * content that an XML store cannot contain: null, some characters and some dates. The error names the key. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_metadata(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_bytes plist, cst_error **error);
 
-/* Copies an open store in its present state, with its files of external data. Other threads and processes can read and
- * save meanwhile. `path` must be unused, or an older copy of the store, which is overwritten in one step. `progress`
- * counts bytes; it and `options` may be NULL. */
+/* Copies an open store in its current state, with its backing files. Meanwhile other threads and processes can read.
+ * They can also save if the store has a write-ahead log; otherwise saves wait for the end of the copy. `path` must be
+ * unused, or an older copy of the store, which is replaced atomically. `progress` counts bytes. `progress` and
+ * `options` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_backup_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_string path, const cst_store_options *options,
                                                                   cst_progress_fn progress, void *userdata,
@@ -347,54 +355,54 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_backup_store(cst_coordinato
 
 /* The modes of a checkpoint. */
 enum {
-    CST_CHECKPOINT_PASSIVE = 0, /* as far as possible without waiting */
-    CST_CHECKPOINT_FULL = 1,    /* everything: waits for writers and for readers of older states */
+    CST_CHECKPOINT_PASSIVE = 0, /* copies as many pages as possible without waiting */
+    CST_CHECKPOINT_FULL = 1,    /* copies all pages: waits for writers and for readers of older states */
     CST_CHECKPOINT_RESTART = 2, /* in addition, waits until no reader uses the log */
     CST_CHECKPOINT_TRUNCATE = 3 /* in addition, truncates the log to zero bytes */
 };
 
-/* Copies the write-ahead log of an SQLite store into its file. This also happens automatically from time to time.
- * `mode` is a CST_CHECKPOINT_ constant. `out_pages` receives the number of pages in the log, and `out_checkpointed` the
- * number of these pages that are in the file; both may be NULL. Returns CST_UNCHANGED for a store without a log. */
+/* Copies the write-ahead log of an SQLite store into its file. SQLite also does this automatically. `mode` is a
+ * CST_CHECKPOINT_ constant. `out_pages` receives the number of frames in the log, and `out_checkpointed` the number of
+ * these frames that were copied into the file; both may be NULL. Returns CST_UNCHANGED for a store without a log. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_checkpoint_store(cst_coordinator *coordinator, cst_store *store,
                                                                       uint32_t mode, uint64_t *out_pages,
                                                                       uint64_t *out_checkpointed, cst_error **error);
 
-/* Updates SQLite's statistics of the values, by which it chooses indexes, and removes orphaned files of external data.
+/* Updates the statistics of the values, by which SQLite chooses indexes, and removes orphaned backing files.
  * `out_removed` receives the number of removed files and may be NULL. A save of many objects updates the statistics
  * automatically. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_optimize_store(cst_coordinator *coordinator, cst_store *store,
                                                                     uint64_t *out_removed, cst_error **error);
 
-/* Saves a store as a store of another type (null is "SQLite") or at another `path`, and continues with the new store.
- * `path` must be unused, or the path of a store without objects. All content is copied; then the old store is removed
- * as by cst_coordinator_remove_store, and its file is kept. Every object receives a new ID;
- * CST_COORDINATOR_STORES_DID_CHANGE reports the IDs. `progress` counts objects. `options`, `progress` and `out_store`
- * may be NULL; the configuration is that of the old store. On failure the old store is open as before, and a file
- * created for the new one is removed. */
+/* Copies a store to a store of another type (null is "SQLite") or at another `path`, which replaces it in the
+ * coordinator. `path` must be unused, or the path of a store without objects. All objects, backing files and the host's
+ * metadata are copied; then the old store is removed as by cst_coordinator_remove_store, and its file is kept. Every
+ * object receives a new ID; CST_COORDINATOR_STORES_DID_CHANGE reports the IDs. `progress` counts objects. `options`,
+ * `progress` and `out_store` may be NULL; the configuration is that of the old store. On failure the old store stays
+ * open, and a file that was created for the new store is removed. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_migrate_store(cst_coordinator *coordinator, cst_store *store,
                                                                    cst_string type, cst_string path,
                                                                    const cst_store_options *options,
                                                                    cst_progress_fn progress, void *userdata,
                                                                    cst_store **out_store CST_OWNED, cst_error **error);
 
-/* Compares the objects in the first stores of two coordinators, regardless of store types and primary keys. Objects of
- * an entity are paired in the order of their keys, which a migration keeps. Values are compared to the last bit,
- * members of ordered relationships in order. The report is JSON: {"objects": …, "values": …, "equal": …, "differences":
- * …, "details": [the first differences as sentences]}; the stores are equal if differences is 0. Fails with
- * CST_E_INVALID_ARGUMENT if the models differ in an entity, a stored property or its type; the error has entity and
- * key. */
+/* Compares the objects in the first stores of two coordinators, regardless of store types and primary keys. The objects
+ * of an entity are paired in the order of their primary keys, which a migration keeps. Values are compared exactly,
+ * members of ordered relationships in order. `out_report` is filled with JSON: {"objects": …, "values": …, "equal": …,
+ * "differences": …, "details": [the first differences as sentences]}; the stores are equal if "differences" is 0. Fails
+ * with CST_E_INVALID_ARGUMENT if the models differ in an entity, a stored property or its type; the error has entity
+ * and key. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_compare(const cst_coordinator *coordinator,
                                                              const cst_coordinator *other, cst_buffer *out_report,
                                                              cst_error **error);
 
-/* Stores the model of the coordinator. */
+/* Returns the model of the coordinator. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_model(const cst_coordinator *coordinator,
                                                            cst_model **out_model CST_BORROWED, cst_error **error);
 
 /* Notifications of a coordinator. They are posted on the thread that causes them, without a lock held. */
 enum {
-    CST_COORDINATOR_STORES_DID_CHANGE = 1, /* a store was added, removed or replaced by another one */
+    CST_COORDINATOR_STORES_DID_CHANGE = 1, /* a store was added, removed or replaced by another store */
     CST_COORDINATOR_WILL_REMOVE_STORE = 2, /* `removed` is about to be removed; it is still open and can be read */
     CST_COORDINATOR_REMOTE_CHANGE = 3      /* another process or coordinator wrote into a store: remote.h */
 };
@@ -418,7 +426,7 @@ typedef struct cst_remote_change {
     uint32_t file;       /* CST_STORE_FILE_… */
 } cst_remote_change;
 
-/* The content of a notification of a coordinator. Borrowed for the call; cst_retain keeps a handle. */
+/* The content of a notification of a coordinator. Borrowed for the call; retain a handle with cst_retain to keep it. */
 typedef struct cst_store_changes {
     size_t added_count;
     cst_store *const *added;
@@ -431,7 +439,7 @@ typedef struct cst_store_changes {
     const cst_remote_change *remote; /* for CST_COORDINATOR_REMOTE_CHANGE, otherwise NULL */
 } cst_store_changes;
 
-/* Receives a notification of a coordinator. Coordinator and changes are borrowed for the call. It may use the
+/* Receives a notification of a coordinator. Coordinator and changes are borrowed for the call. The function may use the
  * coordinator without restriction. */
 typedef void (*cst_coordinator_observe_fn)(void *userdata, cst_coordinator *coordinator, uint32_t notification,
                                            const cst_store_changes *changes);
@@ -448,7 +456,7 @@ typedef struct cst_statistics {
     size_t struct_size;
     uint64_t fetches;             /* requests answered by stores, including counts and fetches of IDs */
     uint64_t fetched_rows;        /* rows and IDs returned for them */
-    uint64_t faults;              /* objects whose row was read singly: many for one fetch are the N+1 problem */
+    uint64_t faults;              /* objects whose row was read singly: many for one fetch indicate the N+1 problem */
     uint64_t faulted_rows;        /* rows read for faults, their siblings and prefetching */
     uint64_t relationship_faults; /* queries for the members of to-many relationships */
     uint64_t cache_hits;          /* rows that an object needed and that were in the row cache */
@@ -463,26 +471,28 @@ typedef struct cst_statistics {
 } cst_statistics;
 #define CST_STATISTICS_INIT {sizeof(cst_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
-/* Fills a struct that was initialised with CST_STATISTICS_INIT. */
+/* Returns the counters of a coordinator in a struct that was initialised with CST_STATISTICS_INIT. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_statistics(const cst_coordinator *coordinator,
                                                                 cst_statistics *out_statistics, cst_error **error);
 
-/* Sets the counters to 0. */
+/* Sets the counters of cst_coordinator_statistics to 0. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_reset_statistics(cst_coordinator *coordinator, cst_error **error);
 
-/* A function that runs while the coordinator is reserved for it. To fail, it returns a negative status and may set
- * *error (cst_error_new_custom). */
+/* A function that runs while no other code saves to the coordinator's stores. To fail, the function returns a negative
+ * status and may set *error (cst_error_new_custom). */
 typedef cst_status (*cst_coordinator_perform_fn)(void *userdata, cst_error **error);
 
-/* Runs `body` later, on a thread of the coordinator, in the order of the calls. Meanwhile only `body` saves to the
- * coordinator's stores; other threads can read. A failure of `body` is ignored. `destroy` is called after it. */
+/* Runs `body` later, on a thread of the coordinator, in the order of the calls. While `body` runs, no other code saves
+ * to the coordinator's stores; other threads can read. A failure of `body` is ignored. `destroy` is called after
+ * `body`. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform(cst_coordinator *coordinator,
                                                              cst_coordinator_perform_fn body, void *userdata,
                                                              cst_destroy_fn destroy, cst_error **error);
 
-/* Runs `body` immediately on the calling thread. Meanwhile only `body` saves to the coordinator's stores; other threads
- * can read. In `body`, waiting for the queue of a context fails with CST_E_INVALID_ARGUMENT, because the owner of that
- * queue may be waiting for this call. */
+/* Runs `body` on the calling thread, after running saves, while no other code saves to the coordinator's stores. Other
+ * threads can read. Fails with CST_E_INVALID_ARGUMENT during a fetch or a save of the calling thread. In `body`,
+ * waiting for the queue of a context fails with CST_E_INVALID_ARGUMENT, because the owner of that queue may be waiting
+ * for this call. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform_and_wait(cst_coordinator *coordinator,
                                                                       cst_coordinator_perform_fn body, void *userdata,
                                                                       cst_error **error);
@@ -491,26 +501,26 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform_and_wait(cst_coordi
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_object_id(const cst_coordinator *coordinator, cst_string uri,
                                                                cst_object_id **out_id CST_OWNED, cst_error **error);
 
-/* Returns the UUID of the store as text, the host part of its objects' URIs. */
+/* Returns the identifier of the store, usually a UUID as text, which is the host part of its objects' URIs. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_identifier(const cst_store *store);
 
-/* Returns "SQLite", "XML", "Binary", "InMemory", or a type that the host registered. */
+/* Returns the type of the store: "SQLite", "XML", "Binary", "InMemory", or a type that the host registered. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_type(const cst_store *store);
 
-/* Returns the path of the store; a null string for an invalid handle and in a forked child. */
+/* Returns the path of the store, or a null string for an invalid handle and in a forked child. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_path(const cst_store *store);
 
 /* Returns the configuration for which the store was added, or a null string for the whole model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_configuration(const cst_store *store);
 
-/* Reports whether the store cannot be written; see cst_store_read_only_reason. */
+/* Reports whether the store is read-only; cst_store_read_only_reason returns the reason. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_is_read_only(const cst_store *store, bool *out_read_only,
                                                             cst_error **error);
 
-/* Returns the number of warnings: options that were passed when the store was added and have no effect. */
+/* Returns the number of warnings about options that were passed when the store was added and have no effect. */
 CST_EXPORT CST_ANY_THREAD size_t cst_store_warning_count(const cst_store *store);
 
-/* Returns a warning by index, the option and the reason, or a null string past the last one. */
+/* Returns the warning at an index, with the option and the reason, or a null string past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_warning(const cst_store *store, size_t index);
 
 /* Returns the reason why the store is read-only and the remedy, as a clause for a message, or a null string for a
@@ -524,64 +534,63 @@ enum {
     CST_MODEL_INFERRED = 3 /* inferred from the tables: property names are in lower case, and parts are guesses */
 };
 
-/* Stores the source of the model of an open store, CST_MODEL_GIVEN, _CACHED or _INFERRED. */
+/* Returns the source of the model of an open store: CST_MODEL_GIVEN, CST_MODEL_CACHED or CST_MODEL_INFERRED. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_model_source(const cst_store *store, uint32_t *out_source,
                                                             cst_error **error);
 
-/* Fills a buffer with the metadata of the store at `path` as a binary property list. It has the version of the
- * framework that wrote the store, the version hashes of its entities, the entries of the application, and NSStoreUUID.
- * Needs no model and changes nothing. */
+/* Fills a buffer with the metadata of the store at `path` as a binary property list. The metadata has the version of
+ * the framework that wrote the store, the version hashes of the entities, the entries of the application, and
+ * NSStoreUUID. The call does not require a model and does not change the store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_metadata(cst_string path, cst_buffer *out_plist, cst_error **error);
 
 /* Replaces the metadata of the store at `path` immediately. Otherwise like cst_coordinator_set_metadata. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_set_metadata(cst_string path, cst_bytes plist, cst_error **error);
 
 /* Reports whether Apple's framework would accept the store at `path` with `model` (NULL: the model in the store), as
- * far as the file permits a conclusion. Changes nothing. The report is JSON: {"accepted": …, "problems": […],
- * "extrapolations": […]}; each problem and each extrapolation is {"entity": …, "property": …, "text": …}.
- * Extrapolations are assumptions that are not confirmed by a file that Apple's framework wrote. */
+ * far as the file permits a conclusion. Does not change the store. `out_report` is filled with JSON: {"accepted": …,
+ * "problems": […], "extrapolations": […]}; each problem and each extrapolation is {"entity": …, "property": …, "text":
+ * …}. Extrapolations are assumptions that are not confirmed by a file that Apple's framework wrote. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_check_apple(cst_string path, cst_model *model, bool *out_accepted,
                                                            cst_buffer *out_report, cst_error **error);
 
 /* The kinds of problems that cst_store_check finds: the codes of its details. */
 enum {
     CST_PROBLEM_DATABASE = 1,      /* the SQLite database itself is damaged */
-    CST_PROBLEM_ROW = 2,           /* a row does not belong to an entity of its table, or lacks a version or a key */
+    CST_PROBLEM_ROW = 2,           /* a row is not of an entity of its table, or lacks a version or a key */
     CST_PROBLEM_REFERENCE = 3,     /* a to-one relationship refers to a missing row, or to one of another entity */
     CST_PROBLEM_PAIR = 4,          /* a pair of a many-to-many relationship refers to a missing row */
     CST_PROBLEM_PRIMARY_KEY = 5,   /* the next primary key is already in use */
     CST_PROBLEM_METADATA = 6,      /* the metadata is inconsistent or contradicts the store's model, or the model does
                                     * not match */
-    CST_PROBLEM_EXTERNAL_DATA = 7, /* a file with external data is missing */
+    CST_PROBLEM_EXTERNAL_DATA = 7, /* a backing file is missing */
     CST_PROBLEM_HISTORY = 8,       /* the history of changes refers to missing data */
     CST_PROBLEM_CONSTRAINT = 9,    /* values violate a unique constraint, or the file does not enforce it */
     CST_PROBLEM_DERIVED = 10,      /* a derived attribute has a wrong value, or the file does not compute it */
-    CST_PROBLEM_SPATIAL = 11,      /* an R-tree index lacks objects, or the file does not update it */
+    CST_PROBLEM_SPATIAL = 11,      /* objects are missing from an R-tree index, or the file does not update the index */
     CST_PROBLEM_SPEED = 12,        /* an index is missing, so fetches may be slow: a warning */
     CST_PROBLEM_LOG = 13,          /* the write-ahead log is damaged: changes saved in it cannot be read */
-    CST_PROBLEM_TRIGGER = 14       /* a trigger is not Core Data's, so the store opens read-only: a warning */
+    CST_PROBLEM_TRIGGER = 14       /* a trigger is not one of Core Data's, so the store opens read-only: a warning */
 };
 
 /* Checks the integrity of the store at `path`, including the invariants on which Core Data relies. Does not change the
- * store. A NULL `model` is that of the store. *out_problems is NULL if there is no problem. Otherwise it is an error of
- * status CST_E_STORE_CORRUPT with a detail for each problem: its code is CST_PROBLEM_…, and entity, key and object URI
- * are set where they are known. A store is intact if all problems are CST_PROBLEM_SPEED or CST_PROBLEM_TRIGGER, which
- * come last. */
+ * store. A NULL `model` selects the model of the store. *out_problems is NULL if there is no problem. Otherwise it is
+ * an error with the status CST_E_STORE_CORRUPT and a detail for each problem: the code of a detail is CST_PROBLEM_…,
+ * and entity, key and object URI are set where they are known. A store is intact if all problems are CST_PROBLEM_SPEED
+ * or CST_PROBLEM_TRIGGER, which come last. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_check(cst_string path, cst_model *model,
                                                      cst_error **out_problems CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the orphaned files of external data of the store at `path`, to which no row refers. Such files
- * remain after interrupted saves; they occupy space and have no other effect. Changes nothing. The report is JSON:
+/* Fills a buffer with the orphaned backing files of the store at `path`, to which no row refers. Such files remain
+ * after interrupted saves; they occupy space and have no other effect. Does not change the store. The report is JSON:
  * {"folder": …, "names": […], "bytes": …, "sharer": …}. Files younger than ten minutes are not listed, because a
- * running save may have written them. No file is listed if another store (`sharer`, otherwise null) keeps its files in
- * the same folder.
- */
+ * running save may have written them. No file is listed if another store (`sharer`, otherwise null) has its backing
+ * files in the same folder. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_leftovers(cst_string path, cst_buffer *out_report,
                                                               cst_error **error);
 
-/* Removes the files that cst_store_copy_leftovers lists, under the lock of a save, and reports the removed ones. Fails
- * with CST_E_STORE_CORRUPT for a damaged database, whose rows are not reliable, and with CST_E_UNSUPPORTED for a folder
- * that another store shares. */
+/* Removes the files that cst_store_copy_leftovers lists, under the lock of a save, and fills a buffer with the removed
+ * files. Fails with CST_E_STORE_CORRUPT for a damaged database, whose rows are not reliable, and with CST_E_UNSUPPORTED
+ * for a folder that another store shares. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_remove_leftovers(cst_string path, cst_buffer *out_report,
                                                                 cst_error **error);
 
@@ -593,10 +602,10 @@ enum {
 };
 
 /* Fills a buffer with SQL statements that create views of the SQLite store at `path` with the names of its model. There
- * is a view for each entity, and for each relationship with a join table. A NULL `model` is that of the store, or one
- * inferred from its tables. `dates` is a CST_DATES_ constant. If `temporary` is true, the views exist until their
- * connection is closed. Other views are for copies of the store: Apple's framework could not migrate a store with
- * views. Changes nothing. */
+ * is a view for each entity, and for each relationship with a join table. A NULL `model` selects the model of the
+ * store, or a model inferred from its tables. `dates` is a CST_DATES_ constant. If `temporary` is true, the views exist
+ * until their connection is closed. Other views are for copies of the store: Apple's framework could not migrate a
+ * store with views. Does not change the store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_views(cst_string path, cst_model *model, uint32_t dates,
                                                           bool temporary, cst_buffer *out_sql, cst_error **error);
 

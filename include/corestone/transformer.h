@@ -1,9 +1,9 @@
 /* corestone/transformer.h: transformers: values of the host in transformable attributes.
  *
- * Stores keep the value of a transformable attribute as bytes. A transformer, registered by name for the whole
- * process, converts between these bytes and a value of the host; cst_attribute_set_transformer_name names it in the
- * model. cst_object_get_transformed and cst_object_set_transformed read and set such values. All functions may be
- * called on any thread.
+ * The value of a transformable attribute is stored as bytes. A transformer, registered by name for the whole process,
+ * converts between these bytes and a value of the host; cst_attribute_set_transformer_name names it in the model.
+ * cst_object_get_transformed and cst_object_set_transformed read and set such values. All functions may be called on
+ * any thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,9 +16,9 @@
 extern "C" {
 #endif
 
-/* The callbacks of a transformer. They run on the thread that uses the object, on several threads concurrently, and
- * must not use the object. A negative status, with or without *error, makes the call fail with CST_E_CALLBACK, with
- * entity and key. Start from CST_TRANSFORMER_CALLBACKS_INIT. */
+/* The callbacks of a transformer. They run on the thread that reads or sets the attribute, possibly on several threads
+ * concurrently, and must not use the managed object. A negative status, with or without *error, makes the call fail
+ * with CST_E_CALLBACK, with entity and key. Start from CST_TRANSFORMER_CALLBACKS_INIT. */
 typedef struct cst_transformer_callbacks {
     size_t struct_size;
     /* Fills the buffer (cst_buffer_fill) with the bytes for a value. */
@@ -41,17 +41,17 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register(cst_string name,
                                                               const cst_transformer_callbacks *callbacks,
                                                               cst_error **error);
 
-/* Registers a transformer by the names of two functions that are registered for predicates (cst_function_register,
- * cst_function_register_typed). `transform` returns bytes or text for a value; `reverse` returns the value for bytes.
- * cst_object_get_transformed then returns a const cst_value * that belongs to the library, and
- * cst_object_set_transformed copies a cst_value of the host. */
+/* Registers a transformer that calls two functions, by their names. The functions must be registered for predicates
+ * (cst_function_register, cst_function_register_typed) when the transformer is used. `transform` returns bytes or text
+ * for a value; `reverse` returns the value for bytes. cst_object_get_transformed then returns a const cst_value * that
+ * the library owns, and cst_object_set_transformed copies a cst_value of the host. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register_functions(cst_string name, cst_string transform,
                                                                         cst_string reverse, cst_error **error);
 
-/* Removes a transformer. Returns CST_NOT_FOUND if there is no transformer of that name. */
+/* Unregisters a transformer. Returns CST_NOT_FOUND if no transformer of that name is registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_unregister(cst_string name, cst_error **error);
 
-/* Reports whether a transformer was registered under that name. False for the built-in transformers. */
+/* Reports whether a transformer is registered under a name. False for the built-in transformers. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_is_registered(cst_string name, bool *out_registered,
                                                                    cst_error **error);
 

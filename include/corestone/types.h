@@ -1,8 +1,8 @@
 /* corestone/types.h: handles and plain values that every other header uses.
  *
  * A handle represents an object of the library: a model, a context, a managed object. It is a token, not an address.
- * cst_retain and cst_release (library.h) accept handles of every type, on any thread. Children keep their parents
- * alive, so handles may be released in any order.
+ * cst_retain and cst_release (library.h) accept handles of every type, on any thread. Children retain their parents, so
+ * handles may be released in any order.
  *
  * Plain values are the types that calls pass and return: status codes (cst_status), text (cst_string), bytes
  * (cst_bytes), values of properties (cst_value), and buffers that a call fills (cst_buffer). They are structs in the
@@ -24,13 +24,13 @@ extern "C" {
 
 /* ======== handles ======================================================================================== */
 
-/* An error of a failed call. Created by a failing call for its `error` parameter, or by cst_error_new_custom.
+/* An error of a failed call. Returned by the call through its `error` parameter, or created by cst_error_new_custom.
  * Immutable, usable on any thread. The caller owns it and releases it. See error.h. */
 typedef struct cst_error cst_error;
 
 /* A model: entities, fetch request templates and configurations. Created by cst_model_new, cst_model_load and other
  * functions. Changed by one thread at a time until it is frozen, then immutable and usable on any thread. Lives until
- * the model and its coordinators are released. See model.h. */
+ * its last handle and its coordinators are released. See model.h. */
 typedef struct cst_model cst_model;
 
 /* An entity of a model. Created by cst_model_add_entity or read with the model. Borrowed: valid as long as the model,
@@ -54,15 +54,15 @@ typedef struct cst_coordinator cst_coordinator;
  * stays open until it is removed or its coordinator is closed. See store.h. */
 typedef struct cst_store cst_store;
 
-/* A context: a scratch pad of objects on top of a coordinator or of another context. Created by cst_context_new,
+/* A context: it manages objects of a coordinator's stores, or of its parent context. Created by cst_context_new,
  * cst_context_new_child, a container or a document. Used on its queue. Lives until it is closed, or until its last
  * handle and the last handle of its objects are released. Unsaved changes are then lost. See context.h. */
 typedef struct cst_context cst_context;
 
-/* A managed object of a context. Returned by fetches, insertions, results and relationships; cst_object_new creates
- * one outside every context. A context has one handle for each object, so handles are equal if the objects are. Used on
- * the queue of its context. Calls fail with CST_E_OBJECT_GONE after the context was reset, the row was deleted or the
- * store was removed. See object.h. */
+/* A managed object of a context. Returned by fetches, insertions, results and relationships; cst_object_new creates one
+ * outside every context. A context has one handle for each object, so comparing handles compares objects. Used on the
+ * queue of its context. Calls fail with CST_E_OBJECT_GONE after the context was reset, the row was deleted or the store
+ * was removed. See object.h. */
 typedef struct cst_object cst_object;
 
 /* The identity of an object. May be passed between threads. Created by cst_object_copy_id, cst_results_copy_id and
@@ -81,8 +81,8 @@ typedef struct cst_expression cst_expression;
  * model. Used by one thread at a time. A fetch reads it during the call only. See fetch.h. */
 typedef struct cst_fetch_request cst_fetch_request;
 
-/* A list of objects or object IDs. Returned by fetches, relationships and other functions. It never changes and keeps
- * its objects alive. Used on the queue of its context. See results.h. */
+/* A list of objects or object IDs. Returned by fetches, relationships and other functions. It never changes, and
+ * retains its objects unless it is lazy. Used on the queue of its context. See results.h. */
 typedef struct cst_results cst_results;
 
 /* A cursor: an iterator over the objects of a fetch, which it reads in batches. Created by cst_context_fetch_cursor.
@@ -128,12 +128,12 @@ typedef struct cst_migration_stages cst_migration_stages;
  */
 typedef struct cst_observation cst_observation;
 
-/* A stack of steps that can be undone and redone. Created by cst_undo_manager_new. Usable on any thread. A context
- * that records its changes there keeps it alive. See undo.h. */
+/* A stack of steps that can be undone and redone. Created by cst_undo_manager_new. Usable on any thread. A context that
+ * records its changes there retains it. See undo.h. */
 typedef struct cst_undo_manager cst_undo_manager;
 
-/* A rule that resolves conflicts of a save. Created by cst_merge_policy_new. Immutable, usable on any thread. A
- * context keeps its policy alive. See merging.h. */
+/* A rule that resolves conflicts of a save. Created by cst_merge_policy_new. Immutable, usable on any thread. A context
+ * retains its policy. See merging.h. */
 typedef struct cst_merge_policy cst_merge_policy;
 
 /* A conflict that a save found. Passed to a merge policy for the call, or borrowed from the error of the save. See
@@ -141,8 +141,8 @@ typedef struct cst_merge_policy cst_merge_policy;
 typedef struct cst_conflict cst_conflict;
 
 /* A query generation: one state of the stores of a coordinator. Created by cst_query_generation_current and
- * cst_coordinator_query_generation. Usable on any thread. The state can be read as long as a handle or a pinned
- * context holds the generation. See generation.h. */
+ * cst_coordinator_query_generation. Usable on any thread. The state can be read as long as a handle or a pinned context
+ * retains the generation. See generation.h. */
 typedef struct cst_query_generation cst_query_generation;
 
 /* A batch request: an insert, update or delete of rows that bypasses contexts. Created by cst_batch_insert_new,
@@ -156,8 +156,8 @@ typedef struct cst_batch_request cst_batch_request;
 typedef struct cst_container cst_container;
 
 /* A document: one store that is opened, edited with undo, saved and reverted. Created by cst_document_new or
- * cst_document_open. Usable on any thread; its context on the context's queue. Closed by cst_document_close. See
- * document.h. */
+ * cst_document_open. Usable on any thread, except for its context, which is used on its queue. Closed by
+ * cst_document_close. See document.h. */
 typedef struct cst_document cst_document;
 
 /* A sink for the rows that a callback of a host's store pushes. Passed to the callback, usable on its thread until it
@@ -174,7 +174,7 @@ typedef struct cst_save_request cst_save_request;
 typedef struct cst_history_token cst_history_token;
 
 /* An iterator over the transactions of a history. Created by cst_coordinator_fetch_history. Used by one thread at a
- * time. It keeps its coordinator alive. See history.h. */
+ * time. It retains its coordinator. See history.h. */
 typedef struct cst_history_cursor cst_history_cursor;
 
 /* A list of changes of objects: of one object over time, or the differences between two positions of a history. Created
@@ -197,19 +197,19 @@ enum {
 
     CST_E_INTERNAL = -1,         /* a defect of the library */
     CST_E_INVALID_ARGUMENT = -2, /* a missing pointer, an index out of range, an unknown option */
-    CST_E_INVALID_HANDLE = -3,   /* NULL, a released handle, or a handle of another type */
+    CST_E_INVALID_HANDLE = -3,   /* NULL, a released handle, a handle of another type, or a closed object */
     CST_E_WRONG_THREAD = -4,     /* a call that is not on the queue of the context */
     CST_E_INVALID_UTF8 = -5,     /* text that is not UTF-8 */
     CST_E_TYPE_MISMATCH = -6,    /* a value of the wrong type for its property */
     CST_E_NO_MEMORY = -7,        /* out of memory, or no thread can be created */
     CST_E_CALLBACK = -8,         /* a callback of the host failed; its error is the detail */
-    CST_E_UNSUPPORTED = -9,      /* the store cannot do this */
+    CST_E_UNSUPPORTED = -9,      /* the store, or the library, does not support the operation or the data */
     CST_E_FORKED = -10,          /* the process was forked after the library was used */
-    CST_E_CANCELLED = -11,       /* the host stopped the call */
+    CST_E_CANCELLED = -11,       /* the host cancelled the call */
 
-    CST_E_VALIDATION = -100,      /* a save found invalid objects */
-    CST_E_CONFLICT = -101,        /* another context or process changed the rows of a save */
-    CST_E_OBJECT_GONE = -102,     /* the row was deleted, the context was reset, or the store was removed */
+    CST_E_VALIDATION = -100, /* an object or a value is not valid */
+    CST_E_CONFLICT = -101, /* another context or process changed the rows of a save, or unique values are not unique */
+    CST_E_OBJECT_GONE = -102,     /* the row was deleted, the context was reset or closed, or the store was removed */
     CST_E_UNSAVED_CHANGES = -103, /* changes are not saved, so nothing was closed */
 
     CST_E_PREDICATE_SYNTAX = -200, /* text that is not a predicate or an expression */
@@ -226,8 +226,8 @@ enum {
     CST_E_MODEL = -402           /* an error in a model, or a change of a frozen one */
 };
 
-/* The values of cst_error_code: Core Data's codes in NSCocoaErrorDomain. An error has the code 0 where Core Data has
- * no code. */
+/* The values of cst_error_code: Core Data's codes in NSCocoaErrorDomain. An error for which Core Data does not have a
+ * code has the code 0. */
 enum {
     CST_CODE_MANAGED_OBJECT_VALIDATION = 1550,
     CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION = 1551,
@@ -285,14 +285,14 @@ enum {
  */
 typedef uint32_t cst_key;
 
-/* A value that is not the key of a property. */
+/* A number that is not the key of any property. */
 #define CST_NO_KEY ((cst_key)0xFFFFFFFFu)
 
 /* The size of a cst_string whose data is NUL-terminated. */
 #define CST_NUL ((size_t)-1)
 
 /* Text in UTF-8. As input, `size` may be CST_NUL; as output, the data is also NUL-terminated. CST_TEXT and
- * cst_string_from (inline.h) make one. */
+ * cst_string_from (inline.h) create a cst_string. */
 typedef struct cst_string {
     const char *data; /* NULL is null, which differs from empty */
     size_t size;      /* in bytes, or CST_NUL */
@@ -329,12 +329,13 @@ enum {
     CST_OBJECT = 9,
     CST_OBJECT_ID = 10,
     CST_URI = 11,
-    /* For predicates, expressions, sorting and errors only; properties do not hold these. */
+    /* For predicates, expressions, sorting, observers and errors only; no attribute or to-one relationship has such a
+     * value. */
     CST_ARRAY = 12,
     CST_SET = 13,
     CST_DICTIONARY = 14,   /* keys and values alternate; keys are strings */
     CST_HOST = 15,         /* an object of the host: cst_host_callbacks */
-    CST_EXPRESSION = 16,   /* replaces %@ or a variable for which it is passed */
+    CST_EXPRESSION = 16,   /* an expression, which replaces the %@ or variable for which it is passed */
     CST_DEFAULT = 17,      /* in a row of a batch insertion: the default of the attribute */
     CST_HISTORY_TOKEN = 18 /* in predicates on the history of a store */
 };
@@ -368,8 +369,8 @@ typedef struct cst_host {
 } cst_host;
 
 /* A value of a property, an argument of a predicate, or a result. `type` selects the member of `as`. The functions of
- * inline.h make values. Text, bytes and handles in a value are borrowed unless the call that returned it is marked
- * CST_OWNED; then cst_value_dispose frees them. */
+ * inline.h create values. Text, bytes and handles in a value are borrowed, unless the output of the call is annotated
+ * with CST_OWNED; then cst_value_dispose frees them. */
 typedef struct cst_value {
     cst_type type; /* CST_NULL, … */
     uint32_t aux;  /* CST_DECIMAL_AUX for decimals, else 0 */

@@ -25,22 +25,22 @@ extern "C" {
  * CST_HOST_CALLBACKS_INIT. */
 typedef struct cst_host_callbacks {
     size_t struct_size;
-    /* Returns the value of a key. CST_NOT_FOUND means that the key does not exist: the call fails with an error that
-     * names key and class. */
+    /* Returns the value of a key. CST_NOT_FOUND means that the key does not exist; the call of the library then fails
+     * with an error that names key and class. */
     cst_status (*value_for_key)(void *object, cst_string key, cst_value *out_value, cst_error **error);
-    /* Stores the number of values in a list; needs `element`. CST_NOT_FOUND means that this object is not a list. */
+    /* Returns the number of values in a list; requires `element`. CST_NOT_FOUND means that the object is not a list. */
     cst_status (*count)(void *object, size_t *out_count, cst_error **error);
     /* Returns the value at an index of a list. */
     cst_status (*element)(void *object, size_t index, cst_value *out_value, cst_error **error);
     /* Returns the name of the object's class for messages, NUL-terminated. */
     const char *(*class_name)(void *object);
-    /* Compares objects with the same callbacks. Equal objects must have equal hashes. */
+    /* Whether two objects with the same callbacks are equal. Equal objects must have equal hashes. */
     bool (*is_equal)(void *object, void *other);
     uint64_t (*hash)(void *object);
-    /* Stores a negative number if `object` comes first, a positive one if `other` does. CST_NOT_FOUND means that the
-     * objects have no order. */
+    /* Returns a negative number if `object` comes first, a positive number if `other` does. CST_NOT_FOUND means that
+     * the objects have no order. */
     cst_status (*compare)(void *object, void *other, int32_t *out_order, cst_error **error);
-    /* Retain and release the object, on any thread. The library calls both the same number of times. */
+    /* Retain and release the object, on any thread. The library calls both functions the same number of times. */
     void (*retain)(void *object);
     void (*release)(void *object);
 } cst_host_callbacks;

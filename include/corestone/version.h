@@ -1,7 +1,7 @@
 /* corestone/version.h: the version of these headers.
  *
- * A program compares these numbers with cst_version, which reports the version of the loaded library. The build reads
- * them here; no other file contains them.
+ * A program can compare these numbers with cst_version, which returns the version of the loaded library. The build
+ * reads them here; no other file contains them.
  *
  * SPDX-License-Identifier: MIT
  */

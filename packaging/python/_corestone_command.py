@@ -16,7 +16,7 @@ def main() -> NoReturn:
     tool = Path(__file__).resolve().parent / "corestone" / "bin" / "corestone"
     python3 = shutil.which("python3")
     if python3 is None or not os.path.samefile(os.path.dirname(python3), os.path.dirname(sys.executable)):
-        # `corestone init` prints the command of its program, with this interpreter.
+        # `corestone init` prints a command that runs the new program with this interpreter.
         os.environ.setdefault("CORESTONE_PYTHON", sys.executable)
     if not _finds_sqlite():
         print(MISSING, file=sys.stderr)

@@ -2,9 +2,9 @@
 
 Usage: corestone_build.py wheel|sdist FOLDER   after `make sbom`, which the backend itself runs for a wheel
 
-The wheel contains the shared library but no extension module, so one wheel is for every Python from 3.9 on. Its tag
-contains the oldest glibc with which the binaries run. The same input results in the same bytes: entries are sorted, and
-their time is SOURCE_DATE_EPOCH.
+The wheel contains the shared library but no extension module, so one wheel suits every Python from 3.9 on. The tag of
+the wheel contains the oldest glibc with which the binaries run. The same input results in the same bytes: entries are
+sorted, and their time is SOURCE_DATE_EPOCH.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ SOURCES = (
     "Sources",
     "Tests/graph-steps",
     "Tests/graph-steps-tool",
+    "Tests/support",
     "bindings",
     "cmake",
     "corestone.pc.in",
@@ -49,8 +50,8 @@ SOURCES = (
     "scripts",
 )
 LEFT_OUT = re.compile(r"(^|/)(__pycache__|\.\w+_cache|\.build)(/|$)|\.pyc$")
-# A test target in Package.swift.
-TEST_TARGETS = re.compile(r'tests\("(\w+)"')
+# The folder of a test target in Package.swift.
+TEST_FOLDERS = re.compile(r'tests\("\w+", "([\w-]+)"')
 
 METADATA = """\
 Metadata-Version: 2.4
@@ -73,7 +74,7 @@ Description-Content-Type: text/markdown
 
 
 def version() -> str:
-    """Returns the version in version.h, which must be that of the Python package too."""
+    """Returns the version in version.h. Ends the program if the Python package has another version."""
     text = (ROOT / "include/corestone/version.h").read_text(encoding="utf-8")
     found = ".".join(re.findall(r"^#define CST_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", text, re.MULTILINE))
     named = re.search(r'^__version__ = "(.*)"$', (PACKAGE / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
@@ -89,13 +90,13 @@ def metadata(notices: bool) -> bytes:
 
 
 def epoch() -> int:
-    """Returns the time of every entry: SOURCE_DATE_EPOCH, which the Makefile sets, or else that of CHANGELOG.md."""
+    """Returns the time of every entry: SOURCE_DATE_EPOCH, which the Makefile sets, or the mtime of CHANGELOG.md."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     return int(given) if given else int((ROOT / "CHANGELOG.md").stat().st_mtime)
 
 
 def needed_glibc(binary: Path) -> tuple[int, int]:
-    """Returns the oldest glibc with which a binary runs, from the versions of the symbols that it needs."""
+    """Returns the oldest glibc with which a binary runs, from the versions of the symbols that the binary needs."""
     listing = subprocess.run(
         ["readelf", "--version-info", "--wide", str(binary)], check=True, capture_output=True, text=True
     ).stdout
@@ -200,8 +201,8 @@ def write_sdist(folder: Path) -> str:
         entries.append((name, path.read_bytes(), mode))
         if name == "Package.swift":
             # Package.swift declares the tests, so their folders must exist.
-            for target in TEST_TARGETS.findall(path.read_text(encoding="utf-8")):
-                entries.append((f"Tests/{target}/Empty.swift", b"// The tests are in the repository.\n", 0o644))
+            for tests in TEST_FOLDERS.findall(path.read_text(encoding="utf-8")):
+                entries.append((f"Tests/swift/{tests}/Empty.swift", b"// The tests are in the repository.\n", 0o644))
     entries.append(("PKG-INFO", metadata(notices=False), 0o644))
     folder.mkdir(parents=True, exist_ok=True)
     write_archive(folder / f"{top}.tar.gz", top, entries)
@@ -214,7 +215,7 @@ def write_sdist(folder: Path) -> str:
 def build_wheel(
     wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
 ) -> str:
-    """Builds everything from source. Needs a Swift toolchain and some minutes."""
+    """Builds everything from source, which requires a Swift toolchain, and returns the name of the wheel."""
     del config_settings, metadata_directory
     done = subprocess.run(["make", "DEPS=none", "sbom"], cwd=ROOT, stdout=sys.stderr, check=False)
     if done.returncode != 0:

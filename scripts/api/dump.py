@@ -4,8 +4,8 @@ The debug information of the library does not describe the C interface, as the f
 abidw reads compiled stubs: an empty C body for each function and a variable for each type. The headers declare
 constants in unnamed enums, which cannot be the type of a variable; the stubs declare them again in named enums.
 
-A dump contains no paths, line numbers or versions of tools. Another version of libabigail may write a different text
-for the same interface, so dumps are compared by their content.
+A dump does not contain paths, line numbers or versions of tools. Another version of libabigail may write a different
+text for the same interface, so dumps are compared by their content.
 """
 
 from __future__ import annotations

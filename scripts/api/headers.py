@@ -1,4 +1,4 @@
-"""Reads the headers with libclang. No other program of the project parses C.
+"""Reads the headers with libclang. Other scripts do not parse C; they use its description.
 
 The marks (CST_OWNED, CST_ANY_THREAD, …) are defined as annotations, so that libclang reports them with the declarations
 that have them. Any diagnostic of libclang is an error.

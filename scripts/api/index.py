@@ -22,7 +22,7 @@ HEAD = """# Functions
 
 Every function of the C interface, by the section of its header. The page of a section explains how its functions work
 together; the header has the complete comment of each. `include/corestone-api.json`, which is installed with the
-headers, describes the interface for programs: types, marks, sizes, offsets and comments.
+headers, describes the interface for programs: types, annotations, sizes, offsets and comments.
 
 <!-- Written by scripts/generate.py from include/corestone-api.json. `make generate` writes it again. -->
 """

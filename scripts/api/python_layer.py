@@ -212,7 +212,7 @@ class _Writer:
         return [each for each in targets if each in self.structs or each in self.callbacks]
 
     def _is_ready(self, name: str) -> bool:
-        """Writes a struct if necessary. Returns false if it depends on one whose writing has not finished."""
+        """Writes a struct if necessary. Returns False if it depends on a struct that is still being written."""
         seen: set[str] = set()
         waiting = [name]
         while waiting:

@@ -1,15 +1,16 @@
 /* Precompiled property accessors.
  *
- * A C function for one particular property is a closure, which C does not have. libffi creates such functions at run
- * time, but their calls are slow: the overhead with two arguments is 13 ns, while a whole call of cst_object_get takes
- * 5 ns. There are therefore PLATFORM_ACCESSORS precompiled functions for each of the most frequent types, each with a
- * slot for the key of its property. libffi is used for rare types, and when all slots are used. */
+ * A C function for one particular property would have to be a closure, which C does not support. libffi creates such
+ * functions at run time, but their calls are slow: the overhead with two arguments is 13 ns, while a whole call of
+ * cst_object_get takes 5 ns. There are therefore PLATFORM_ACCESSORS precompiled functions for each of the most frequent
+ * types, and each function has a slot for the key of its property. libffi is used for rare types, and when all slots
+ * are used. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The shape of cst_string and cst_bytes. */
+/* An address and a size, with the layout of cst_string and cst_bytes. */
 typedef struct platform_run {
     const void *data;
     size_t size;
@@ -25,7 +26,7 @@ enum {
     PLATFORM_GET_INT64,
     PLATFORM_GET_BOOL,
     PLATFORM_GET_FLOAT,
-    PLATFORM_GET_DOUBLE, /* dates too */
+    PLATFORM_GET_DOUBLE, /* also for dates */
     PLATFORM_GET_RUN,
     PLATFORM_GET_OBJECT,
     PLATFORM_IS_NULL,
@@ -42,8 +43,8 @@ enum {
     PLATFORM_ACCESSOR_TYPES
 };
 
-/* The functions that accessors call, with the object's handle, the caller's pointer for an error, and the property
- * key. */
+/* The functions that accessors call. Their arguments are the object's handle, for setters the value, the caller's
+ * pointer for an error, and the property key. */
 typedef struct platform_workers {
     int64_t (*integer)(const void *object, void *error, uint32_t key);
     double (*real)(const void *object, void *error, uint32_t key);

@@ -1,7 +1,7 @@
-/* The structs of the Arrow C data and C stream interfaces, with the standard's layout, and their release functions.
- * They have their own names, because a program may define the standard's names in another header. Exported data is
- * plain memory that does not depend on the library's state. It may be released on any thread, even after a fork or at
- * the end of the process. */
+/* The structs of the Arrow C data and C stream interfaces, with the standard's layout, and functions that create
+ * schemas and arrays. The structs have their own names, because a program may define the standard's names in another
+ * header. Created schemas and arrays are plain memory that does not depend on the library's state. They can be released
+ * on any thread, even after a fork or at the end of the process. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,8 +34,8 @@ struct platform_arrow_stream {
 /* The alignment of every buffer, in bytes. */
 enum { PLATFORM_ARROW_ALIGNMENT = 64 };
 
-/* Creates a schema with copies of the texts and of `metadata`, which may be NULL. Its children are allocated but marked
- * as released; the caller fills them. Returns false if out of memory. */
+/* Creates a schema with copies of `format`, `name` and `metadata`. Without metadata, `metadata_size` is 0. Its children
+ * are allocated but marked as released; the caller fills them. Returns false if out of memory. */
 bool platform_arrow_make_schema(struct platform_arrow_schema *out, const char *format, const char *name,
                                 const void *metadata, size_t metadata_size, int64_t flags, int64_t children);
 
@@ -44,10 +44,10 @@ bool platform_arrow_make_schema(struct platform_arrow_schema *out, const char *f
 bool platform_arrow_make_array(struct platform_arrow_array *out, int64_t length, int64_t null_count,
                                void *const *buffers, int64_t buffer_count, int64_t children);
 
-/* Creates a shared array, whose buffers several consumers can use. Takes ownership of the array. Returns NULL if out of
- * memory; the caller then still owns the array. */
+/* Creates a shared array, whose buffers several consumers can use. Takes ownership of the data of `array`, which is
+ * marked as released. Returns NULL if out of memory; the caller then still owns the data. */
 struct platform_shared_array;
 struct platform_shared_array *platform_arrow_share(struct platform_arrow_array *array);
-/* Exports another array with the same buffers. Returns false if out of memory. */
+/* Fills `out` with another array that uses the same buffers. Returns false if out of memory. */
 bool platform_arrow_export_shared(struct platform_shared_array *shared, struct platform_arrow_array *out);
 void platform_arrow_end_shared(struct platform_shared_array *shared);

@@ -1,9 +1,9 @@
-/* The calls of the library that run on a thread, and work that is deferred until the outermost call ends.
+/* The calls of the library that run on a thread, and work that is deferred until the outermost of them ends.
  *
  * A call of the library may run a callback of the host. That callback may release a handle that the call uses, or an
- * object whose deallocation triggers another callback. Neither may happen immediately, because the call may be in the
- * middle of a change. Each call therefore increments and decrements a depth, and deferred work is put on a list of the
- * thread until the outermost call ends. */
+ * object whose deallocation triggers another callback. Neither object can be freed immediately, because the call may be
+ * in the middle of a change. Each thread therefore counts its nested calls, and has a list of work that is deferred
+ * until the outermost call ends. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ typedef struct platform_calls {
     uintptr_t frame;
     /* The number of nested calls of the library on this thread. */
     uint32_t depth;
-    /* Whether the list is not empty. */
+    /* Whether the thread's list of deferred work is not empty. */
     bool due;
     /* Whether the thread runs the log callback, which must not call the library, because lines are logged at any point,
      * even in the middle of a save. */
@@ -34,7 +34,8 @@ static inline __attribute__((always_inline)) void platform_call_begin(void) {
     if (platform_own_calls.depth++ == 0) platform_own_calls.frame = (uintptr_t)__builtin_frame_address(0);
 }
 
-/* Whether both addresses are on the thread's system stack, not on a stack that the host allocated. */
+/* Whether both addresses are on the stack with which the calling thread started, and not, for example, on that of a
+ * coroutine. False if the bounds of this stack are unknown. */
 bool platform_on_own_stack(uintptr_t one, uintptr_t other);
 
 /* Whether the call that is counted as the outermost one no longer exists, because a callback was left by longjmp. A
@@ -46,27 +47,27 @@ static inline __attribute__((always_inline)) bool platform_call_was_left(void) {
     return here >= platform_own_calls.frame && platform_on_own_stack(here, platform_own_calls.frame);
 }
 
-/* Ends a call. Returns true if it is the outermost one and deferred work exists; the caller must then call
- * platform_call_finish(), which ends the call. */
+/* Ends a call, unless it is the outermost one and deferred work exists. In that case, returns true; the caller must
+ * then call platform_call_finish(), which ends the call. */
 static inline bool platform_call_end(void) {
     if (platform_own_calls.due && platform_own_calls.depth == 1) return true;
     platform_own_calls.depth--;
     return false;
 }
 
-/* Runs the deferred work, including work that is deferred meanwhile, and then ends the outermost call. */
+/* Runs the deferred work of the thread, including work that is deferred meanwhile, and then ends the outermost call. */
 void platform_call_finish(void);
 
 /* Defers `run` until the outermost call of this thread ends. Runs it immediately if there is no call, or if the list
  * cannot grow because memory is exhausted. */
 void platform_call_defer(platform_deferred_fn run, uint64_t first, uint64_t second, uint64_t third);
 
-/* Runs the deferred calls of this function with this second argument now. */
+/* Runs now those deferred calls of `run` whose second argument is `second`. */
 void platform_call_settle(platform_deferred_fn run, uint64_t second);
 
-/* Suspends the outermost call for a callback that is its only work, such as a block to be performed. Calls in the
- * callback then count as outermost ones and run their deferred work when they end. Returns the argument for
- * platform_call_resume. */
+/* Suspends the outermost call, whose only work is a callback, such as a block to be performed. Has no effect in a
+ * nested call. Calls in the callback then count as outermost ones and run their deferred work when they end. Returns
+ * the argument for platform_call_resume. */
 static inline uintptr_t platform_call_suspend(void) {
     if (platform_own_calls.depth != 1) return 0;
     platform_own_calls.depth = 0;

@@ -1,25 +1,27 @@
-/* The table of handles that C hosts use.
+/* The table of the handles that hosts use.
  *
  * A handle is a token, not an address. Bit 0 is set, bits 1-31 are the index of an entry, and the high half is the
- * entry's generation. The generation is increased each time the entry is reused. A lookup takes two loads and one
- * comparison, because entries are in chunks that never move, and the directory of chunks has a fixed size. An entry
- * whose generations are used up is not reused, so a stale token never becomes valid again. The table is lock-free, so
- * no lock can be held when a process forks. */
+ * entry's generation. The generation is increased each time a handle of the entry ends. A lookup needs only two loads,
+ * because entries are in chunks that never move, and the directory of chunks has a fixed size. An entry whose
+ * generations are used up is not reused, so a stale token never becomes valid again. The table is lock-free, so that no
+ * lock of the table can be held when a process forks. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct platform_handle {
-    /* Generation (32 bits), count (24), flag (1), type (6), and whether it is live (1). The count is the number of
-     * references that the library holds, plus one while the host holds any. */
+    /* From the highest bit: generation (32 bits), count (24), flag (1), type (6), and whether the entry is live (1).
+     * The count is the number of references that the library holds, plus one while the host holds at least one
+     * reference. */
     uint64_t word;
     void *object;
-    /* An object that is retained while the host holds a reference, because `object` needs it. May be NULL. */
+    /* Another object, which `object` needs. It is retained while the host holds a reference. May be NULL. */
     void *owner;
     /* The number of references that the host holds. */
     uint32_t hosts;
-    /* The next entry in the list of free entries, or, after the handle ended, in a list that the caller owns. */
+    /* The index of the next entry in the list of free entries, or, before an ended entry is freed, in a list that the
+     * caller owns. */
     uint32_t link;
 } platform_handle;
 
@@ -82,18 +84,18 @@ static inline bool platform_handle_has_flag(const platform_handle *handle) {
 }
 
 /* Creates a live entry with one reference; `hosts` is 1 if the host owns that reference, else 0. Returns the token; 0
- * if out of memory. */
+ * if out of memory, or if no index is left. */
 uint64_t platform_handle_make(void *object, void *owner, uint32_t type, bool flag, uint32_t hosts);
 
-/* Adds a reference of the library. Returns false if the handle has ended, which cannot be undone. */
+/* Adds a reference of the library. Returns false if the handle has ended, or if the counter is full. */
 bool platform_handle_retain(uint64_t token);
 
-/* Removes a reference of the library. Does nothing for a stale token. Returns true if it was the last reference. The
- * token is then invalid, and the caller must release the object and then free the entry. *out_word is the entry's last
- * word, with its type and flag. */
+/* Removes a reference of the library. Does nothing for a stale token. Returns true if no reference is left. The token
+ * is then invalid, and the caller must release the object and then free the entry. For a valid token, *out_word is set
+ * to the entry's former word, which contains the type and the flag. */
 bool platform_handle_release(uint64_t token, uint64_t *out_word);
 
-/* Returns an ended entry to the list of free entries. */
+/* Adds an ended entry to the list of free entries, unless its generations are used up. */
 void platform_handle_free(uint32_t index);
 
 void platform_handle_clear_flag(platform_handle *handle);
@@ -106,7 +108,7 @@ static inline uint32_t platform_handle_hosts(const platform_handle *handle) {
 /* Adds a reference of the host. Returns the previous number; UINT32_MAX if the counter is full. */
 uint32_t platform_handle_add_host(platform_handle *handle);
 
-/* Adds a reference of the host if it holds any. Returns false if it does not, or if the counter is full. */
+/* Adds a reference of the host if the host already holds one. Returns false otherwise, or if the counter is full. */
 bool platform_handle_add_another_host(platform_handle *handle);
 
 /* Removes a reference of the host. Returns the previous number. If that is 0, nothing was changed. */

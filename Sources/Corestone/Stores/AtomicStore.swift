@@ -6,8 +6,8 @@ import CorestoneValues
 
 /// A custom store that is loaded and saved as a whole: Core Data's `NSAtomicStore`.
 ///
-/// `StoreNode`s correspond to its cache nodes. The library keeps the rows in memory, executes fetches on them, checks
-/// unique constraints, and rolls back a save that the store rejects.
+/// `StoreNode`s correspond to `NSAtomicStoreCacheNode`s. The library keeps the rows in memory, executes fetches on
+/// them, checks unique constraints, and rolls back a save that the store rejects.
 public protocol AtomicStore: CustomStore {
     /// Returns all rows of all entities, with their relationships.
     ///

@@ -9,9 +9,9 @@ import CorestoneValues
 /// Register a type with `StoreTypes.register`, and add a store by the name of its type. docs/HOST-STORES.md documents
 /// when each function is called.
 ///
-/// One thread at a time calls a store, except for `close`, `didRegister` and `didUnregister`. A store must not use
-/// itself through a coordinator or a context. Its errors are wrapped as the child of an error of status `.callback`
-/// that names the store and the entity.
+/// Unless the store has the ability `parallelReads`, one thread at a time calls it, except for `close`, `didRegister`
+/// and `didUnregister`. A store must not use itself through a coordinator or a context. An error that it throws is
+/// wrapped as the child of an error of status `.callback` that names the store.
 public protocol CustomStore: AnyObject, SendableMetatype {
     /// Opens the store, or creates a new one.
     ///
@@ -55,7 +55,8 @@ public struct StoreNotFound: Error {
     public init() {}
 }
 
-/// Optional abilities of a custom store. A model that needs a missing ability is rejected.
+/// Optional abilities of a custom store. Models with unique constraints or derived attributes need
+/// the corresponding ability, otherwise they are rejected.
 public struct HostStoreAbilities: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }

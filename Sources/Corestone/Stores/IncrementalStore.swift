@@ -9,9 +9,9 @@ public struct FetchAnswer {
     /// The rows, in the order of the request if `done` contains the sort. A node without values is only a reference;
     /// its values are read when they are needed.
     public var nodes: [StoreNode]
-    /// The parts of the request that the store has done. The library does the rest with the nodes.
+    /// The parts of the request that the store has executed. The library executes the other parts on the nodes.
     public var done: FetchWork
-    /// The count, for a count request. `done` must then contain `.count`.
+    /// The count, for a count request. It is used only if `done` contains `.count`.
     public var count = 0
 
     public init(_ nodes: [StoreNode], done: FetchWork = []) { (self.nodes, self.done) = (nodes, done) }
@@ -43,8 +43,8 @@ public protocol IncrementalStore: CustomStore {
 
     /// Receives the objects that a context registers, on any thread.
     ///
-    /// `didUnregister` receives those that it deregisters, including when it is reset or closed. Objects that are
-    /// registered or deregistered together are passed together.
+    /// `didUnregister` receives the objects that a context deregisters, also when it is reset or closed. Objects that
+    /// are registered or deregistered together are passed together.
     func didRegister(_ rows: [RowReference])
     func didUnregister(_ rows: [RowReference])
 

@@ -29,7 +29,7 @@ public struct SavedRow {
 
 /// The changes of a save, which a store writes completely or not at all.
 ///
-/// If no rows changed, only the metadata is written. The request is valid only during the save.
+/// If no rows changed, only the metadata is written. Its functions must not be called after the save.
 public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendable {
     public let inserted: [SavedRow]
     public let updated: [SavedRow]
@@ -69,7 +69,7 @@ public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendab
     ///
     /// The row has another version in the store, or was deleted, or a new row's reference already exists. The save
     /// fails with a conflict, even if `save` returns without an error. The context's merge policy may resolve the
-    /// conflict with the values that the store returns next. A batch request or a migration fails.
+    /// conflict with the values that the store returns next. A batch request or a migration fails with the conflict.
     ///
     /// - Throws: `.invalidArgument` if the row is not part of this save.
     public func addConflict(_ row: RowReference) throws { try changes?.addConflict(.version, row) }

@@ -2,10 +2,10 @@ import CCorestone
 import CorestoneModel
 import CorestoneValues
 
-/// A C function for a kind and a property.
+/// A C function for one kind of access to one property.
 ///
-/// After its model is freed, its code may be reused for another property. A host that still calls it then receives an
-/// error or the value of that property, but never reads freed memory.
+/// After the property's model is freed, the code of the function may be reused for another property. A later call by
+/// the host then fails or accesses the other property, but never reads freed memory.
 protocol Accessor: AnyObject {
     var function: cst_function { get }
 }
@@ -50,7 +50,7 @@ private func accessor(_ kind: AccessorKind, _ property: Property) throws -> any 
     property.accessors = known
     if let accessor = known.byKind[kind] { return accessor }
     let signature = try AccessorSignature(kind, property)
-    // A primitive getter is the same function, because the host cannot override access.
+    // The primitive getter is the getter itself, because a host cannot override accessors.
     if kind == .getPrimitive { return try accessor(.get, property) }
     let isToMany = (property as? Relationship)?.isToMany == true
     let type = signature.arguments.first ?? signature.result

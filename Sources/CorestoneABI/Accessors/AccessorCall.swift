@@ -26,7 +26,7 @@ extension AccessorCall {
     func perform(_ kind: AccessorKind, _ result: AccessorType, _ argument: AccessorType) {
         switch kind {
         case .isNull:
-            // The result is true after a failure too; the error distinguishes the two.
+            // The result is true after a failure too. The error distinguishes a failure from null.
             give(read(object, key, error).type == .null ? 1 : 0)
         case .setNull:
             var null = cst_value()

@@ -30,14 +30,14 @@ enum AccessorType: Hashable {
     case uuid
     /// `cst_value`, for types without a C type.
     case value
-    /// A handle, an array of handles, or the output for an error.
+    /// A handle, an array of handles, or an error out parameter.
     case pointer
     /// `size_t`.
     case size
     /// `cst_status`.
     case status
 
-    /// Returns the type of an attribute's value. The type of a to-one relationship is `.pointer`.
+    /// Creates the type of an attribute's value. Throws for a composite attribute.
     init(_ attribute: Attribute) throws {
         switch attribute.type {
         case .integer16: self = .int16
@@ -94,14 +94,15 @@ private struct ForeignStruct: @unchecked Sendable {
     }
 }
 
-/// The parameters of an accessor between the object and the output for an error, and its result.
+/// The types of an accessor's result, and of its parameters between the object and the error out parameter.
 struct AccessorSignature: Hashable {
     let result: AccessorType
     let arguments: [AccessorType]
 
     /// Creates the signature of an accessor.
     ///
-    /// - Throws: `.invalidArgument` if the property does not have an accessor of that kind.
+    /// - Throws: `.invalidArgument` if the property does not have an accessor of that kind, `.typeMismatch` for a
+    ///   composite attribute.
     init(_ kind: AccessorKind, _ property: Property) throws {
         guard AccessorKind.all(of: property).contains(kind) else { throw AccessorSignature.unsuited(kind, property) }
         let isToMany = (property as? Relationship)?.isToMany == true

@@ -20,7 +20,7 @@ final class ForeignAccessor: Accessor {
     }
 
     deinit {
-        // The code is not freed, because a host may still call it. It is reused for the next property of this
+        // The code is not freed, because a host may still call it. It is reused for the next accessor with this
         // signature.
         closure.job.pointee.key = UInt32.max
         partLock.with { Closure.giveBack(closure, signature) }
@@ -32,7 +32,7 @@ private struct Job {
     let kind: AccessorKind
     let isToMany: Bool
     let result: AccessorType
-    /// The type of the first argument between the object and the output for an error, if there is one.
+    /// The type of the first argument after the object; `.pointer` if only the error out parameter follows.
     let argument: AccessorType
     let argumentCount: Int
     var key: UInt32

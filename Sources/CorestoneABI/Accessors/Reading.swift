@@ -3,7 +3,7 @@ import CPlatform
 import CorestoneGraph
 import CorestoneValues
 
-/// Returns the value of an attribute or a to-one relationship; null if it is null or the call fails.
+/// Returns the value of an attribute or a to-one relationship; null after a failure.
 @inline(__always)
 func read(_ pointer: OpaquePointer?, _ key: UInt32, _ error: ErrorOut) -> ValueView {
     guard let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
@@ -16,7 +16,7 @@ func read(_ pointer: OpaquePointer?, _ key: UInt32, _ error: ErrorOut) -> ValueV
     }
 }
 
-/// Runs the slow path of `read`: faults, changed objects, to-one targets and failures.
+/// Runs the slow path of `read`: faults, properties that `plainView` does not support, and failures.
 @inline(never)
 private func readSlowly(_ object: ManagedObject, _ key: UInt32, _ error: ErrorOut) -> ValueView {
     var value = cst_value()
@@ -29,7 +29,7 @@ private func readSlowly(_ object: ManagedObject, _ key: UInt32, _ error: ErrorOu
 }
 
 /// Conversions to C types. Null becomes zero, as in Core Data's scalar accessors. An accessor that outlives its model
-/// can read a property of another type, which sets `error`.
+/// can read a property of another type; the conversion then sets `error`.
 extension ValueView {
     @inline(__always)
     func checkedInteger(_ error: ErrorOut) -> Int64 {

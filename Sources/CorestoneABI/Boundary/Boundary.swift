@@ -8,7 +8,7 @@ public typealias ErrorOut = UnsafeMutablePointer<OpaquePointer?>?
 
 /// Runs the body of a function of the interface.
 ///
-/// An error that it throws becomes a status and, if the host passed an output, an error object.
+/// An error that the body throws is converted to a status and, if the host passed an out parameter, to an error object.
 @inline(__always)
 func boundary(_ error: ErrorOut, _ body: () throws -> Void) -> cst_status {
     platform_call_begin()
@@ -31,7 +31,7 @@ func outcome(_ error: ErrorOut, _ body: () throws -> Status) -> cst_status {
     } catch let failure { return report(failure, error) }
 }
 
-/// Returns the reason why no function can be called now.
+/// Returns the error for a call that cannot be executed now.
 @inline(never)
 private func refusal() -> CoreError {
     if platform_is_forked() { return Context.forked() }
@@ -57,8 +57,8 @@ func report(_ failure: any Error, _ error: ErrorOut) -> cst_status {
 
 /// Runs a change of a model.
 ///
-/// The model records errors of the boundary like its own errors, so that a host can build the whole model and check it
-/// once.
+/// The model records the errors of these calls like its own errors, so that a host can build the whole model and check
+/// it once. Errors of invalid handles are not recorded.
 @inline(__always)
 func building(_ error: ErrorOut, _ model: () throws -> Model, _ body: () throws -> Void) -> cst_status {
     boundary(error) {
@@ -70,7 +70,7 @@ func building(_ error: ErrorOut, _ model: () throws -> Model, _ body: () throws 
     }
 }
 
-/// Returns a required output. Throws if it is NULL.
+/// Returns a required out parameter. Throws if it is NULL.
 @inline(__always)
 func required<Output>(
     _ output: UnsafeMutablePointer<Output>?, _ name: StaticString
@@ -79,7 +79,7 @@ func required<Output>(
     return output
 }
 
-/// Returns the output for a handle, set to NULL until the call succeeds.
+/// Returns a required out parameter for a handle, after setting the handle to NULL.
 @inline(__always)
 func place(
     _ output: UnsafeMutablePointer<OpaquePointer?>?, _ name: StaticString
@@ -171,7 +171,7 @@ struct SizedOutput<Fields> {
     }
 }
 
-/// Returns an output struct. Throws if it is NULL, or if its `struct_size` is not initialised.
+/// Returns an output struct. Throws if it is NULL, or if its `struct_size` is too small or too large.
 func sized<Fields>(_ pointer: UnsafeMutablePointer<Fields>?, _ name: StaticString) throws -> SizedOutput<Fields> {
     let start = UnsafeMutableRawPointer(try required(pointer, name))
     let size = start.loadUnaligned(as: Int.self)

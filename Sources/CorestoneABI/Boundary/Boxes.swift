@@ -5,7 +5,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A coordinator, and the token of its model that it retains for hosts.
+/// A coordinator, and the token of its model, which the box retains.
 final class CoordinatorBox: Sendable {
     let coordinator: Coordinator
     let modelToken: Token
@@ -23,7 +23,7 @@ final class CoordinatorBox: Sendable {
 final class StoreBox {
     let store: Store
     let type, identifier: Text
-    /// All paths that the store had since this box was created, because views of them stay valid.
+    /// The paths of the store so far, kept because views of them must stay valid.
     private let paths: Locked<[(path: String, text: Text)]>
     let readOnlyReason, configuration: Text?
     let warnings: [Text]
@@ -52,7 +52,7 @@ final class StoreBox {
 final class ObjectIDBox: ValueObject, Sendable {
     let id: ObjectID
     private let model: Model
-    /// The reference, kept so that views of it stay valid; nil for a temporary ID.
+    /// The reference, kept so that views of it stay valid; nil until it is read, and for a temporary ID.
     private let keptReference = Locked<PropertyValue?>(nil)
 
     init(_ id: ObjectID) {
@@ -149,8 +149,9 @@ final class RowsBox {
 
 /// A list of objects or of IDs, with a token for each object whose handle was lent.
 final class ResultList {
-    /// The box of the context, which is alive as long as the host has a handle of the list: the box is the owner of the
-    /// handle. nil for members of an object outside every context.
+    /// The box of the context, which is the owner of the list's handle; nil for a list without a context.
+    ///
+    /// The box is alive as long as the host has a handle of the list.
     let nearBox: Unmanaged<ContextBox>?
     /// The thread of a list without a context.
     private let creator: UInt64
@@ -159,8 +160,8 @@ final class ResultList {
     /// The results and borrowed handles of a lazy list.
     let loans: Loans?
     let ids: [ObjectID]
-    /// The entity to which keys belong if the list is empty; nil for lists of several entities. The owner of the
-    /// handle, which is the context or the model, keeps it alive.
+    /// The entity whose keys are valid for an empty list; nil for a list of several entities. The owner of the handle,
+    /// which is the context or the model, keeps the entity alive.
     private let nearEntity: Unmanaged<Entity>?
     var entity: Entity? { nearEntity?.takeUnretainedValue() }
     /// The tokens by index; 0 for objects whose handle was not lent yet.
@@ -245,7 +246,9 @@ final class ResultList {
         return try HandleTable.make(.passRetained(self), .results, owner: owner, isLoose: nearBox == nil)
     }
 
-    /// Returns a borrowed handle, which the list keeps until it is freed.
+    /// Returns a borrowed handle, which the list retains until it is freed.
+    ///
+    /// A lazy list releases the handle earlier, when it has lent handles of several later batches.
     @inline(__always)
     func lend(at index: Int) throws -> Handle? {
         if objectCount == 0 { return try lendLazily(at: index) }
@@ -266,7 +269,8 @@ final class ResultList {
 
 /// The userdata of a callback, which is freed exactly once, after its last use.
 ///
-/// Within a call it is freed when that call ends, because the last use can be in the middle of a change.
+/// Within a call of the interface, the userdata is freed when the thread's outermost call ends, because the last use
+/// can be in the middle of a change.
 final class Userdata: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
     private let destroy: cst_destroy_fn?

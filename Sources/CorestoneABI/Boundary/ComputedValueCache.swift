@@ -2,10 +2,10 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-/// The values that key paths computed, and handles of objects in them, kept so that views stay valid.
+/// A cache of computed values, and of handles of objects in them, which keeps views of them valid.
 ///
-/// An example is the minimum of a column. There is one value for each path. Reading it again returns the same view as
-/// long as the value is equal. The cache is confined to the queue of its object or results.
+/// An example is the value of a key path with the operator `@min`. There is one value for each path and row. Reading it
+/// again returns the same view as long as the value is equal. The owner of the cache must serialise the calls.
 final class ComputedValueCache {
     private struct Place: Hashable {
         let path: String
@@ -15,14 +15,14 @@ final class ComputedValueCache {
 
     private var values: [Place: PropertyValue] = [:]
     private var tokens: [Place: Token] = [:]
-    /// The object that owns the cache; nil for results.
+    /// The object that owns the cache; nil for another owner.
     private let owner: ObjectIdentifier?
 
     init(owner: ManagedObject? = nil) { self.owner = owner.map { ObjectIdentifier($0) } }
 
     deinit { for token in tokens.values { HandleTable.release(token) } }
 
-    /// Returns the values that are kept for an object. They are freed with it, or when it is detached from its context.
+    /// Returns the cache of an object. It is freed with the object, or when the object is detached from its context.
     static func of(_ object: ManagedObject) -> ComputedValueCache {
         if let kept = object.kept as? ComputedValueCache { return kept }
         let fresh = ComputedValueCache(owner: object)
@@ -50,7 +50,8 @@ final class ComputedValueCache {
         }
     }
 
-    /// Writes a computed value. Its bytes or its handle stay valid until the value at the path changes.
+    /// Writes a computed value. Its bytes or its handle stay valid until another value is written for the same path and
+    /// row.
     func put(
         _ value: PropertyValue, _ path: String, row: Int = 0, of source: @autoclosure () -> Source,
         _ out: UnsafeMutablePointer<cst_value>
@@ -76,8 +77,7 @@ final class ComputedValueCache {
         case let target as ManagedObject:
             let token = try innerToken(target)
             CorestoneABI.put(ValueView(.object, token), out)
-            // An object outside a context that kept a handle of itself would be a retain cycle. The caller already has
-            // such a handle.
+            // Retaining a handle of the owner would be a retain cycle. The caller already has a handle of the owner.
             if owner == ObjectIdentifier(target) { return HandleTable.release(token) }
             if let old = tokens.updateValue(token, forKey: place) { HandleTable.release(old) }
         case let reference as ObjectIDReference:

@@ -5,15 +5,15 @@ import CorestoneValues
 
 /// The object behind a `cst_context`.
 ///
-/// It lives as long as the host has its handle or a handle of its objects or results, or as long as work is enqueued on
-/// its queue.
+/// The box is alive as long as the host has its handle or a handle that depends on it, for example of an object, as
+/// long as the library lends its handle, or as long as work of the host is enqueued on the context's queue.
 final class ContextBox {
     let context: Context
-    /// The coordinator's handle, kept for `cst_context_coordinator`.
+    /// The token of the coordinator's handle, retained for `cst_context_coordinator`.
     let coordinatorToken: Token
-    /// The parent of a nested context, which it keeps alive.
+    /// The box of the parent context, which a nested context keeps alive; nil for other contexts.
     let parent: ContextBox?
-    /// Objects that other threads released, to be freed at the next call.
+    /// The head of the list of objects that other threads released. They are freed at the next call.
     let pendingReleases: UnsafeMutablePointer<UInt64>
     /// Handles of the temporary contexts of a running request, for callbacks that receive their objects.
     private var guests: [Handle?] = []
@@ -33,7 +33,7 @@ final class ContextBox {
         HandleTable.drain(pendingReleases)
         context.detachHost()
         if context.hostSlot.value != 0 { boxLock.with { HandleTable.release(Token(context.hostSlot.value)) } }
-        // Work of the library may wait for the queue, such as the autosave of a document.
+        // Locks that the host did not release would block work of the library, such as the autosave of a document.
         context.releaseLocks()
         HandleTable.release(coordinatorToken)
     }
@@ -42,7 +42,7 @@ final class ContextBox {
 
     /// Retains the box of a context's token, unless the box is being freed.
     ///
-    /// It is for work on the context's queue that the library starts.
+    /// Used for work that the library starts on the context's queue.
     static func hold(_ token: UInt) -> HostHold {
         boxLock.with {
             guard let entry = platform_handle_find(Token(token), HandleType.context.rawValue) else { return .none }
@@ -53,7 +53,7 @@ final class ContextBox {
 
     /// Creates the handle with a reference for the host.
     ///
-    /// The box also holds a reference, so that the handle can be lent.
+    /// The box also owns a reference, so that the handle can be lent.
     func makeHandle() throws -> Handle? {
         let made = try HandleTable.make(self, .context, owner: self)
         _ = HandleTable.retain(token(made))
@@ -61,7 +61,7 @@ final class ContextBox {
         return made
     }
 
-    /// Creates the handle of a context that a container or a document lends.
+    /// Creates the handle of a context that the library lends, for example the view context of a container.
     ///
     /// The host does not own a reference, so it cannot release more references than it added.
     func makeLentHandle() throws -> Handle? {
@@ -71,7 +71,7 @@ final class ContextBox {
 
     /// Runs `body`, which executes a request.
     ///
-    /// Temporary contexts of the request are then closed, with all of their objects.
+    /// Temporary contexts that the request created are then closed, so that their objects can no longer be used.
     func withGuests<Result>(_ body: () throws -> Result) throws -> Result {
         let former = guests
         guests = []
@@ -111,14 +111,14 @@ final class ContextBox {
     }
 }
 
-/// The lock that is held while the token of a box is released. A thread that finds the token therefore also finds a
-/// valid box.
+/// The lock that is held while the token of a box is released. A thread that holds the lock and finds the token
+/// therefore also finds the memory of the box.
 private let boxLock = RecursiveLock(.leaf)
 
 /// Returns the box of a handle.
 ///
-/// Throws if the box is being freed. Callbacks run meanwhile and may call any function, but the box can no longer be
-/// retained.
+/// Throws if the box is being freed. Destructors of the host that run meanwhile may call any function, but Swift can no
+/// longer retain the box.
 func contextBox(_ pointer: Handle?) throws -> ContextBox {
     guard let entry = platform_handle_find(token(pointer), HandleType.context.rawValue) else {
         throw invalidHandle(pointer, .context)
@@ -132,7 +132,7 @@ func contextBox(_ pointer: Handle?) throws -> ContextBox {
     return Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue()
 }
 
-/// Returns the context of a handle, after `enter`. Throws on a thread other than its queue.
+/// Returns the box of a handle, after `enter`. Throws if the calling thread may not use the context.
 @inline(__always)
 func onQueue(_ pointer: Handle?) throws -> ContextBox {
     let box = try contextBox(pointer)

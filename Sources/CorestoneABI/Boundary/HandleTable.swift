@@ -96,7 +96,7 @@ extension HandleTable {
     /// Adds a reference of the host. Returns false if the handle is not valid.
     static func retainForHost(_ token: Token) -> Bool {
         guard let entry = platform_handle_find_any(token) else { return false }
-        // The owner of an object changes when a context inserts the object.
+        // The owner changes when a context inserts an unattached object, so `partLock` protects it.
         if platform_handle_has_flag(entry) { return partLock.with { addHost(token, entry) } }
         return addHost(token, entry)
     }
@@ -232,7 +232,8 @@ extension HandleTable {
         var context: Context?
         if type.isConfined, word & UInt64(PLATFORM_HANDLE_FLAG) == 0, let owner {
             let isElsewhere = Unmanaged<ContextBox>.fromOpaque(owner)._withUnsafeGuaranteedRef { box in
-                // A hook can release the object for which it is called, which its caller still needs.
+                // A hook can release the object for which it is called. The code that runs the hook still needs the
+                // object.
                 if box.isOnQueue && !box.context.isInHook {
                     if type == .results { context = box.context }
                     return false

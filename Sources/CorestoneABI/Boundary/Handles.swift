@@ -81,7 +81,7 @@ enum HandleType: UInt32 {
             || self == .controller
     }
 
-    /// Returns the type in the last word of an entry.
+    /// Creates the type from the last word of an entry.
     init(ended word: UInt64) { self = HandleType(rawValue: platform_handle_type_of(word)) ?? .error }
 }
 
@@ -115,7 +115,7 @@ func invalidHandle(_ pointer: Handle?, _ type: HandleType) -> CoreError {
 
 // MARK: - The parts of a model
 
-/// The lock of objects that are created lazily on any thread, and of changes of owner.
+/// The lock for parts and accessors that any thread creates lazily, and for changes of a handle's owner.
 let partLock = RecursiveLock(.leaf)
 
 /// Returns the only token of an entity, attribute or relationship. It is borrowed, and valid as long as its model.

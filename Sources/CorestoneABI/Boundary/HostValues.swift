@@ -18,7 +18,7 @@ class HostValueConverter: @unchecked Sendable {
 
     fileprivate func free(_ value: UnsafeMutableRawPointer) { freeValue?(userdata.pointer, value) }
 
-    /// Takes ownership of a value of the host.
+    /// Returns an object that owns a value of the host. An override may copy the value instead.
     func held(_ value: UnsafeMutableRawPointer) throws -> HostValue { HostValue(value, self) }
 
     /// Calls a callback that fills a buffer, and reads the content.
@@ -69,7 +69,8 @@ final class HostValue: ArchivableValue {
     /// Returns ownership to the host, because the call failed.
     func giveBack() { isOurs = false }
 
-    /// Within a call the value is freed when that call ends, because its last user may be in the middle of a change.
+    /// Frees the value. Within a call of the interface, it is freed when the thread's outermost call ends, because its
+    /// last user may be in the middle of a change.
     deinit {
         guard isOurs else { return }
         platform_call_defer(

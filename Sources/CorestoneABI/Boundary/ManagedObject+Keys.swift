@@ -21,7 +21,7 @@ extension ManagedObject {
         return entity.layout.slots[slot].role == .toOne
     }
 
-    /// Returns the destination entity of a relationship by key.
+    /// Returns the destination entity of a relationship by key, or nil for any other key.
     func destination(key: UInt32) -> Entity? {
         guard let slot = try? slot(of: key) else { return nil }
         return (entity.properties[slot] as? Relationship)?.destination

@@ -36,7 +36,8 @@ final class MigrationManagerBox: @unchecked Sendable {
 
 /// Creates a token of a model that a migration loaded, or for which the host has another token.
 private func innerToken(of model: Model) throws -> Token {
-    // Another thread may use a model that the host passed. The `atEnd` of such a model is already set.
+    // The `atEnd` of a model that the host passed is already set. It is not written again, because another thread may
+    // use the model.
     if model.atEnd == nil { model.atEnd = withdrawTokens }
     return try HandleTable.makeInner(model, .model)
 }
@@ -56,7 +57,7 @@ private final class LentContext {
             throw error
         }
         box = ContextBox(context, coordinatorToken: coordinator)
-        // Only the migration closes it.
+        // The host must not close the context.
         context.isShared = true
         _ = try box.makeLentHandle()
     }
@@ -85,7 +86,7 @@ func lendMigrations() {
     }
     MigrationHosting.lendManager = { manager in
         let known = Token(manager.hostSlot)
-        // The host has a handle of the manager, or it is already lent.
+        // The host has a handle of the manager, or the manager is already lent.
         if known != 0, HandleTable.retain(known) { return { HandleTable.release(known) } }
         let made = try HandleTable.makeInner(MigrationManagerBox(lent: manager), .migrationManager)
         manager.hostSlot = UInt(made)

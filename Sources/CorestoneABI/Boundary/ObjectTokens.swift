@@ -22,7 +22,7 @@ func innerToken(_ object: ManagedObject, in box: Unmanaged<ContextBox>? = nil) t
     return try newToken(object, hosts: 0, in: box)
 }
 
-/// Creates a token. A fetch calls this a hundred thousand times, so it creates the entry directly.
+/// Creates a token. Because it is called for each object that a fetch lends, it creates the entry directly.
 private func newToken(
     _ object: ManagedObject, hosts: UInt32, in known: Unmanaged<ContextBox>? = nil
 ) throws -> Token {
@@ -72,9 +72,7 @@ func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
 /// Returns the box of a context that has a handle.
 func contextBox(_ context: Context) throws -> ContextBox { try contextBox(handle(Token(context.hostSlot.value))) }
 
-/// Makes an object that was inserted into a context keep that context alive.
-///
-/// The context is kept as long as the host has a handle of the object.
+/// Makes the host's handle of an object that was inserted into a context keep the context alive.
 func adopt(_ object: ManagedObject, _ box: ContextBox) {
     guard object.hostSlot != 0, let entry = platform_handle_find(Token(object.hostSlot), HandleType.object.rawValue)
     else {

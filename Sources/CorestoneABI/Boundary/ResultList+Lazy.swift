@@ -14,7 +14,7 @@ final class Loans {
 
     func add(_ token: Token) { tokens.append(token) }
 
-    /// Releases all but the newest tokens.
+    /// Releases all but the newest `count` tokens, if there are more than twice as many.
     func trim(to count: Int) {
         if tokens.count <= 2 * count { return }
         for token in tokens.dropLast(count) { HandleTable.release(token) }
@@ -23,7 +23,7 @@ final class Loans {
 }
 
 extension ResultList {
-    /// The number of batches for which borrowed handles are valid.
+    /// The number of newest batches whose borrowed handles are always kept.
     private static let batches = 4
 
     /// Releases the handles of older batches. Must be called before a call lends handles.
@@ -38,7 +38,7 @@ extension ResultList {
         return handle(token)
     }
 
-    /// Returns the objects of a part, whose values are read. A lazy list keeps them until the next call.
+    /// Returns the objects of a part. A lazy list retains them until the next call.
     func objects(_ part: Range<Int>) throws -> ArraySlice<ManagedObject> {
         guard let loans else { return objects[part] }
         loans.objects = try part.map { try loans.results.object(at: $0) }

@@ -46,7 +46,9 @@ extension cst_string {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Returns a path. Throws for text that can only be used as a path after changes, and would then name another file.
+    /// Returns a path. Throws for an empty text, and for bytes that are not UTF-8 or contain a NUL.
+    ///
+    /// Such bytes could name another file.
     func filePath(_ name: StaticString) throws -> String {
         let path: String
         do { path = try string(name) } catch let error as CoreError where error.status == .invalidUTF8 {

@@ -20,7 +20,7 @@ func putNull(_ out: UnsafeMutablePointer<cst_value>) { put(.null, out) }
 
 /// Returns a copy of the host's value, after checking it.
 ///
-/// A `CST_OBJECT` must be a live handle; a `CST_OBJECT_ID` becomes a reference.
+/// A `CST_OBJECT` must contain a valid handle. A `CST_OBJECT_ID` is converted to a reference.
 func propertyValue(_ value: cst_value) throws -> PropertyValue {
     switch Int(value.type) {
     case CST_NULL: return .null

@@ -61,7 +61,7 @@ struct ForeignSignature: Sendable {
 
     /// Parses a signature.
     ///
-    /// - Throws: `.invalidArgument` with the byte offset of an unsupported type.
+    /// - Throws: `.invalidArgument` with the byte offset of the error.
     init(_ text: String) throws {
         let bytes = Array(text.utf8)
         guard let open = bytes.firstIndex(of: UInt8(ascii: "(")) else {

@@ -46,9 +46,10 @@ func answered<Result>(
     }
 }
 
-/// Runs the body of a function that takes ownership of a table of callbacks. A rejected call also frees its userdata.
+/// Runs the body of a function that takes ownership of a table of callbacks.
 ///
-/// It does not use a generic result: the Swift runtime would instantiate its metadata under a lock, which another
+/// A rejected call also frees the userdata of the table, unless the table itself cannot be read. The function does not
+/// use a generic result: the Swift runtime would instantiate its metadata under a lock, which another
 /// thread may have held when the process was forked.
 @inline(__always)
 func boundary<Table>(
@@ -70,7 +71,7 @@ func boundary<Table>(
     }
 }
 
-/// A callback of the host and its userdata. The library calls it on the thread that needs it.
+/// A callback of the host, and its userdata. The library calls it on the thread that needs its result.
 struct HostCallback<Function>: @unchecked Sendable {
     let function: Function
     private let payload: Userdata

@@ -2,7 +2,7 @@ import CCorestone
 import CorestonePredicate
 import CorestoneValues
 
-/// An object of the host (`CST_HOST`), which its callbacks read.
+/// An object of the host (`CST_HOST`), whose values its callbacks return.
 final class HostObject: KeyValueCoding, @unchecked Sendable {
     let host: cst_host
     private let callbacks: cst_host_callbacks

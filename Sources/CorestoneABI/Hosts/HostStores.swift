@@ -104,9 +104,10 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         (self.table, self.userdata, self.name) = (table, userdata, name)
     }
 
-    /// Checks that the table has all callbacks.
+    /// Checks the kind, the abilities and the callbacks of the table.
     ///
-    /// - Throws: `.invalidArgument` if a callback is missing that the kind requires.
+    /// - Throws: `.invalidArgument` for an unknown kind, and if a callback is missing that the kind requires.
+    ///   `.unsupported` for unknown abilities.
     func check() throws {
         let known = UInt32(CST_STORE_PARALLEL_READS | CST_STORE_UNIQUE_CONSTRAINTS | CST_STORE_DERIVED_ATTRIBUTES)
         guard [UInt32(CST_STORE_INCREMENTAL), UInt32(CST_STORE_ATOMIC)].contains(table.kind) else {

@@ -79,7 +79,8 @@ private func putMembers(_ members: [PropertyValue], _ type: Int, _ out: UnsafeMu
 
 /// Frees the content of a value that `putOwned` wrote. A borrowed value is not changed.
 ///
-/// - Parameter byHost: Whether the host called, possibly within a callback of a call that uses the value.
+/// - Parameter byHost: Whether the host called `cst_value_dispose`, possibly within a callback of a call that uses the
+///   value.
 func dispose(_ value: UnsafeMutablePointer<cst_value>, byHost: Bool = false) {
     guard value.pointee.type != CST_DECIMAL, value.pointee.aux & ownedMark != 0 else { return }
     let held = value.pointee.as
@@ -109,7 +110,7 @@ func dispose(_ value: UnsafeMutablePointer<cst_value>, byHost: Bool = false) {
     putNull(value)
 }
 
-/// Lends values to a callback of the host until it returns.
+/// Lends values to a callback of the host until the callback returns.
 func lending<Result>(
     _ values: [PropertyValue], _ body: (UnsafePointer<cst_value>) throws -> Result
 ) throws -> Result {

@@ -87,11 +87,9 @@ final class RowArena {
 
     func rows(_ rows: [RowReference]) throws -> UnsafePointer<cst_row>? { list(try rows.map { try row($0) }) }
 
-    /// Returns a row with its values.
+    /// Returns a row with its values. The record must stay valid as long as the row is used.
     ///
-    /// - Parameters:
-    ///   - members: The members of to-many relationships, each as a list of references. The record must stay valid
-    ///     until the next save.
+    /// - Parameter members: The members of to-many relationships, each as a list of references.
     func row(
         _ record: Record, _ entity: Entity, _ changes: HostChanges,
         _ members: [(relationship: Relationship, rows: [RowReference])]
@@ -111,7 +109,7 @@ final class RowArena {
         return out
     }
 
-    /// Returns a row with its values.
+    /// Returns a row with its values. The record must stay valid as long as the row is used.
     ///
     /// - Parameter nulls: Whether null attributes are listed. Null to-one relationships are always listed, so that they
     ///   are not requested later.
@@ -137,7 +135,7 @@ final class RowArena {
         row.targets = list(targets)
     }
 
-    /// Returns a new row with its attributes.
+    /// Returns a new row with its attributes that are not null.
     func row(_ new: NewRow) throws -> cst_row {
         var out = cst_row()
         out.entity = try lend(new.entity)

@@ -20,13 +20,14 @@ func hostVariables(_ variables: UnsafePointer<cst_value>?) throws -> [String: Pr
 
 /// A reader of the values that hosts pass to predicates and expressions.
 struct ValueReader {
-    /// The limit for all collections of one value together, because a list of the host can contain itself.
+    /// The maximum number of elements that one reader reads. There is a limit because a list of the host can contain
+    /// itself.
     static let mostValues = 1 << 24
     private static let mostNesting = 64
 
     /// Whether managed objects are replaced by their IDs: any thread may use a kept value, but not an object.
     private let isKept: Bool
-    /// The models of these IDs, on which their entities depend.
+    /// The models of the IDs and expressions that were read, on which their entities depend.
     private(set) var models: [Model] = []
     private var left = ValueReader.mostValues
 

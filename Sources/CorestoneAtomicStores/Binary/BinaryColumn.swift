@@ -16,13 +16,13 @@ enum BinaryColumnType: String {
     /// 16 bytes of the mantissa in little-endian order, the exponent as a signed byte, and a byte that is 1 for a
     /// negative number.
     case decimal
-    /// Concatenated UTF-8. `ends` has the end offset of each value.
+    /// Concatenated UTF-8. `ends` contains the end offset of each value.
     case text, uri
     case bytes
-    /// The key of the target, then the index of its entity in the file's list, 32 bits.
+    /// The key of the target in 64 bits, then the index of its entity in the file's list in 32 bits.
     case object
 
-    /// Returns the encoding of a slot, or nil for a property that rows do not store.
+    /// Creates the encoding of a slot; nil for a property that rows do not store.
     init?(_ kind: SlotKind) {
         switch kind {
         case .none: return nil
@@ -66,7 +66,7 @@ enum BinaryColumnType: String {
 /// The values of one property for many rows, encoded as byte arrays.
 struct BinaryColumn {
     let type: BinaryColumnType
-    /// A bit for each row, the lowest first: 1 if the row has a value.
+    /// A bit for each row, beginning with the lowest bit of a byte: 1 if the row has a value.
     private(set) var present: [UInt8]
     private(set) var values: [UInt8] = []
     /// The end offsets of values of variable length, packed as in the file.
@@ -139,7 +139,7 @@ extension BinaryColumn {
         value.dictionary?[Key.type]?.string.flatMap { BinaryColumnType(rawValue: $0) }
     }
 
-    /// Whether a column in a file has a value for any object.
+    /// Whether a column in a file has a value for any object, or is damaged.
     static func hasValues(_ value: PropertyListValue) -> Bool {
         value.dictionary?[Key.present]?.data?.contains { $0 != 0 } ?? true
     }
@@ -169,7 +169,7 @@ extension BinaryColumn {
 
     /// Calls `body` with a present value, without a copy; the view is valid within `body`.
     ///
-    /// The entity of an object is its index in the file's list.
+    /// The view of an object contains the index of the object's entity in the file's list.
     func withView<Result>(_ row: Int, _ body: (ValueView) throws -> Result) rethrows -> Result {
         try values.withUnsafeBytes { values in
             func number<Number: FixedWidthInteger>(_ offset: Int, _: Number.Type = Number.self) -> Number {
@@ -199,7 +199,7 @@ extension BinaryColumn {
         }
     }
 
-    /// Returns the first row whose text is not valid UTF-8, or nil if all are valid.
+    /// Returns the first row whose text is not valid UTF-8; nil if all texts are valid.
     func firstUnsound() -> Int? {
         guard [.text, .uri].contains(type) else { return nil }
         return ends?.indices.first { row in

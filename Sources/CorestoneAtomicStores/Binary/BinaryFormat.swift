@@ -84,7 +84,7 @@ struct BinaryFormat: AtomicFormat {
         // The identifier for URIs in errors.
         let store = (try? metadata(in: content, path))?.uuid.description
         var budget = BinaryFormat.spareMemory + bytes.count * BinaryFormat.mostMemory
-        // nil for a table that is left out.
+        // nil for a table that is skipped.
         var tables: [BinaryTable?] = []
         for value in listed {
             let table = try BinaryTable(value, nodes.model, path, store, leftOut, budget: &budget)

@@ -9,7 +9,7 @@ import CorestoneValues
 struct BinaryLists {
     private let nodes: Nodes
     private let path: String
-    /// The identifier of the store; nil if the file does not have one.
+    /// The identifier of the store; nil if the file does not have a valid identifier.
     private let store: String?
     private let leftOut: SkippedContent?
 
@@ -30,7 +30,7 @@ struct BinaryLists {
     /// Reads the member lists of the file.
     ///
     /// - Throws: `.storeCorrupt` with entity and key for a list that is incomplete, repeated or inconsistent with the
-    ///   other side. `.modelMismatch` for a relationship that the model does not have.
+    ///   other side. `.modelMismatch` for a relationship or an entity of a member that the model does not have.
     func read(_ lists: [PropertyListValue]) throws {
         var listed: Set<UInt32> = []
         for list in lists {
@@ -63,7 +63,7 @@ struct BinaryLists {
         }
     }
 
-    /// Records a relationship that the model does not have.
+    /// Records a relationship that the model does not have, if it has members.
     ///
     /// - Parameter name: The name in the form "Entity.relationship".
     private func leaveOut(_ name: String, _ entries: [String: PropertyListValue], _ leftOut: SkippedContent) {
@@ -111,7 +111,7 @@ struct BinaryLists {
 
     /// Checks that each member exists, has the right entity and occurs once.
     ///
-    /// Removes deleted members of a relationship without an inverse.
+    /// Removes deleted members of a relationship without an inverse, and members whose rows were skipped.
     private func settle(_ keys: inout [Int64], _ relationship: Relationship, _ owner: Int64) throws {
         var known: Set<Int64> = []
         let (destination, inverse) = (relationship.destination, relationship.inverse)
@@ -121,7 +121,7 @@ struct BinaryLists {
                 throw damaged(relationship, "of object \(owner) include object \(key) twice", owner, value: .int(key))
             }
             guard let member = nodes.node(destination.root, key)?.record else {
-                // A list without an inverse keeps deleted members. Objects that are left out do not have rows either.
+                // A list without an inverse keeps deleted members. Skipped objects do not have rows either.
                 guard inverse == nil || mayBeLeftOut else {
                     throw damaged(
                         relationship, "of object \(owner) include object \(key), which does not exist", owner,
@@ -160,7 +160,7 @@ struct BinaryLists {
 
     // MARK: Both sides
 
-    /// Checks that both sides of a many-to-many relationship list the same pairs.
+    /// Checks that the other side of a many-to-many relationship lists every pair of this side.
     private func checkMembers(_ relationship: Relationship, _ inverse: Relationship) throws {
         var back: [Int64: Set<Int64>] = [:]
         for (owner, members) in nodes.lists(of: inverse) { back[owner] = Set(members) }

@@ -12,9 +12,9 @@ struct BinaryTable {
     private let columns: [String: BinaryColumn]
     /// The highest primary key that was ever assigned in the entity tree.
     private let lastKey: Int64
-    /// The file; empty for a table that is to be written.
+    /// The path of the file; empty for a table that is to be written.
     private let path: String
-    /// The identifier of the store; nil if the file does not have one.
+    /// The identifier of the store, for errors; nil if it is unknown.
     private let store: String?
     private let areVersionsIgnored: Bool
 
@@ -44,7 +44,7 @@ struct BinaryTable {
         ])
     }
 
-    /// The destination and cardinality of each relationship, which rows and lists do not show without members.
+    /// The destination and cardinality of each relationship, for a comparison with the model.
     private var relationships: [String: PropertyListValue] {
         let stored = entity.relationships.filter { !$0.isTransient }
         return Dictionary(stored.map { ($0.name, $0.kindInFile) }) { first, _ in first }
@@ -62,7 +62,7 @@ extension BinaryTable {
     ///   - store: The identifier of the store, for errors.
     ///   - leftOut: Records content that the model does not have; nil to throw an error for it.
     ///   - budget: The remaining bytes of memory for the rows of the file, without their values.
-    /// - Returns: nil for a table of an entity that is left out.
+    /// - Returns: nil for a table of an entity that is skipped.
     /// - Throws: `.storeCorrupt` for an incomplete table; `.modelMismatch` for content that the model does not have.
     init?(
         _ table: PropertyListValue, _ model: Model, _ path: String, _ store: String?, _ leftOut: SkippedContent?,
@@ -167,8 +167,8 @@ extension BinaryTable {
 
     /// Reads the rows of the table into `nodes`.
     ///
-    /// - Parameter entities: The entities in the order of the file; nil for an entity that is left out. References to
-    ///   its objects are dropped.
+    /// - Parameter entities: The entities in the order of the file; nil for an entity that is skipped. References to
+    ///   its objects are omitted.
     func read(into nodes: Nodes, _ entities: [Entity?]) throws {
         let fillings = fillings()
         var writer = RecordWriter(expectedBytes: keys.count * entity.layout.fixedSize)
@@ -223,8 +223,6 @@ extension BinaryTable {
         store.map { ObjectID.uri(ofKey: key, entity: entity.name, store: $0) }
     }
 
-    /// Creates the error for a reference to an object of the wrong entity.
-    ///
     /// Creates the error for an invalid reference of a to-one relationship.
     ///
     /// - Parameter target: The entity of the target; nil if the file does not list it.
@@ -249,7 +247,7 @@ extension BinaryTable {
                 path, difference, entity: entity.name, key: name, value: .int(targetKey), object: uri(key))
     }
 
-    /// Creates the error for an integer that does not fit.
+    /// Creates the error for an integer that does not fit into its slot.
     ///
     /// Only a column of another model has integers of another width.
     private func tooLarge(_ value: Int64, _ filling: Filling, _ key: Int64) -> CoreError {
@@ -280,7 +278,7 @@ extension BinaryTable {
             entity: entity.isEmpty ? nil : entity, key: key, file: path)
     }
 
-    /// Creates the error for a column whose type differs from the model's.
+    /// Creates the error for a column whose type differs from the type in the model.
     ///
     /// - Parameters:
     ///   - type: The type of the column.
@@ -307,7 +305,7 @@ extension Relationship {
 }
 
 extension [Entity?] {
-    /// Returns an element: `.none` for an index beyond the list, `.some(nil)` for an entity that is left out.
+    /// Returns an element: `.none` for an index beyond the list, `.some(nil)` for an entity that is skipped.
     fileprivate func at(_ place: UInt64) -> Entity?? {
         // The conditional operator would convert `.none` into `.some(nil)`.
         guard let place = Int(exactly: place), place < count else { return .none }

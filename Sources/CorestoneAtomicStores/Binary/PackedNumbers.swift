@@ -17,7 +17,7 @@ struct PackedNumbers: RandomAccessCollection {
         bytes.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(fromByteOffset: place * 8, as: Int64.self)) }
     }
 
-    /// Encodes numbers as in a file.
+    /// Creates an array by encoding numbers as in a file.
     init(_ numbers: [Int64]) { bytes = PackedNumbers.bytes(numbers) }
 
     static func bytes(_ numbers: [Int64]) -> [UInt8] {

@@ -45,7 +45,7 @@ package struct AtomicKind: StoreKind {
     package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool {
         let place = try StoreLocation(path)
         if place.state == .missing { return false }
-        // A file that is not a store of this type is not deleted.
+        // A file with content that is not a store of this type is not deleted.
         if place.state == .present { _ = try metadata(ofStoreAt: path) }
         try removing()
         // Waits for a save of another process or coordinator.
@@ -67,8 +67,8 @@ package struct AtomicKind: StoreKind {
 
     /// Copies a store as `replace` does.
     ///
-    /// - Parameter progress: Receives the written bytes and the total. If it returns false, copying fails with
-    ///   `.cancelled`, and the file at `path` is unchanged.
+    /// - Parameter progress: Receives the number of written bytes and the total. If it returns false, copying fails
+    ///   with `.cancelled`, and the file at `path` is unchanged.
     package func copy(
         _ source: String, to path: String, options: StoreOptions,
         progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }, removing: () throws -> Void = {}
@@ -85,7 +85,7 @@ package struct AtomicKind: StoreKind {
                 .invalidArgument, code: .persistentStoreOperation,
                 "cannot copy \(path) to itself; choose another path", file: path)
         }
-        // A file that is not a store of this type is not replaced.
+        // A file with content that is not a store of this type is not replaced.
         func check() throws { _ = try metadata(ofStoreAt: path) }
         if place.state == .present { try check() }
         try removing()
@@ -102,7 +102,7 @@ package struct AtomicKind: StoreKind {
 
     /// Returns the first value that an SQLite store cannot store exactly.
     ///
-    /// Such a value is a decimal with more digits than a double, or NaN.
+    /// Such a value is NaN, or a decimal that is neither a 64-bit integer nor exactly equal to a double.
     ///
     /// - Parameter model: The frozen model of the store.
     package func valueBeyondSQLite(
@@ -135,7 +135,7 @@ package struct AtomicKind: StoreKind {
         return nil
     }
 
-    /// Returns a text that changes with each content of the file, or nil if the file does not exist.
+    /// Returns a text of the file's state, which differs after a write; nil if the file does not exist.
     package func sight(of place: StoreLocation) -> String? { FileState(place.path)?.text }
 
     /// Replaces the content of a store with that of another store, with the given metadata.
@@ -143,7 +143,7 @@ package struct AtomicKind: StoreKind {
     /// - Parameters:
     ///   - draft: The path of the other store, a file of this type that was written with `model`.
     ///   - sight: The result of `sight(of:)` when the store was read.
-    /// - Returns: The open store; nil, with the store unchanged, if another process wrote the store since then.
+    /// - Returns: The open store; nil, with the store unchanged, if another process wrote the store after that.
     package func replace(
         _ place: StoreLocation, byContentOf draft: String, model: Model, metadata: StoreMetadata, unless sight: String?,
         options: StoreOptions

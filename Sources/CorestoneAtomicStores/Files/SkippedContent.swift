@@ -17,7 +17,7 @@ final class SkippedContent {
         first = key == nil ? "objects of \(name)" : "values of \(name)"
     }
 
-    /// The reason as a clause for a message; nil if nothing was left out.
+    /// The reason why the store is read-only, as a clause for a message; nil if nothing was skipped.
     var readOnlyReason: String? {
         guard let first else { return nil }
         let noun = names.count == 2 ? "entity or property" : "entities or properties"

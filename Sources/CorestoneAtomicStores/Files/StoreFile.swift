@@ -11,7 +11,7 @@ import Glibc
 final class StoreFile: @unchecked Sendable {
     let format: any AtomicFormat
     private let options: StoreOptions
-    /// Whether the caller passed the options. Only then a message may suggest another option.
+    /// Whether the caller passed the options. Only then can a message suggest another option.
     private let areOptionsGiven: Bool
     /// The current path, to which the next save writes. Only the thread that uses the store may access it.
     private(set) var place: StoreLocation
@@ -23,7 +23,7 @@ final class StoreFile: @unchecked Sendable {
     private var former: FilePermissions?
     /// Whether the file was created when the store was opened.
     private(set) var isNew = false
-    /// Why the content must not be saved; nil if the model has all of it.
+    /// The reason why the content must not be saved; nil if the model has all content of the file.
     private(set) var obstacle: String?
 
     init(
@@ -38,7 +38,7 @@ final class StoreFile: @unchecked Sendable {
 
     private var file: LocalFile { LocalFile(place.path, shownAs: place.given) }
 
-    /// Opens the store. Creates the file first if it is missing or empty.
+    /// Opens the store. A missing or empty file is created first, if the options allow it.
     func open(_ model: Model) throws -> NodeStore {
         try options.requireUsableFileMode(place.given)
         try options.limits.check(place.given)
@@ -58,7 +58,9 @@ final class StoreFile: @unchecked Sendable {
             nodes, metadata, type: format.type, file: self, path: place.absolute, options)
     }
 
-    /// Throws if the file is not writable, although its folder might allow a replacement.
+    /// Throws if the file or its folder is not writable, or if the name is too long for a writable store.
+    ///
+    /// A file that is not writable is not replaced, even if its folder would allow a replacement.
     ///
     /// - Parameter toReplace: Whether the file is to be replaced, not opened. Only the remedy depends on it.
     private func requireWritable(toReplace: Bool = false) throws {
@@ -103,7 +105,7 @@ final class StoreFile: @unchecked Sendable {
             children: (try? metadata.carriedModel())?.mismatchDetails(with: model, file: place.given) ?? [])
     }
 
-    /// Throws if an entity of both models belongs to another entity tree.
+    /// Throws if an entity belongs to different entity trees in the store and in the model.
     private func checkTrees(_ metadata: StoreMetadata, _ model: Model) throws {
         guard let (entity, storedRoot) = metadata.entityInAnotherTree(than: model) else { return }
         throw mismatch(
@@ -115,7 +117,7 @@ final class StoreFile: @unchecked Sendable {
         .ofAnotherModel(place.given, difference, entity: entity, children: children)
     }
 
-    /// Rewrites a file of another model with this model, if it is writable and nothing is lost.
+    /// Rewrites a file of another model with this model, if the store is writable and no content was skipped.
     private func adopt(_ nodes: Nodes, _ metadata: inout StoreMetadata) throws {
         if options.isReadOnly || obstacle != nil || !metadata.isOfAnotherModel(than: nodes.model) { return }
         metadata.setModel(nodes.model)
@@ -129,7 +131,7 @@ final class StoreFile: @unchecked Sendable {
 
     // MARK: Moving
 
-    /// Changes the path of the next save. An existing file there must be an older copy of the same store.
+    /// Changes the path of the next save. An existing file there must have the store's UUID.
     func move(to place: StoreLocation, _ uuid: UUIDValue) throws {
         if place.state == .present {
             let there = try format.metadata(
@@ -151,7 +153,8 @@ final class StoreFile: @unchecked Sendable {
 
     /// Whether the file differs from the file that was read or written last.
     ///
-    /// - Throws: `.storeIO` if the file does not exist, so that a save does not recreate a deleted store.
+    /// - Throws: `.storeIO` if the file does not exist, so that a save does not recreate a deleted store, or if it
+    ///   cannot be read.
     func hasChanged() throws -> Bool {
         let state = FileState(place.path)
         // The store was moved to an unused path.
@@ -169,8 +172,7 @@ final class StoreFile: @unchecked Sendable {
         return state != known?.state
     }
 
-    /// A text that changes with each content of the file, as far as the file system shows it; can be read on any
-    /// thread.
+    /// A text of the file's state, which differs after a write; nil if the file does not exist. Any thread.
     var contentState: String? { FileState(place.path)?.text }
 
     private func know(_ descriptor: Int32?) {
@@ -208,8 +210,8 @@ final class StoreFile: @unchecked Sendable {
 
     /// Decodes the file.
     ///
-    /// Reports damage only if the file was written with this model; otherwise reports the difference between the
-    /// models.
+    /// Without `leftOut`, reports damage only if the file was written with this model; otherwise reports the difference
+    /// between the models.
     private func decode(_ bytes: [UInt8], into nodes: Nodes, _ leftOut: SkippedContent?) throws -> StoreMetadata {
         if leftOut != nil { try checkTrees(format.metadata(bytes, path: place.given), nodes.model) }
         do {
@@ -220,9 +222,9 @@ final class StoreFile: @unchecked Sendable {
         }
     }
 
-    /// Replaces the file atomically: even after a crash, it is either the old or the new one.
+    /// Replaces the file atomically: even after a crash, it is either the old or the new file.
     func write(_ nodes: Nodes, _ metadata: StoreMetadata) throws {
-        // The last size is an estimate of the next one.
+        // The last size is an estimate of the next size.
         try MemoryCheck.require((known?.state?.size ?? 0) * 2, to: "save \(place.given)", file: place.given)
         let bytes: [UInt8]
         do { bytes = try format.encode(nodes, metadata) } catch let error as CoreError where error.file == nil {
@@ -321,7 +323,7 @@ final class StoreFile: @unchecked Sendable {
     /// - Parameter patience: The remaining milliseconds.
     private func lock(_ descriptor: Int32, _ patience: inout Int) throws {
         let pause = 2
-        // A file system without locks is written without a lock.
+        // On a file system that does not support locks, the file is written without a lock.
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR) {
             guard patience > 0 else { throw busy() }
             usleep(UInt32(pause) * 1000)

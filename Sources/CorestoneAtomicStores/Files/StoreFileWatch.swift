@@ -2,11 +2,11 @@ import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneValues
 
-/// The known states of an atomic store's file, shared by the store, which reads and writes it, and its watcher.
+/// The known states of an atomic store's file, shared by the store and its watcher.
 struct FileSights {
-    /// The state that was last read or written, and the one before it. The second is needed because a new file is
-    /// recorded shortly before it is renamed.
+    /// The state that was last read or written.
     private var current: FileState?
+    /// The state before `current`, needed because a new file is recorded shortly before it is renamed.
     private var former: FileState?
     /// The last state that the watcher reported.
     private var told: FileState?
@@ -37,7 +37,7 @@ struct FileSights {
 
 /// A watcher of an atomic store's file, for saves by other processes and coordinators.
 ///
-/// It does not determine the changed rows; their versions show them.
+/// It does not determine the changed rows; the versions of the rows show the changes.
 final class StoreFileWatch: StoreWatch {
     private let sights: Locked<FileSights>
     private let path: String

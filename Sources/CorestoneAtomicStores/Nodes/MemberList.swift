@@ -1,11 +1,12 @@
-/// The ordered members of one object in a relationship that rows do not store.
+/// The ordered members of one object in a relationship whose members, or whose order, rows do not store.
 ///
-/// Members that are removed from a long list are only marked at first, so that a removal runs in constant time.
+/// Members that are removed from a long list are only marked at first, so that a removal runs in amortised constant
+/// time.
 struct MemberList {
     private var all: [Int64] = []
     /// Removed keys that are still in `all`.
     private var removed: Set<Int64> = []
-    /// The remaining members of a long list; nil for a short list.
+    /// The remaining members of a long list; nil for a list that was always short.
     private var known: Set<Int64>?
 
     private static let short = 32

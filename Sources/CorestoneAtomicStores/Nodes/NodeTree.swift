@@ -33,7 +33,7 @@ final class NodeTree {
         return block
     }
 
-    /// Replaces the row of a key, and returns the previous one.
+    /// Sets or removes the row of a key, and returns the previous row.
     func put(_ node: Node?, at key: Int64) -> Node? {
         let (number, place) = (key >> NodeBlock.bits, Int(key & NodeBlock.mask))
         guard let node else {
@@ -70,7 +70,7 @@ final class NodeTree {
         if numbers?.last == number { numbers?.removeLast() }
     }
 
-    /// Calls `body` with the rows in the order of keys, until it returns false.
+    /// Calls `body` with the rows in the order of keys, until `body` returns false.
     func forEach(_ body: (Record) throws -> Bool) rethrows {
         let order = numbers ?? blocks.keys.sorted()
         numbers = order

@@ -2,10 +2,11 @@ import CorestoneGraph
 import CorestoneModel
 
 extension Nodes {
-    /// Replaces the content with a state of the same store that another process wrote.
+    /// Replaces the content with a state of the same store that another writer saved.
     ///
-    /// An unchanged row keeps its version. A row with other values or members gets a higher version, even if the file
-    /// does not store versions, so that a save detects the change. Versions never decrease.
+    /// A row with a higher version in the new state keeps that version. An unchanged row keeps its former version. A
+    /// row with other values or members is assigned a higher version, even if the file does not store versions, so that
+    /// a save detects the change. Versions never decrease.
     func takeOver(_ others: Nodes) {
         let listed = listedRelationships
         for root in model.entities where root.parent == nil {

@@ -12,7 +12,7 @@ final class Nodes {
     private(set) var trees: [NodeTree]
     /// The pairs, by relationship and owner, for both sides.
     private(set) var pairs: [UInt32: [Int64: MemberList]] = [:]
-    /// The order of members that point to their owner by a to-one relationship.
+    /// The order of members that refer to their owner by a to-one relationship.
     private(set) var orders: [UInt32: [Int64: MemberList]] = [:]
 
     /// The previous states of everything that the transaction changed, in order; nil outside a transaction.
@@ -97,7 +97,7 @@ final class Nodes {
         return keys
     }
 
-    /// Reserves keys, which are never used again. Returns the first key; nil if not enough keys are left.
+    /// Reserves keys, which are never reserved again. Returns the first key; nil if not enough keys are left.
     func reserveKeys(of root: Entity, count: Int) -> Int64? {
         let last = lastKey(of: root)
         let (end, overflow) = last.addingReportingOverflow(Int64(count))
@@ -168,7 +168,7 @@ final class Nodes {
         journal?.append(.node(root: Int(entity.rootIndex), key: key, former))
     }
 
-    /// Replaces a row with another version that has the same values.
+    /// Replaces a row with a row of the same values and another version, without updating the indexes.
     func replace(_ node: Node, at key: Int64, _ root: Entity) { _ = trees[Int(root.index)].put(node, at: key) }
 
     func remove(_ root: Entity, _ key: Int64) {
@@ -237,12 +237,12 @@ final class Nodes {
     func memberCount(_ relationship: Relationship, _ owner: Int64) -> Int {
         if let inverse = relationship.inverse, !inverse.isToMany { return targetIndex(inverse).count(of: owner) }
         guard let list = pairs[relationship.key]?[owner] else { return 0 }
-        // Deleted rows remain in a relationship without an inverse.
+        // The keys of deleted rows remain in a relationship without an inverse.
         if relationship.inverse != nil { return list.count }
         return list.keys.count { node(relationship.destination.root, $0) != nil }
     }
 
-    /// Returns the index of a to-one relationship, and creates it if necessary.
+    /// Returns the index of a to-one relationship, which is created if necessary.
     func targetIndex(_ relationship: Relationship) -> TargetIndex {
         let tree = tree(of: relationship.entity)
         if let known = tree.targets.first(where: { $0.relationship === relationship }) { return known }
@@ -269,7 +269,7 @@ final class Nodes {
         for (owner, member) in added { setPairs(relationship, owner) { $0.add(member) } }
     }
 
-    /// Sets all members of an object, in order.
+    /// Sets all members of an object, in order; if the inverse is to-one, sets only their order.
     func setMembers(_ relationship: Relationship, _ owner: Int64, _ members: [Int64]) {
         if let inverse = relationship.inverse, !inverse.isToMany {
             setOrder(relationship, owner, members)

@@ -27,7 +27,7 @@ final class TargetIndex {
         return record.target(slot, entity.layout.slots[slot])?.primaryKey
     }
 
-    /// Updates the index for a changed row. Returns the previous target if it changed.
+    /// Updates the index for a changed row, and returns the previous target if the target changed.
     func move(_ key: Int64, from former: Record?, to record: Record?, _ model: Model) -> Int64? {
         let (old, new) = (target(of: former, model), target(of: record, model))
         if old == new { return nil }

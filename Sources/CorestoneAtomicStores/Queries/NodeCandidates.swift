@@ -5,7 +5,7 @@ import CorestoneValues
 
 /// Rows that may satisfy a predicate, found by an index lookup for one of its conjuncts.
 ///
-/// The rest of the predicate is then evaluated for each of them.
+/// The rest of the predicate is then evaluated for each of these rows.
 struct NodeCandidates {
     /// The keys, in ascending order and without duplicates.
     let keys: [Int64]
@@ -26,7 +26,7 @@ struct NodeCandidates {
         (self.keys, self.step, self.index) = (sorted, step, index)
     }
 
-    /// Finds candidates by an index; nil if no conjunct has an index, so that all rows must be scanned.
+    /// Creates candidates by an index lookup; nil if no index applies to a conjunct, so that all rows must be scanned.
     init?(_ conjuncts: [Predicate], _ entity: Entity, _ nodes: Nodes, _ rows: NodeRows) {
         let tests = conjuncts.compactMap { EqualityTest($0) }
         for test in tests {
@@ -103,7 +103,7 @@ struct NodeCandidates {
 
     /// Returns the rows for `department.name BEGINSWITH 'x'`, if there are few targets.
     ///
-    /// These are the objects whose target satisfies the rest of the path.
+    /// These are the objects whose target satisfies the comparison for the rest of the path.
     private static func throughTargets(
         _ comparison: Comparison, _ entity: Entity, _ nodes: Nodes, _ rows: NodeRows
     ) -> NodeCandidates? {
@@ -175,7 +175,7 @@ private struct EqualityTest {
 }
 
 extension Expression {
-    /// The keys of a path that starts at the row; empty for the row itself.
+    /// The keys of a path that starts at the row; empty for the row itself, nil for other expressions.
     fileprivate var keys: [String]? {
         switch self {
         case .selfObject: []

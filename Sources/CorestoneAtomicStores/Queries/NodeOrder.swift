@@ -26,7 +26,7 @@ struct NodeOrder {
         }
     }
 
-    /// Returns false if a sort key is not a stored attribute.
+    /// Collects views of the sort values. Returns false if a sort key is not a plain stored attribute.
     private mutating func gatherViews(_ model: Model) -> Bool {
         views.reserveCapacity(records.count * descriptors.count)
         var last: (entity: UInt32, slots: [(Int, SlotLayout)]) = (.max, [])
@@ -49,9 +49,9 @@ struct NodeOrder {
         return true
     }
 
-    /// Returns the first rows in the order of the descriptors.
+    /// Returns at least the first `most` rows, in the order of the descriptors.
     ///
-    /// - Parameter most: The maximum number of rows to be returned.
+    /// - Parameter most: The number of rows that are needed. If it is a large part of all rows, all rows are returned.
     func sorted(first most: Int) throws -> ContiguousArray<Record> {
         if records.count < 2 { return records }
         // Rows are in the order of keys, so their position is the tie-breaker.

@@ -115,7 +115,7 @@ extension Predicate {
     }
 }
 
-/// A clock that calls the application's interrupt check every few milliseconds.
+/// A clock that calls the application's interrupt check at intervals of at least 5 milliseconds.
 final class NodeClock {
     private let check: (() -> Bool)?
     private let purpose: String

@@ -3,9 +3,9 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A comparison of a row's number, date or Boolean with a constant of the same type, which does not need the evaluator.
+/// A comparison of a row's number, date or Boolean with a constant, without the predicate evaluator.
 ///
-/// It has the same result as the evaluator and never fails.
+/// It has the same result as the evaluator, and never fails.
 struct QuickTest {
     private let slot: Int
     private let layout: SlotLayout

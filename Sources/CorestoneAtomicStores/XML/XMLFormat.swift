@@ -38,7 +38,7 @@ struct XMLFormat: AtomicFormat {
         return try bytes[..<place.lowerBound] + XMLFormat.element(of: metadata) + bytes[place.upperBound...]
     }
 
-    /// Encodes the `<metadata>` element. The identifier is not in it, and the store type is not written.
+    /// Encodes the `<metadata>` element. The element does not contain the identifier or the store type.
     static func element(of metadata: StoreMetadata) throws -> [UInt8] {
         var values = metadata.values
         values[StoreMetadata.Key.storeType] = nil

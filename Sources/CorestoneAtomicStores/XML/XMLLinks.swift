@@ -53,7 +53,7 @@ struct XMLLinks {
         offsets.append(offset)
     }
 
-    /// Leaves out the object with that key, and removes references to it.
+    /// Records the key of a skipped object, so that references to the object are removed.
     mutating func leaveOut(_ key: Int64) { leftOut.insert(key) }
 
     /// Adds the references of the next object in a relationship.
@@ -148,7 +148,8 @@ struct XMLLinks {
 
     /// Creates the error for a reference to an object of the wrong entity.
     ///
-    /// - Parameter target: The entity of the object. In another model it may belong to the destination's entity tree.
+    /// - Parameter target: The entity of the object. In the model with which the store was written, it may inherit from
+    ///   the destination.
     private func misled(_ list: List, to key: Int64, of target: Entity) -> CoreError {
         let (relationship, owner) = (list.relationship, entity(records[list.owner]).name)
         let what = "refers to \(id(key)), an object of \(target.name), not of \(relationship.destination.name)"
@@ -158,7 +159,7 @@ struct XMLLinks {
             key: relationship.name, value: .string(idText(key)), object: uri(records[list.owner]))
     }
 
-    /// Removes left-out members from a list in place, and returns the new range.
+    /// Removes skipped members from a list in place, and returns the new range.
     private mutating func known(_ list: List) -> Range<Int> {
         let kept = members[list.members].filter { !leftOut.contains($0) }
         if kept.count == list.members.count { return list.members }
@@ -168,7 +169,7 @@ struct XMLLinks {
         return start..<start + kept.count
     }
 
-    /// Checks that each member exists and occurs once, and sets the entity of a to-one target.
+    /// Checks that each member exists, has the right entity and occurs once; sets the entity of a to-one target.
     private mutating func settle(_ list: List) throws {
         let (relationship, owner) = (list.relationship, records[list.owner])
         var (there, back): (UInt64, UInt64) = (0, 0)
@@ -194,7 +195,7 @@ struct XMLLinks {
         sums[relationship.key, default: Sums()].back &+= back
     }
 
-    /// Returns a key that occurs twice in a list. Lists that a store wrote are usually sorted.
+    /// Returns a key that occurs twice in a list; nil without such a key. Lists in files are usually sorted.
     private func repeated(_ keys: ArraySlice<Int64>) -> Int64? {
         if zip(keys, keys.dropFirst()).allSatisfy({ $0 < $1 }) { return nil }
         var seen: Set<Int64> = []

@@ -6,7 +6,7 @@ import CorestoneValues
 enum XMLValueType: String {
     case string, bool, int16, int32, int64, decimal, float, double, date, binary, uuid, uri, transformable
 
-    /// Returns the name of an attribute type, or nil for types that are not stored as a single value.
+    /// Creates the name of an attribute type; nil for a type that does not have values in an XML store.
     init?(_ type: AttributeType) {
         switch type {
         case .string: self = .string
@@ -58,7 +58,7 @@ final class XMLMember {
     let property: Property
     let slot: Int
     let layout: SlotLayout
-    /// The name in lower case; for an element of a composite attribute, its path.
+    /// The name in lower case; for an element of a composite attribute, the element's path.
     let name: [UInt8]
     /// The type of the attribute; nil for a relationship.
     let type: XMLValueType?
@@ -161,7 +161,7 @@ struct XMLNames {
 
     /// Creates the names of a model.
     ///
-    /// - Throws: `.unsupported` (134020) with both names if they differ only in case.
+    /// - Throws: `.unsupported` (134020) with both names if two names differ only in case.
     init(_ model: Model) throws {
         kinds = try model.entities.map { try XMLKind($0) }
         var entities: [String: Int] = [:]

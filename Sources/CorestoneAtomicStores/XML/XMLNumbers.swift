@@ -71,7 +71,7 @@ extension XMLBytes {
             let digit = start[place] &- 0x30
             guard digit < 10 else { return nil }
             let (product, overflow) = number.multipliedReportingOverflow(by: 10)
-            // The number is accumulated as a negative one, because the negative range is larger by one.
+            // The number is accumulated as a negative number, because the negative range is larger by one.
             let (sum, carry) = product.subtractingReportingOverflow(Int64(digit))
             if overflow || carry { return nil }
             number = sum
@@ -103,7 +103,7 @@ extension XMLBytes {
         return Double(string)
     }
 
-    /// Parses a number whose decimals are all zero, as those of most dates.
+    /// Parses a number of up to 15 digits without nonzero decimals, as in most dates; nil for other numbers.
     private func wholeSeconds() -> Double? {
         let mostDigits = 15
         var place = count > 0 && start[0] == UInt8(ascii: "-") ? 1 : 0

@@ -3,14 +3,14 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// A builder of rows for the objects of an XML store while it is read. References are resolved at the end.
+/// A builder of rows for the objects of an XML store that is being read. References are resolved at the end.
 final class XMLObjects {
     private let nodes: Nodes
     private let names: XMLNames
     private unowned let reader: XMLStoreReader
     private var writer: RecordWriter
     private var links: XMLLinks
-    /// The keys of objects with non-numeric IDs; negative until all numeric IDs are known.
+    /// The temporary, negative keys of objects with non-numeric IDs. `XMLLinks` assigns the final keys.
     private var wordKeys: [String: Int64] = [:]
     private var highestKey: Int64 = 0
     /// The record of content that the model does not have; nil to throw an error for such content.
@@ -18,19 +18,21 @@ final class XMLObjects {
 
     // MARK: The object that is being read
 
-    /// The kind of the object; nil for an object that is left out.
+    /// The kind of the object; nil for an object that is skipped.
     private var kind: XMLKind?
-    /// The index of its entity in the model.
+    /// The index of the object's entity in the model.
     private var place = 0
-    /// Its key; negative if its ID is not numeric, 0 before the ID is read.
+    /// The object's key; negative if the ID is not numeric, 0 before the ID is read.
     private var ownKey: Int64 = 0
     /// The targets of the relationship that is being read.
     private var targets: [Int64] = []
-    /// The attribute that is being read, its offset, and the index of the previous member.
+    /// The attribute that is being read.
     private var member: XMLMember?
     /// The type in the file of the attribute that is being read.
     private var written: XMLValueType?
+    /// The offset of the attribute's element.
     private var start = 0
+    /// The index of the previous member; -1 before the first member.
     private var last = -1
     /// The member that followed each member the last time, by kind and member; index 0 is for the first member. Most
     /// objects have the same order.
@@ -94,7 +96,7 @@ final class XMLObjects {
 
     func end() { if kind != nil { links.add(writer.finish(), at: reader.position) } }
 
-    /// Returns the key of an ID. A non-numeric ID gets a temporary key.
+    /// Returns the key of an ID. A non-numeric ID is assigned a temporary key.
     private func key(_ id: UnsafeBufferPointer<CChar>, of member: XMLMember? = nil) throws -> Int64 {
         if let key = XMLObjects.number(id) {
             highestKey = max(highestKey, key)
@@ -122,7 +124,7 @@ final class XMLObjects {
         return key
     }
 
-    /// Parses an ID that consists of `z` and a number without leading zeros.
+    /// Parses an ID that consists of `z` and a number without leading zeros; nil for other IDs.
     private static func number(_ id: UnsafeBufferPointer<CChar>) -> Int64? {
         guard id.count > 1, id.count <= 20, id[0] == 0x7A, id[1] != 0x30 else { return nil }
         var number: Int64 = 0
@@ -167,7 +169,7 @@ final class XMLObjects {
 
     // MARK: Members
 
-    /// Returns the member with that name; nil if it is left out.
+    /// Returns the member with that name; nil if the member is skipped.
     private func find(_ name: UnsafePointer<CChar>, isRelationship: Bool) throws -> XMLMember? {
         guard let kind else { return nil }
         var found = following[place][last + 1]

@@ -4,7 +4,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// A reader of XML stores from untrusted bytes, through expat.
+/// A reader of XML stores from untrusted bytes, which uses expat.
 ///
 /// The structure is checked against Apple's document type. An unexpected element, attribute or text is an error,
 /// because the next save would lose it. Entity declarations are rejected, and external resources are never loaded.

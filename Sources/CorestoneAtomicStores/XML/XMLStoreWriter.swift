@@ -105,9 +105,9 @@ struct XMLStoreWriter {
 
     /// Appends a relationship element, even without members.
     ///
-    /// A reference to a deleted object is omitted, because the file could not be read with it. Such references remain
-    /// in relationships without an inverse and with the delete rule "no action". If the relationship is required, such
-    /// a reference is an error.
+    /// A reference to a deleted object is omitted, because the file could not be read with it. Such references can
+    /// remain in a relationship without an inverse, and in one with the delete rule "no action". If a to-one
+    /// relationship is required, such a reference is an error.
     private func add(
         _ relationship: Relationship, of record: Record, _ member: XMLMember, _ metadata: StoreMetadata
     ) throws {

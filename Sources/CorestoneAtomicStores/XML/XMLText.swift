@@ -1,6 +1,6 @@
 /// Core Data's escapes for text in an XML store: `\\` for a backslash, and `\u` with four hexadecimal digits for a
-/// UTF-16 unit. Escaped are `<`, `>`, `&`, control characters, surrogates, and units from U+FEFF on. The low byte comes
-/// first: `\u3c00` is `<`.
+/// UTF-16 code unit. The characters `<`, `>` and `&`, control characters, surrogates, and code units from U+FEFF on are
+/// escaped. The low byte comes first: `\u3c00` is `<`.
 ///
 /// Every text is therefore preserved, including characters that XML cannot represent or would change, such as a
 /// carriage return.
@@ -19,7 +19,7 @@ extension XMLBytes {
         append(UnsafeRawBufferPointer(rebasing: text[done...]))
     }
 
-    /// Whether a character that begins with this byte may be escaped. With 0xEF, only some are.
+    /// Whether a character that begins with this byte may be escaped. With 0xEF, only some characters are.
     @inline(__always)
     private static func mayBeEscaped(_ byte: UInt8) -> Bool {
         if byte < 0x20 { return byte != 0x09 && byte != 0x0A }
@@ -100,7 +100,7 @@ extension XMLBytes {
         return high == nil
     }
 
-    /// Returns the UTF-16 unit of an escape at this position; nil if there is no escape.
+    /// Returns the UTF-16 code unit of an escape at this position; nil if there is no escape.
     private func unit(at place: Int) -> UInt32? {
         guard place + 6 <= count, start[place] == UInt8(ascii: "\\"), start[place + 1] == UInt8(ascii: "u") else {
             return nil

@@ -5,11 +5,11 @@ import CorestoneValues
 
 /// Reading and writing of objects as plain values, without contexts and managed objects.
 ///
-/// A record has an entry for each attribute; the value of a composite attribute is a dictionary. A to-one relationship
-/// is the URI of its target, a to-many relationship a list of URIs. `@id` is the object's own URI, and `@entity` the
-/// name of its entity if that is a subentity of the requested one. Records that were read can be written again. Each
-/// call uses its own context on the calling thread and saves before it returns. If it throws, it changes nothing in any
-/// single store.
+/// A record has an entry for each attribute, except for transformable attributes and those of undefined type. The value
+/// of a composite attribute is a dictionary. A to-one relationship is the URI of its target, a to-many relationship a
+/// list of URIs. `@id` is the object's own URI, and `@entity` the name of its entity if that is a subentity of the
+/// requested one. Records that were read can be passed to `update`. Each call uses its own context on the calling
+/// thread, and saves its changes before it returns, in one transaction per store.
 extension Container {
     public typealias Record = [String: PropertyValue]
     /// The key of an object's URI in a record.
@@ -189,7 +189,7 @@ private struct RecordWork {
             if key == Container.idKey || key == Container.entityKey { continue }
             switch entity.property(named: key) {
             case let attribute as Attribute:
-                // Records that were read can be written again.
+                // A record that was read contains derived attributes.
                 if attribute.derivation != nil, record[Container.idKey] != nil { continue }
                 do { try object.setValue(try converted(value, attribute), forKey: key) } catch let error as CoreError
                     where error.value == nil
@@ -380,7 +380,7 @@ extension PropertyValue {
 
     /// Returns a date as ISO 8601 if that is exact, otherwise as seconds since 2001-01-01.
     ///
-    /// It is exact for at most microseconds and a year of four digits.
+    /// ISO 8601 is used for the years 1 to 9999 and at most six decimal places of a second.
     private static func plainDate(_ seconds: Double) -> PropertyValue {
         if let year = ReferenceDate.civil(seconds)?.year, 1...9999 ~= year {
             let text = ReferenceDate.description(seconds)

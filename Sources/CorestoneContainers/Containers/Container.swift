@@ -21,7 +21,7 @@ public final class Container: Sendable {
     private struct State {
         var entries: [Entry] = []
         var entriesMade = 0
-        /// Whether the application set the descriptions. If false, `entries` has the default one.
+        /// Whether the application set the descriptions. If false, `entries` has only the default description.
         var isDescribed = false
         var viewContext: Context?
         var isClosed = false
@@ -60,7 +60,7 @@ public final class Container: Sendable {
                 .invalidArgument, code: .persistentStoreOpen,
                 "the container name \"\(name)\" is not a valid file name. Use a name that is not empty and does not contain a slash or "
                     + "a NUL byte",
-                value: .string(name))
+                key: "name", value: .string(name))
         }
         self.name = name
         self.application = application ?? DataFolder.program
@@ -124,7 +124,9 @@ public final class Container: Sendable {
         }
     }
 
-    /// Adds a store. The first call replaces the default store.
+    /// Adds the description of a store.
+    ///
+    /// The first call replaces the default description, unless its store is open or being opened.
     package func add(_ description: StoreDescription) {
         state.withLock { state in
             if !state.isDescribed { state.entries = state.entries.filter { $0.store != nil || $0.isLoading } }
@@ -137,7 +139,7 @@ public final class Container: Sendable {
 
     /// Opens the stores that are not open yet, and calls the handler once for each, with the store or the error.
     ///
-    /// The next call tries failed stores again.
+    /// The next call tries to open failed stores again.
     ///
     /// Stores with `shouldAddStoreAsynchronously` are opened one at a time on another thread, where the handler is
     /// called too. The others are opened before this function returns.
@@ -255,8 +257,10 @@ public final class Container: Sendable {
 
     // MARK: Contexts
 
-    /// The context of the main queue, for the user interface; always the same one. If the first call is made on the
-    /// process's first thread and the main queue is not bound, it is bound to that thread (`MainQueue.bind`).
+    /// The container's context on the main queue, for the user interface. It is always the same one.
+    ///
+    /// A call on the first thread of the process binds the main queue to that thread (`MainQueue.bind`), if the queue
+    /// is not bound.
     public var viewContext: Context {
         MainQueue.bindFirstThread()
         if let context = state.withLock(\.viewContext) { return context }
@@ -286,8 +290,8 @@ public final class Container: Sendable {
     ///
     /// If `body` throws, unsaved changes are rolled back.
     ///
-    /// - Parameter ended: Called once: after `body`, on its thread; or, if `body` cannot be enqueued, on the caller's
-    ///   thread before this function returns.
+    /// - Parameter ended: Called once: after `body`, on its thread, or with an error if `body` cannot run. If `body`
+    ///   cannot be enqueued, `ended` is called on the caller's thread before this function returns.
     public func performBackgroundTask<Value>(
         _ body: @escaping @Sendable (Context) throws -> Value,
         ended: @escaping @Sendable (Result<Value, any Error>) -> Void

@@ -20,9 +20,9 @@ extension Document {
     ///   `.notAStore` and `.unsupported` for a file that is not a store of the type. `.storeBusy` if another process or
     ///   coordinator writes to it. `.storeReadOnly` if it is not writable. `.unsavedChanges` for another type if other
     ///   contexts of the coordinator, including child contexts, have unsaved changes; the counts are the children of
-    ///   the error. The errors of a save. The file at the path is then unchanged, and the document keeps its path and
-    ///   its changes. Only if the last step fails, after everything was copied, the document becomes untitled and keeps
-    ///   its changes, so that the call can be repeated.
+    ///   the error. The errors of a save. After an error, the file at the path is unchanged, and the document keeps its
+    ///   path and its changes. If the conversion to another type or the replacement of an existing file fails, the
+    ///   document becomes untitled instead; it keeps its changes, so that the call can be repeated.
     public func saveAs(_ path: String, type: StoreType? = nil, replaces: Bool = false) throws {
         try requireOpen()
         if let type, type != self.type { try requireSavedElsewhere(to: path) }
@@ -108,7 +108,7 @@ extension Document {
             try saveHere(context, elsewhere: true)
         } catch {
             opening?.setMayWrite(false)
-            // If the path cannot be restored, the new file is the only file and must be kept.
+            // If the path cannot be restored, the store still uses the new file, which must then be kept.
             if (try? coordinator.setPath(former, of: store)) != nil {
                 UntitledDocumentFolder.remove(copyOf: store, at: path, coordinator)
             }

@@ -8,8 +8,8 @@ import Glibc
 
 /// A document that consists of one store, with undo, saving, autosaving and reverting.
 ///
-/// It is Core Data's `NSPersistentDocument` and `UIManagedDocument`. It can be used on any thread, except for the
-/// context, which belongs to its queue.
+/// It corresponds to Core Data's `NSPersistentDocument` and `UIManagedDocument`. It can be used on any thread, except
+/// for the context, which is confined to its queue.
 public final class Document: @unchecked Sendable {
     /// The state of a document.
     public struct State: OptionSet, Sendable {
@@ -19,14 +19,13 @@ public final class Document: @unchecked Sendable {
         /// The document has changes that are not saved to a file that the application chose.
         public static let edited = State(rawValue: 1 << 0)
         public static let saving = State(rawValue: 1 << 1)
-        /// The last save failed because another process or context had changed the same objects; it did not write
-        /// anything.
+        /// The last save failed because another process or context had changed the same objects. Nothing was written.
         public static let conflict = State(rawValue: 1 << 2)
         /// The last save failed with `lastError`.
         public static let failed = State(rawValue: 1 << 3)
         /// The document does not have a path yet; `saveAs` sets it.
         public static let untitled = State(rawValue: 1 << 4)
-        /// Another process or coordinator wrote the file since it was last opened, saved or reverted.
+        /// Another process or coordinator wrote the file since the document was last opened, saved or reverted.
         public static let changedOnDisk = State(rawValue: 1 << 5)
         public static let closed = State(rawValue: 1 << 6)
     }
@@ -233,7 +232,7 @@ public final class Document: @unchecked Sendable {
                 ? SQLiteKind.writtenState(ofStoreAt: store.path) != reverted
                 : Document.content(of: store) != known
             isDone = change { values in
-                // A save has changed the known content meanwhile, so the comparison is repeated.
+                // A save or a revert has changed the known content meanwhile, so the comparison is repeated.
                 guard values.store === store, values.known == known, values.reverted == reverted else { return false }
                 if isNews, !values.flags.contains(.closed) { values.flags.insert(.changedOnDisk) }
                 return true
@@ -336,7 +335,7 @@ public final class Document: @unchecked Sendable {
         }
     }
 
-    /// Throws if the file was deleted or replaced, because a save into the old file would be lost.
+    /// Throws if the file of an SQLite store was deleted or replaced, because a save into the old file would be lost.
     private func requireSameFile() throws {
         let (store, known) = values.withLock { ($0.store, $0.known) }
         guard store.type == .sqlite else { return }

@@ -6,7 +6,7 @@ import CorestoneValues
 extension Coordinator {
     /// Replaces a store with a backup from a migration, atomically and with backing files, as `replaceStore` does.
     ///
-    /// The backup is kept. If the store is open in this coordinator, it is removed first, as by `remove`.
+    /// The backup is kept. A store that is open in this coordinator is first removed from it, as by `remove`.
     ///
     /// - Parameters:
     ///   - path: The store, which need not exist; relative to the working directory at the time of the call.
@@ -27,7 +27,7 @@ extension Coordinator {
                 "there is no backup of \(path) in \(folder ?? "its folder"); pass the path of a copy, or migrate with a backup next time",
                 file: path)
         }
-        // The identifier of a damaged store may be unreadable.
+        // The identifier of a missing or damaged store cannot be read, and is then not compared.
         let identifier = try StoreMetadata(ofStoreAt: source).uuid
         if let own, own != identifier {
             throw CoreError(

@@ -83,7 +83,7 @@ extension Coordinator {
     /// Copies a store to another path or type, and replaces it with the copy in this coordinator.
     ///
     /// The copy includes backing files and the application's metadata, even if the metadata is unsaved. The old store
-    /// is then removed, as by `remove`, but its file is kept.
+    /// is then removed from the coordinator, as by `remove`; its file is kept.
     ///
     /// The new store has a new identifier, so every object gets a new ID; `storesDidChange` reports the IDs. Existing
     /// objects in contexts belong to the removed store, and their unsaved changes can no longer be saved. The
@@ -130,7 +130,7 @@ extension Coordinator {
                 try migrate(store, to: backing, warnings: warnings, progress: progress)
             }
         } catch {
-            // Removes the new store, unless another process has saved into it meanwhile.
+            // Deletes the files of a store that this call created, unless another process has saved into it meanwhile.
             if let place, backing.isNew {
                 kind.unlink(place) {
                     made != nil && backing.contentState == made || StoreTypes.isEmpty(kind, place.path, model)
@@ -140,9 +140,10 @@ extension Coordinator {
         }
     }
 
-    /// Removes an open store.
+    /// Removes an open store from the coordinator.
     ///
-    /// Its files are deleted if opening created them, no data was saved into them, and no other process has them open.
+    /// The files of the store are deleted if opening created them, no data was saved into them, and no other process
+    /// has them open.
     ///
     /// - Parameter isOurs: Whether the caller created the store and is its only writer, so that its files are deleted
     ///   with all objects.
@@ -159,8 +160,8 @@ extension Coordinator {
     /// Destroys the store at `path`: deletes its objects, its metadata and its backing files.
     ///
     /// The file of an SQLite store remains as a database without tables, in which the next `addStore` creates a new
-    /// store. Files of other types are deleted. If the store is open in this coordinator, it is removed first, as by
-    /// `remove`.
+    /// store. Files of other types are deleted. A store that is open in this coordinator is first removed from it, as
+    /// by `remove`.
     ///
     /// Another process that reads an SQLite store can finish its read transaction.
     ///
@@ -194,8 +195,8 @@ extension Coordinator {
     /// Copies a store, with its backing files and its identifier, to `path`.
     ///
     /// An existing store there is replaced atomically, under the same locks as a save. Another process that reads it
-    /// can finish its read transaction. If the existing store is open in this coordinator, it is removed first, as by
-    /// `remove`.
+    /// can finish its read transaction. An existing store that is open in this coordinator is first removed from it, as
+    /// by `remove`.
     ///
     /// - Parameters:
     ///   - type: The type of both stores; nil for that of the source.
@@ -243,9 +244,9 @@ extension Coordinator {
         for store in stores where try StoreTypes.place(of: store)?.path == place.path { try remove(store) }
     }
 
-    /// Returns the open store whose file is at `path`, even if it was opened by another path.
+    /// Returns the open store whose file is at `path`, even if it was opened by another path, or nil.
     ///
-    /// For in-memory stores, it is the first one with that name. Returns nil if no such store is open.
+    /// For in-memory and custom stores, it is the first store with that path or name.
     ///
     /// - Parameter path: The path, relative to the working directory at the time of the call.
     public func store(at path: String) -> Store? {
@@ -334,7 +335,7 @@ extension StoreMetadata {
         self = try StoreTypes.kind(of: type, at: path).metadata(ofStoreAt: path)
     }
 
-    /// Writes the metadata to the store at `path`, which must not be open. Its identifier is kept.
+    /// Writes the metadata to the store at `path`, which must not be open. The store keeps its identifier.
     ///
     /// - Parameter type: The type; nil for that of the existing store.
     /// - Throws: As `Coordinator.addStore`.

@@ -70,9 +70,9 @@ extension Coordinator {
     /// Copies the write-ahead log of an SQLite store into its file. SQLite also does this automatically.
     ///
     /// - Returns: The result; nil for a store without a write-ahead log.
-    /// - Throws: `.storeBusy` if other connections block it for longer than the store's time-out. `.storeReadOnly` if
-    ///   the store cannot be written. `.unsupported` for another store type. `.invalidArgument` if the store is not
-    ///   open in this coordinator.
+    /// - Throws: `.storeBusy` if other connections block the checkpoint for longer than the store's time-out.
+    ///   `.storeReadOnly` if the store cannot be written. `.unsupported` for another store type. `.invalidArgument` if
+    ///   the store is not open in this coordinator.
     @discardableResult
     public func checkpoint(_ store: Store, _ mode: CheckpointMode = .passive) throws -> CheckpointResult? {
         let backing = try sqlite(store, "checkpoints")
@@ -85,7 +85,7 @@ extension Coordinator {
     ///
     /// Large saves also update the statistics.
     ///
-    /// - Returns: The names of the deleted files. Empty if it cannot be determined which files are orphaned.
+    /// - Returns: The names of the deleted files. No files are deleted if another store uses the same folder.
     /// - Throws: `.storeBusy`, `.storeReadOnly`. `.unsupported` for another store type. `.invalidArgument` if the store
     ///   is not open in this coordinator.
     @discardableResult

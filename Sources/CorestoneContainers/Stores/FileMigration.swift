@@ -9,11 +9,11 @@ import Glibc
 
 /// The migration of an XML or binary store.
 ///
-/// Its content is copied to an SQLite store in a folder next to it, which is migrated like any other, so that there is
-/// only one implementation. The result then replaces the file.
+/// The content is copied to an SQLite store in a temporary folder next to the file. That store is migrated like any
+/// other SQLite store, and converted back. The result then replaces the file.
 ///
-/// The identifier and the application's metadata are kept, and so are primary keys, unless a mapping model assigns new
-/// ones. If the migration fails, the file is unchanged.
+/// The identifier, the application's metadata and the primary keys are kept, unless a mapping model assigns new keys.
+/// If the migration fails, the file is unchanged.
 struct FileMigration {
     let kind: AtomicKind
     let path: String
@@ -150,13 +150,14 @@ struct FileMigration {
         var migration = migration
         migration.sourceModels.insert(source, at: 0)
         migration.allowsRemovals = true
-        // The file itself is copied, and the rows of the work store are written into a new one.
+        // The backup is a copy of the file itself. Cleanup is not deferred, because the rows are written into a new
+        // file.
         migration.backup = nil
         migration.defersCleanup = false
         return migration
     }
 
-    /// Creates an SQLite store of the old model, and returns its path.
+    /// Copies the store to an SQLite store with the old model, and returns the path of the copy.
     private func copy(from source: Model, in folder: String) throws -> String {
         var reading = StoreOptions.readOnly
         reading.limits = options.limits

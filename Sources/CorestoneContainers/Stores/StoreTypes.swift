@@ -95,8 +95,8 @@ public enum StoreTypes {
 
     /// Returns the kind of a type, or of the store at `path` if the type is nil.
     ///
-    /// - Throws: `.unsupported` (134000) if `path` is a store of another type, `.notAStore` if it is not a store. For
-    ///   SQLite, opening reports this later.
+    /// - Throws: `.unsupported` (134000) if `path` is a store of another type, `.notAStore` if it is not a store. Only
+    ///   XML and binary stores are checked here; other types are checked when the store is opened.
     static func kind(of type: StoreType?, at path: String) throws -> any StoreKind {
         guard let type else { return try kind(ofStoreAt: path) }
         let kind = try kind(of: type)

@@ -12,7 +12,7 @@ extension ArrowOptions {
     }
 }
 
-/// A collector of all rows of an export in record batches, before the first batch is returned.
+/// The record batches of an export whose rows are all appended before the first batch is returned.
 final class ArrowBatches {
     let row: ArrowField
     let batchSize: Int
@@ -20,7 +20,9 @@ final class ArrowBatches {
 
     init(_ row: ArrowField, batchSize: Int) { (self.row, self.batchSize) = (row, batchSize) }
 
-    /// Appends the rows of objects. `row` is the index of the first one in its list, for error messages.
+    /// Appends a row for each object, and a row of nulls for a missing one (`Context.isMissing`).
+    ///
+    /// - Parameter row: The index of the first object in its list, for error messages.
     func append(_ objects: [ManagedObject], from row: Int = 0, of context: Context?) throws {
         let present: [ManagedObject?] = try objects.enumerated().map { place, object in
             try context?.isMissing(object, row: row + place) == true ? nil : object
@@ -29,7 +31,7 @@ final class ArrowBatches {
         for object in present { try append { try $0.append(object) } }
     }
 
-    /// Calls `body` with the builder of the current batch, to which it appends one row.
+    /// Calls `body`, which must append one row, with the builder of the current batch.
     func append(_ body: (ArrowBuilder) throws -> Void) throws {
         if builders.last.map({ $0.count < batchSize }) != true { builders.append(ArrowBuilder(row)) }
         try body(builders[builders.count - 1])

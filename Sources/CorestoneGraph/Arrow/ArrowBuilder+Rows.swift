@@ -1,8 +1,8 @@
 import CorestoneModel
 import CorestoneValues
 
-// Appends values of saved rows from their records. Each type has its own loop, which looks up only the offset per
-// value.
+// Appends values of saved rows from their records. Each type has its own loop, so that the type is checked once for all
+// rows.
 extension ArrowBuilder {
     /// Appends a value for each row, and null for each nil row.
     func append(_ rows: [Record?], _ source: ArrowRowSource) throws {

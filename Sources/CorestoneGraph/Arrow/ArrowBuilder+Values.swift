@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// Appends single values: of objects, including unsaved changes, and of rows of dictionaries.
+// Appends single values: the current values of objects, including unsaved changes, and property values.
 extension ArrowBuilder {
     /// Appends the object's value, or null for a nil object.
     func append(_ object: ManagedObject?) throws {
@@ -82,12 +82,12 @@ extension ArrowBuilder {
 }
 
 extension ArrowBuilder {
-    /// Creates the error for a transformed value, whose object does not have an Arrow representation.
+    /// Creates the error for an object of a transformable attribute, for which Arrow does not have a type.
     private func isNoColumn(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
             "the column \"\(field.name)\" has \(value.kind), which does not have an Arrow type; export the objects instead of dictionaries to get "
-                + "its bytes, or leave the column out",
+                + "the stored bytes, or leave the column out",
             entity: field.property?.entity.name, key: field.name, value: value)
     }
 }
@@ -95,7 +95,7 @@ extension ArrowBuilder {
 extension ManagedObject {
     /// Returns the target of a to-one relationship.
     ///
-    /// Returns nil if it is null, or if the object's entity does not have the relationship.
+    /// Returns nil if the relationship is null, or if the object's entity does not have it.
     fileprivate func target(_ slots: ArrowSlots) throws -> ManagedObject? {
         guard let slot = slots.slot(entity) else { return nil }
         let view = try view(key: entity.slotKeys[slot])

@@ -3,9 +3,7 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// One column of a record batch under construction.
-///
-/// Finishing a batch empties the builder, which then fills the next one.
+/// One column of a record batch under construction, or the batch itself, whose children are the columns.
 final class ArrowBuilder {
     let field: ArrowField
     let children: [ArrowBuilder]
@@ -80,7 +78,7 @@ final class ArrowBuilder {
         (validity.start! + index >> 3).load(as: UInt8.self) >> UInt8(index & 7) & 1 == 0
     }
 
-    /// Appends a value. Capacity must be reserved before, as for all of the following functions.
+    /// Appends a value of a fixed size. The caller must have reserved capacity (`reserve`).
     @inline(__always)
     func appendFixed<Value>(_ value: Value) {
         values.start!.storeBytes(of: value, toByteOffset: count * MemoryLayout<Value>.size, as: Value.self)
@@ -98,7 +96,7 @@ final class ArrowBuilder {
 
     /// Appends a date in seconds since 2001.
     ///
-    /// A date that does not fit 64 bits of microseconds becomes null, because a clamped one would look valid.
+    /// A date that does not fit into 64 bits of microseconds becomes null, because a clamped date would look valid.
     @inline(__always)
     func appendDate(_ seconds: Double) {
         // Rounds like Python's timedelta: whole seconds are exact, and the fraction is rounded to the nearest
@@ -169,7 +167,7 @@ final class ArrowBuilder {
         }
     }
 
-    /// Appends a null whose children are null too.
+    /// Appends null, also to the children of a structure.
     func appendNothing() throws {
         try reserve(1)
         if field.type == .structure { for child in children { try child.appendNothing() } }
@@ -179,7 +177,7 @@ final class ArrowBuilder {
     /// Counts `more` rows, whose values were appended to the columns.
     func endRows(_ more: Int) { count += more }
 
-    /// Ends a structure whose children have their values. It is null if all children are null.
+    /// Ends a structure after a value was appended to each child. The structure is null if all of these are null.
     func appendStructure() {
         if children.allSatisfy({ $0.isNull(count) }) { setNull(count) }
         count += 1
@@ -230,7 +228,7 @@ final class ArrowBuilder {
                     throw CoreError(
                         .typeMismatch,
                         "the column \"\(field.name)\" has \(decimal(place)), which does not fit a decimal of 38 digits with scale "
-                            + "\(scale); export with CST_ARROW_DECIMAL_TEXT (decimal_text)",
+                            + "\(scale); export with CST_ARROW_DECIMAL_TEXT (decimal_text, showsDecimalsAsText)",
                         entity: field.property?.entity.name, key: field.name, value: .decimal(decimal(place)))
                 }
                 values.start!.storeBytes(of: units, toByteOffset: place * 16, as: Int128.self)

@@ -29,9 +29,9 @@ extension ArrowField {
         }
     }
 
-    /// Returns the metadata from the model, encoded for the C data interface.
+    /// Returns the metadata of the field, encoded for the C data interface.
     ///
-    /// It consists of a count, then the sizes and bytes of the keys and values.
+    /// It consists of the number of pairs, then the size and the bytes of each key and value. Empty without pairs.
     private func metadata(_ entity: Entity?) -> [UInt8] {
         var facts: [(String, String)] = []
         if case .row = source, let entity { facts.append(("corestone.entity", entity.name)) }

@@ -1,14 +1,14 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A column of an export: its name, its type and the source of its values.
+/// A column of an export, or the row, whose children are the columns: the name, the type and the source of the values.
 ///
-/// The type of decimals and the width of offsets depend on the values. They can change until `settle` is called.
+/// The type of decimals and the width of offsets depend on the values, so both can change until `settle` is called.
 final class ArrowField {
     enum Source {
         /// The whole row. The children are its columns.
         case row
-        /// The object of the row itself.
+        /// The object itself, as its URI or primary key.
         case identity
         case attribute(ArrowSlots)
         case toOne(ArrowSlots)
@@ -22,15 +22,17 @@ final class ArrowField {
     let name: String
     var type: ArrowType
     var isLarge: Bool
-    /// The digits of the decimals in all batches so far.
+    /// The digits that the decimals appended so far need.
     var decimals = ArrowDecimals()
     /// Whether the schema is final: the type and the width of offsets no longer change.
     private(set) var isSettled = false
     /// The to-one relationships from the exported row to the row with the value.
     let hops: [ArrowSlots]
     let source: Source
+    /// Whether the rows are the objects of a list, some of which may be deleted: their rows contain only nulls.
+    var isOfList = false
     let children: [ArrowField]
-    /// The property; nil for the object itself, and for computed values.
+    /// The property; nil for a row, for an object itself, and for values without a property.
     let property: Property?
 
     init(
@@ -45,11 +47,11 @@ final class ArrowField {
     /// Creates the field of a row with these columns.
     convenience init(row columns: [ArrowField]) { self.init("", .structure, .row, children: columns) }
 
-    /// Whether the value is never null.
+    /// Whether the schema declares the field as not nullable.
     var isRequired: Bool {
         switch source {
         case .row: true
-        case .identity: hops.isEmpty
+        case .identity: hops.isEmpty && !isOfList
         default: false
         }
     }
@@ -71,7 +73,7 @@ final class ArrowField {
         return properties.compactMap { ($0 as? Relationship)?.destination.root } + children.flatMap(\.reached)
     }
 
-    /// Makes the type final: chooses the scale for the decimals so far.
+    /// Makes the type final. The decimals appended so far determine the type of a decimal column.
     func settle() {
         for child in children { child.settle() }
         if case .decimal = type { type = decimals.type }
@@ -84,7 +86,7 @@ final class ArrowField {
     }
 }
 
-/// The slots and record offsets of one property in an entity and its subentities.
+/// The slots and record offsets of the properties with one name, by entity.
 final class ArrowSlots {
     struct Place {
         /// The slot; -1 for entities without the property.
@@ -96,9 +98,9 @@ final class ArrowSlots {
     /// The slots and offsets, indexed by the entity's index in the model.
     let places: UnsafeMutablePointer<Place>
     let property: Property
-    /// The keys of the property.
+    /// The keys of the properties, one for each entity.
     ///
-    /// There are several if entities that do not inherit from each other have properties of the same name.
+    /// They differ if entities that do not inherit from each other have properties of the same name.
     let keys: [UInt32]
 
     init(_ properties: [(entity: Entity, property: Property)], in model: Model) {
@@ -120,7 +122,7 @@ final class ArrowSlots {
         return slot < 0 ? nil : Int(slot)
     }
 
-    /// Returns the address of the value in a record; nil if it is null.
+    /// Returns the address of the value in a record; nil if the record does not contain a value.
     @inline(__always)
     func place(_ record: Record) -> UnsafeMutableRawPointer? {
         let place = places[Int(record.header.pointee.entity)]

@@ -7,9 +7,10 @@ public struct ArrowOptions: Sendable {
     public var batchSize = 65_536
     /// Whether objects are exported as primary keys instead of URIs.
     ///
-    /// A primary key is an integer that is unique in one entity tree of one store.
+    /// A primary key is an integer that is unique in one entity tree of one store. The keys of objects that were never
+    /// saved are negative.
     public var showsKeys = false
-    /// Whether all decimals are exported as text.
+    /// Whether columns of decimals are exported as text.
     public var showsDecimalsAsText = false
 
     public init() {}
@@ -21,7 +22,7 @@ public struct ArrowOptions: Sendable {
     }
 }
 
-/// The creation of columns for key paths.
+/// A factory of fields for key paths.
 struct ArrowFields {
     /// The column name of the object itself.
     static let objectID = "objectID"
@@ -34,7 +35,7 @@ struct ArrowFields {
         (self.entity, self.includesSubentities, self.options) = (entity, includesSubentities, options)
     }
 
-    /// Returns the fields of the key paths; if there are no key paths, of every stored attribute.
+    /// Returns the fields of the key paths, or without key paths the fields of all stored attributes.
     func fields(_ keyPaths: [String]) throws -> [ArrowField] {
         let stored = entity.properties.filter {
             ($0 as? Attribute)?.composite == nil && $0 is Attribute && !$0.isTransient
@@ -48,9 +49,9 @@ struct ArrowFields {
         }
     }
 
-    /// Returns the field of `rest`, a key path that starts at the targets of `hops`.
+    /// Returns the field of the key path `rest`, which starts at the targets of the last of the `hops`.
     ///
-    /// `family` contains the possible entities of these targets.
+    /// Without hops, the key path starts at the exported rows. `family` contains the possible entities at the start.
     private func field(_ name: String, _ rest: Substring, _ family: [Entity], _ hops: [ArrowSlots]) throws -> ArrowField
     {
         let found = family.compactMap { entity in
@@ -95,7 +96,7 @@ struct ArrowFields {
         return ArrowField(name, .structure, .composite, hops: hops, children: elements, property: attribute)
     }
 
-    /// Returns the field of a key path with several keys.
+    /// Returns the field of a key path with several keys. Throws if the first key is not a to-one relationship.
     private func leading(
         _ name: String, _ rest: Substring, _ family: [Entity], _ hops: [ArrowSlots]
     ) throws -> ArrowField {

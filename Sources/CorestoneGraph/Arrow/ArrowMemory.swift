@@ -2,7 +2,7 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// A growing buffer of a column, aligned as Arrow recommends. Freed with `free`.
+/// A growing buffer of a column, aligned as Arrow recommends. Its memory is freed with `free`.
 struct ArrowMemory {
     private(set) var start: UnsafeMutableRawPointer?
     private(set) var capacity = 0

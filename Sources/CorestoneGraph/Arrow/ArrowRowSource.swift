@@ -3,19 +3,20 @@ import CorestoneValues
 
 /// The source of related data for the columns of saved rows.
 ///
-/// It reads rows of to-one targets, members, backing files and URIs, all from one snapshot of one store.
+/// It reads the rows of to-one targets, members and backing files of one store, and creates URIs. Targets and members
+/// are read with `reader`.
 final class ArrowRowSource {
     let store: Store
     let reader: any StoreReading
     private let entities: [Entity]
-    /// The rows of targets, by the index of their root entity and by primary key. Missing rows do not have an entry.
+    /// The cached rows of targets, by the index of their root entity and by primary key.
     private var targets: [UInt32: [Int64: Record]] = [:]
     private var targetCount = 0
     private var chunks: [RecordChunk] = []
     /// The part of URIs before the primary key, by entity index.
     private var heads: [Text?]
 
-    /// The maximum number of cached target rows.
+    /// The number of cached target rows above which the cache is emptied before the next read.
     private static let mostTargets = 100_000
 
     init(_ store: Store, _ reader: any StoreReading, model: Model) {
@@ -23,7 +24,7 @@ final class ArrowRowSource {
         heads = Array(repeating: nil, count: entities.count)
     }
 
-    /// Returns the targets of a to-one relationship, one for each row and in the same order.
+    /// Returns the targets of a to-one relationship, one for each row and in the same order; nil for a missing row.
     func targets(of rows: [Record?], _ slots: ArrowSlots) throws -> [Record?] {
         guard let root = (slots.property as? Relationship)?.destination.root else { return rows.map { _ in nil } }
         let keys = rows.map { row in row.flatMap { slots.place($0) }.map { $0.load(as: Int64.self) } }
@@ -41,7 +42,7 @@ final class ArrowRowSource {
         return keys.map { key in key.flatMap { known[$0] } }
     }
 
-    /// Returns the members of a to-many relationship by owner, in the order of the relationship.
+    /// Returns the members of a to-many relationship by the primary key of the owner, in the order of the relationship.
     func members(of relationship: Relationship, _ rows: [Record?]) throws -> [Int64: [StoreMembers.Member]] {
         let owners = Set(rows.compactMap { $0?.primaryKey })
         let found = try reader.members(of: relationship, owners: owners.sorted(), includingRows: false)
@@ -64,7 +65,7 @@ final class ArrowRowSource {
         }
     }
 
-    /// Appends an object as the URI of its ID, or as its primary key.
+    /// Appends the URI of a saved object, or its primary key if the column contains keys.
     @inline(__always)
     func append(key: Int64, entity: UInt32, to builder: ArrowBuilder) throws {
         if builder.field.type == .int64 { return builder.appendFixed(key) }

@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The rows of one fetch, from the store's state at initialisation.
+/// The rows of one fetch, read from the snapshot of a pin.
 ///
 /// Can be used on any thread, but only on one at a time.
 final class ArrowRows {
@@ -13,9 +13,9 @@ final class ArrowRows {
     private let pin: StorePin
     private var rows: (any StoreCursor)?
 
-    /// The number of rows per read. Records of that many rows stay in the processor's cache until they are appended.
+    /// The maximum number of rows per read. It is small, so that records are appended from the processor's cache.
     private static let block = 256
-    /// The size of the columns at which a batch ends early.
+    /// The size of the columns, in bytes, at which a batch ends early.
     private static let batchBytes = 64 << 20
 
     /// Starts the fetch. Returns nil if the store cannot execute the whole fetch.
@@ -30,13 +30,13 @@ final class ArrowRows {
         coordinator.count { $0.fetches += 1 }
     }
 
-    /// Returns the same rows, starting at the first one.
+    /// Returns a copy that starts at the first row; nil if the store cannot execute the whole fetch.
     func copy() throws -> ArrowRows? { try ArrowRows(fetch, of: pin, coordinator) }
 
     // Closes the cursor before the pin is released, because a connection keeps its snapshot while a cursor is open.
     deinit { rows = nil }
 
-    /// Appends up to `count` rows: fewer at the end or if the rows are very large, and 0 after the last row.
+    /// Appends up to `count` rows: fewer at the end or if the rows are very large, none after the last row.
     func fill(_ builder: ArrowBuilder, _ count: Int) throws {
         try pin.store.use {
             let start = monotonicNanoseconds()

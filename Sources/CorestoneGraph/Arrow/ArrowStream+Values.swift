@@ -3,9 +3,9 @@ import CorestonePredicate
 import CorestoneValues
 
 extension ArrowStream {
-    /// Exports objects as Arrow record batches, with their current values.
+    /// Creates a stream of the current values of objects.
     ///
-    /// Unsaved values are included. Must be called on the queue of their context.
+    /// Unsaved changes are included. Must be called on the queue of the objects' context.
     ///
     /// - Parameters:
     ///   - objects: The objects, either all of one context or all without a context.
@@ -20,9 +20,9 @@ extension ArrowStream {
         try self.init(Results(objects), of: entity, keyPaths: keyPaths, options: options)
     }
 
-    /// Exports the objects of a list. The rows of a lazy list are read in batches.
+    /// Creates a stream of the objects of a list. The rows of a lazy list are read in batches.
     ///
-    /// Rows of objects that were deleted after the fetch are null.
+    /// The row of an object that was deleted after the fetch contains only nulls.
     ///
     /// - Parameter context: The context of the objects; nil for the context of the first object.
     public convenience init(
@@ -34,9 +34,11 @@ extension ArrowStream {
         guard let entity = entity ?? first?.entity else {
             throw CoreError(
                 .invalidArgument,
-                "cannot export an empty list of objects without an entity; skip it, or in Swift pass the entity")
+                "cannot export an empty list of objects without an entity; export only lists with objects, or in Swift "
+                    + "pass the entity")
         }
         let row = ArrowField(row: try ArrowFields(entity, includesSubentities: true, options).fields(keyPaths))
+        for column in row.children { column.isOfList = true }
         let batches = ArrowBatches(row, batchSize: options.batchSize)
         let context = context ?? first?.context
         try context?.checkQueue()
@@ -51,15 +53,17 @@ extension ArrowStream {
         try self.init(batches, of: entity)
     }
 
-    /// Exports rows of dictionaries as Arrow record batches.
+    /// Creates a stream of the rows of fetched dictionaries.
     ///
-    /// The column of an attribute has the attribute's type. Any other column has the type of its values: mixed numbers
-    /// are exported as doubles and objects as URIs, and a column without values has the type null.
+    /// The column of a property of `entity` has the property's type. Any other column has the type of its values:
+    /// integers and decimals together are exported as decimals, other mixed numbers as doubles, objects as URIs. A
+    /// column without values has the type null.
     ///
     /// - Parameters:
-    ///   - entity: The entity of the request that returned the rows, for the types of its attributes.
+    ///   - entity: The entity of the request that returned the rows, for the types of its properties.
     ///   - requested: The columns of that request.
-    /// - Throws: `.typeMismatch` if the values of a column do not have a common type.
+    /// - Throws: `.typeMismatch` if a value does not have an Arrow type, or if the values of a column do not have a
+    ///   common type.
     public convenience init(
         _ rows: FetchedRows, of entity: Entity? = nil, columns requested: [FetchedColumn] = [],
         options: ArrowOptions = ArrowOptions()
@@ -82,7 +86,7 @@ extension ArrowStream {
 }
 
 extension FetchedRows {
-    /// Returns the field of a column that is an attribute; otherwise nil.
+    /// Returns the field of a column whose name is an exportable key path; nil for other columns and for expressions.
     fileprivate func attributeField(
         _ name: String, _ entity: Entity, _ requested: [FetchedColumn], _ options: ArrowOptions
     ) -> ArrowField? {

@@ -6,8 +6,8 @@ import Synchronization
 
 /// A stream of record batches in Arrow's C data interface.
 ///
-/// It returns the state at its creation; later saves and changes do not affect it. Any thread can use and release it,
-/// but only one at a time. It does not need the context or its queue.
+/// The rows are fixed at the stream's creation: later saves and changes do not affect them. Any thread can use the
+/// stream, but only one at a time. Any thread can release it. It does not need the context or the context's queue.
 public final class ArrowStream: @unchecked Sendable {
     enum Source {
         /// Rows that are read on demand.
@@ -39,7 +39,7 @@ public final class ArrowStream: @unchecked Sendable {
 
     /// Writes the next record batch, which the caller owns and must release.
     ///
-    /// Returns false at the end, and marks the batch as released.
+    /// At the end, returns false and writes a released batch.
     ///
     /// - Parameter place: Memory for a `struct ArrowArray`.
     /// - Throws: `.invalidArgument` while another thread uses the stream; `.objectGone` if the store was removed from
@@ -58,7 +58,7 @@ public final class ArrowStream: @unchecked Sendable {
         }
     }
 
-    /// Returns an independent stream over the same rows of the same state. Can be called on any thread.
+    /// Returns an independent stream of the same rows. Can be called on any thread.
     ///
     /// - Throws: `.invalidArgument` if batches were already read from this stream, or while another thread uses it; the
     ///   errors of reading a store.
@@ -153,7 +153,7 @@ extension ArrowStream {
 /// The private data of an exported C stream.
 private final class ExportedArrowStream {
     let stream: ArrowStream
-    /// The error message of the last call, as a C string; nil if it succeeded.
+    /// The error message of the last callback, as a C string; nil if the callback succeeded.
     private(set) var message: UnsafePointer<CChar>?
     private var text: UnsafeMutablePointer<CChar>?
 
@@ -166,7 +166,7 @@ private final class ExportedArrowStream {
         return Unmanaged<ExportedArrowStream>.fromOpaque(data).takeUnretainedValue()
     }
 
-    /// Runs a callback. Returns 0, or the `errno` value that is most similar to its error.
+    /// Runs the body of a callback. Returns 0, or the `errno` value that corresponds to the error.
     static func asked<Out>(
         _ stream: UnsafeMutablePointer<platform_arrow_stream>?, _ out: UnsafeMutablePointer<Out>?,
         _ body: (ArrowStream, UnsafeMutablePointer<Out>) throws -> Void

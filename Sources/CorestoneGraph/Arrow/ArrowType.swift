@@ -35,7 +35,7 @@ enum ArrowType: Equatable {
         }
     }
 
-    /// Returns the type of a computed value; nil for collections.
+    /// Creates the type of a computed value; nil for a collection.
     init?(_ value: PropertyValue) {
         switch value {
         case .null: self = .null
@@ -51,7 +51,7 @@ enum ArrowType: Equatable {
         }
     }
 
-    /// Returns the common type of both; nil if there is no common type.
+    /// Returns the common type of both types; nil if there is none.
     func joined(_ other: ArrowType) -> ArrowType? {
         switch (self, other) {
         case _ where self == other, (_, .null): self
@@ -102,7 +102,7 @@ enum ArrowType: Equatable {
     }
 }
 
-/// The digits of the decimals in a column, from which their type is chosen.
+/// The digits that the decimals of a column need. They determine the column's type.
 struct ArrowDecimals {
     /// The default number of decimal places.
     ///
@@ -123,7 +123,7 @@ struct ArrowDecimals {
         whole = max(whole, number.digitCount + Int(number.exponent))
     }
 
-    /// A decimal with the usual scale if all digits fit, otherwise with another scale, otherwise text.
+    /// A decimal with the default scale if all digits fit, else a decimal with a scale that fits, else text.
     var type: ArrowType {
         let most = DecimalNumber.maximumDigits
         if whole + scale > most { return .text }
@@ -154,7 +154,7 @@ extension DecimalNumber {
         return number.isNegative ? -Int128(magnitude) : Int128(magnitude)
     }
 
-    /// The bound of mantissas, 10^38.
+    /// The exclusive upper bound of mantissas, 10^38.
     private static let bound = UInt128(10_000_000_000_000_000_000) * 10_000_000_000_000_000_000
 }
 

@@ -5,16 +5,17 @@ import CorestoneValues
 extension Context {
     /// Fetches the results of a request as Arrow record batches.
     ///
-    /// Batches are read on demand if one store can execute the whole fetch and no unsaved change affects it. They then
-    /// have the store's state at the time of this call. Otherwise all rows are read in this call, and unsaved changes
-    /// are included as in a fetch.
+    /// Batches of objects are read on demand if the context has no parent, if one store that supports generations
+    /// executes the whole fetch, and if no unsaved change affects it. They contain the state of the context's query
+    /// generation, or else the store's state at the time of this call. Otherwise all rows are read in this call, and
+    /// unsaved changes are included as in a fetch.
     ///
     /// - Parameters:
     ///   - request: The request, which is read during the call only. If it fetches dictionaries, their columns are
     ///     exported.
     ///   - keyPaths: The columns: attributes, relationships and elements of composite attributes, including those of
     ///     to-one targets (`department.name`), and `objectID` for the objects themselves. If empty, the columns of the
-    ///     request, or else every stored attribute.
+    ///     request (for object IDs `objectID`), or else every stored attribute.
     /// - Throws: `.invalidArgument` if a key path cannot be a column; the errors of a fetch.
     public func fetchArrow(
         _ request: FetchRequest, keyPaths: [String] = [], options: ArrowOptions = ArrowOptions()
@@ -24,7 +25,7 @@ extension Context {
             return try ArrowStream(
                 fetchDictionaries(request), of: request.entity, columns: request.propertiesToFetch, options: options)
         }
-        // Exports columns of objects, regardless of the request's result type.
+        // The columns are those of objects, even if the request fetches object IDs. Requests for counts are rejected.
         let objects = request.copy()
         if request.resultType != .count { objects.resultType = .objects }
         try objects.requireObjects()
@@ -48,7 +49,7 @@ extension Context {
         }
     }
 
-    /// Returns the rows of a fetch that one store can execute alone; nil if a part of it must be evaluated in memory.
+    /// Returns rows that are read on demand; nil if all rows must be read in the call (see `fetchArrow`).
     private func storedRows(_ request: FetchRequest, _ row: ArrowField) throws -> ArrowRows? {
         let stores = try stores(for: request)
         guard parent == nil, stores.count == 1, let store = stores.first, !isChanged(request, row),
@@ -59,7 +60,8 @@ extension Context {
             fetch.keys = row.neededKeys
             return try ArrowRows(fetch, of: pin, coordinator)
         }
-        // Consumers read the schema first, but the scale depends on all decimals. So the decimals are read in advance.
+        // Consumers read the schema first, but a column's scale depends on all of its decimals. So these are read in
+        // advance.
         let decimals = ArrowField(row: row.children.filter(\.hasDecimals))
         if !decimals.children.isEmpty {
             guard let rows = try rows(decimals) else { return nil }
@@ -84,7 +86,7 @@ extension Context {
         }
     }
 
-    /// Whether unsaved changes affect the export.
+    /// Whether unsaved changes can affect the export.
     private func isChanged(_ request: FetchRequest, _ row: ArrowField) -> Bool {
         if hasPendingChanges(for: request) { return true }
         let roots = row.reached
@@ -111,7 +113,7 @@ extension ArrowBuilder {
 }
 
 extension FetchRequest {
-    /// Whether the request fetches dictionaries, or uses a feature that only they have.
+    /// Whether the request fetches dictionaries, expressions, groups or distinct results.
     fileprivate var computesRows: Bool {
         let computes = propertiesToFetch.contains { if case .expression = $0 { true } else { false } }
         return resultType == .dictionaries || computes || !propertiesToGroupBy.isEmpty || returnsDistinctResults

@@ -5,9 +5,9 @@ import CorestoneValues
 ///
 /// The order, limit and offset of the fetch request apply.
 ///
-/// Delete rules apply: `cascade` deletes related rows. `nullify` clears references to deleted rows, and fails if such a
-/// reference is required. `deny` makes the request fail. The minimum counts of other rows' relationships are not
-/// checked.
+/// Delete rules apply: `cascade` deletes related rows. `nullify` clears references to deleted rows, and makes the
+/// request fail if such a reference is required. `deny` makes the request fail if a related row would remain. The
+/// minimum counts of other rows' relationships are not checked.
 public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
     /// The fetch request; nil if the rows are deleted by their IDs.
     public let fetchRequest: FetchRequest?
@@ -29,7 +29,7 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
     /// - Throws: `.invalidArgument` if the list is empty, has several entities or contains a temporary ID.
     public init(objectIDs: [ObjectID]) throws {
         guard let entity = objectIDs.first?.entity else {
-            throw CoreError(.invalidArgument, "a batch delete has no object IDs; pass at least one")
+            throw CoreError(.invalidArgument, "the batch delete request does not have object IDs; pass at least one")
         }
         if let other = objectIDs.first(where: { $0.entity !== entity }) {
             let addition = other.entity.name == entity.name ? " of another model" : ""
@@ -68,7 +68,7 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
         return stores.filter { store in objectIDs.contains { $0.store === store } }
     }
 
-    /// Finds the rows, because a limit or offset applies to the rows of all stores together.
+    /// Finds the rows of all stores if a limit or an offset applies to them together; otherwise returns nil.
     override func find(in stores: [Store], for context: Context) throws -> [ObjectID]? {
         guard let fetchRequest, stores.count > 1, fetchRequest.limit > 0 || fetchRequest.offset > 0 else { return nil }
         return try context.makeInternalContext().fetchIDs(fetchRequest.limited(to: stores))

@@ -1,9 +1,9 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A deletion of rows by primary keys, with their delete rules.
+/// A deletion of rows by primary keys, which applies delete rules.
 ///
-/// It creates no objects and keeps at most `BatchRun.size` rows in memory.
+/// It does not create objects, and reads at most `BatchRun.size` rows at a time.
 final class BatchDeletion {
     private let run: BatchRun
     private let entities: [Entity]
@@ -13,11 +13,11 @@ final class BatchDeletion {
     private var known: [UInt32: Set<Int64>] = [:]
     /// The slots of the to-one relationships that refer to rows to be deleted.
     ///
-    /// The keys are the index of the root entity and the primary key.
+    /// The keys are the index of the root entity and the primary key of the referring row.
     private var leading: [UInt32: [Int64: Set<Int>]] = [:]
     /// The primary keys of rows whose to-many relationships lose members, by the index of the root entity.
     ///
-    /// These rows are not written.
+    /// A row is not written because of a lost member.
     private var losing: [UInt32: Set<Int64>] = [:]
 
     init(_ run: BatchRun) {
@@ -41,7 +41,7 @@ final class BatchDeletion {
         }
     }
 
-    /// Marks rows for deletion. Returns those that were not marked before.
+    /// Marks rows for deletion. Returns the keys of the rows that were not marked before.
     private func doom(_ keys: some Sequence<Int64>, _ root: Entity) -> [Int64] {
         let fresh = keys.filter { known[root.index, default: []].insert($0).inserted }
         doomed[root.index, default: []] += fresh
@@ -64,7 +64,9 @@ final class BatchDeletion {
         try note(&changes)
     }
 
-    /// Removes the join rows of rows to be deleted, and collects the rows that refer to them.
+    /// Removes the join rows of a relationship of rows to be deleted, and collects the rows that refer to these rows.
+    ///
+    /// Throws if the delete rule is `deny` and a related row would remain, or if a reference to be cleared is required.
     private func release(_ relationship: Relationship, _ records: [Record]) throws {
         if relationship.isTransient { return }
         let rule = relationship.deleteRule
@@ -132,7 +134,7 @@ final class BatchDeletion {
         }
     }
 
-    /// Reports the rows that lost members, although their own values did not change.
+    /// Adds to `changes` the rows that lost members and whose own values did not change.
     private func note(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
             let keys = losing[root.index, default: []].filter {

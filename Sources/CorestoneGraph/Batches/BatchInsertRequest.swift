@@ -4,15 +4,16 @@ import CorestoneValues
 /// A request to insert many rows of one entity.
 ///
 /// Attributes that a row omits get their defaults. Relationships cannot be set. If a row violates a unique constraint,
-/// the merge policy of the context applies. `error` makes the request fail. `objectTrump` updates the stored row with
-/// the values that the new row sets, `overwrite` with all of its values. `storeTrump` and `rollback` skip the new row.
+/// the merge policy of the context applies. `error` makes the request fail. `objectTrump` updates a conflicting row of
+/// the same entity with the values that the new row sets, `overwrite` with all values of the new row. Both delete other
+/// conflicting rows. `storeTrump` and `rollback` skip the new row.
 public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
-    /// A function that fills the next row. It returns false after the last one.
+    /// A function that fills the next row. It returns false after the last row.
     package typealias Fill = (BatchRows) throws -> Bool
 
     /// A function that starts an execution. It returns the function that fills the rows.
     private let begin: (BatchRun) throws -> Fill
-    /// The slots that every row sets; nil if they differ between dictionaries.
+    /// The slots that every row sets; nil if they can differ between rows.
     private let named: [Int]?
 
     /// Creates a request whose rows a function fills.
@@ -30,7 +31,9 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
         super.init(entity: entity)
     }
 
-    /// Creates a request for rows whose keys are names of attributes. A lazy sequence is never in memory as a whole.
+    /// Creates a request for rows whose keys are names of attributes or paths of composite elements.
+    ///
+    /// Each row is read from the sequence when it is inserted.
     public convenience init<Rows: Sequence>(entity: Entity, rows: Rows) where Rows.Element == [String: PropertyValue] {
         self.init(entity: entity) { _ in
             var iterator = rows.makeIterator()
@@ -44,7 +47,7 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
 
     /// Creates a request whose handler fills one empty dictionary per row.
     ///
-    /// The last row is the one before the call in which the handler returns true.
+    /// The handler returns false for each row, and true after the last row.
     public convenience init(
         entity: Entity, dictionaryHandler: @escaping (inout [String: PropertyValue]) throws -> Bool
     ) {
@@ -60,8 +63,8 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
 
     /// Creates a request whose handler sets each row's values on the same object.
     ///
-    /// The last row is the one before the call in which the handler returns true. The object has default values before
-    /// each call. It belongs to an internal context and is valid only during the request.
+    /// The handler returns false for each row, and true after the last row. The object has default values before each
+    /// call. It belongs to an internal context and is valid only during the request.
     public convenience init(
         entity: Entity, managedObjectHandler: @escaping (ManagedObject) throws -> Bool
     ) {
@@ -110,7 +113,7 @@ extension ManagedObject {
     fileprivate func leftBatch() -> CoreError {
         CoreError(
             .objectGone,
-            "the handler of a batch insert of \(entity.name) deleted its object or reset the context; only set attributes in it",
+            "the handler of a batch insert of \(entity.name) deleted its object or reset the context; only set attributes of the object",
             entity: entity.name)
     }
 }

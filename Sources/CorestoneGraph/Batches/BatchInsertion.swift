@@ -21,7 +21,7 @@ struct BatchInsertion {
         }
         while try rows.next() > 0 {
             if isSettled {
-                // The conflict check must also see the rows of this batch.
+                // The conflict check reads the store, so the rows of this batch must be written first.
                 try flush()
                 if try uniqueness.settle(&changes) { continue }
             }

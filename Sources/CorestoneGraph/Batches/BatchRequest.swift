@@ -27,7 +27,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
     public var resultType = ResultType.statusOnly
     /// Whether all open contexts of the coordinator merge the change.
     ///
-    /// A context does not merge it if its `automaticallyMergesBatchChanges` is false.
+    /// A context does not merge the change if its `automaticallyMergesBatchChanges` is false or if it is pinned.
     public var mergesIntoContexts = true
 
     init(entity: Entity?) {
@@ -40,7 +40,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
         return resultType == .objectIDs ? .objectIDs(result.objectIDs) : .count(result.count)
     }
 
-    /// Returns the entity, which is looked up by name if necessary.
+    /// Checks that the entity belongs to the model, and returns the entity. Delete requests look it up by name.
     func resolve(in model: Model) throws -> Entity {
         guard let entity, entity.model === model, !entity.isRemoved else {
             throw CoreError(
@@ -48,7 +48,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
                 entity.map {
                     "\($0.name) does not belong to the model of this context's coordinator; use the entity of that model"
                 }
-                    ?? "the batch request has no entity; create it with an entity",
+                    ?? "the batch request does not have an entity; create it with an entity",
                 entity: entity?.name)
         }
         return entity
@@ -86,7 +86,7 @@ struct BatchRun {
     /// The rows that were found in all stores (`BatchRequest.find`).
     let found: [ObjectID]?
 
-    /// The number of rows in memory at a time, if a store needs records.
+    /// The number of rows that are read or written at a time, if the store does not execute the request itself.
     static let size = 512
 
     /// Creates a context that reads within the transaction, for rows that are processed in memory.
@@ -110,7 +110,7 @@ struct BatchRun {
 }
 
 extension Context {
-    /// Creates a context for the work of a batch request in memory.
+    /// Creates a context for a batch request whose rows are processed in memory.
     ///
     /// It does not see unsaved changes of other contexts and does not merge saves.
     func makeInternalContext() -> Context {
@@ -149,6 +149,6 @@ extension Store {
         CoreError(
             .invalidArgument, code: .persistentStoreSave,
             "a batch request is writing to \(path), so its callbacks cannot save there or run another batch request; do so "
-                + "before or after", file: path)
+                + "before or after the request", file: path)
     }
 }

@@ -1,12 +1,12 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The rows of a batch insertion, with the values of a few rows at a time, by slot.
+/// The rows of a batch insertion. The values of a few rows at a time are in memory, by slot.
 package final class BatchRows {
     package let entity: Entity
     /// The slots of the stored attributes that are not derived. All other slots are null.
     package let slots: [Int]
-    /// The values of the row that is being filled; after `next`, those of the first row that it filled.
+    /// The values of the row that is being filled; after `next`, those of the first row that `next` filled.
     package private(set) var values: UnsafeMutablePointer<ValueView>
     /// The number of further rows that can be filled without calling the application.
     ///
@@ -67,7 +67,7 @@ package final class BatchRows {
 
     deinit { places.deallocate() }
 
-    /// Fills up to `count` rows, and only one if the application fills each row.
+    /// Fills up to `count` rows, but only one if the application is called for each row.
     ///
     /// Returns the number of rows, and 0 after the last row. The values are valid until the next call.
     package func next(_ count: Int = 1) throws -> Int {
@@ -105,7 +105,7 @@ package final class BatchRows {
         }
     }
 
-    /// Sets a value without copying it. Its memory must stay valid until the next row.
+    /// Sets a value. Its memory must stay valid until the next call of `next`, because the value may not be copied.
     @inline(__always)
     package func set(_ view: ValueView, slot: Int) throws {
         if layouts[slot].takes(view) { values[slot] = view } else { try convert(view.propertyValue, slot) }
@@ -113,7 +113,7 @@ package final class BatchRows {
 
     package func set(_ value: PropertyValue, slot: Int) throws { try convert(value, slot) }
 
-    /// Sets a row from a dictionary. Its keys are names of attributes or paths of composite elements.
+    /// Sets a row from a dictionary, whose keys are names of attributes or paths of composite elements.
     func take(_ row: [String: PropertyValue]) throws {
         clear()
         given = .names(Array(row.keys))
@@ -176,7 +176,7 @@ extension SlotLayout {
     @inline(__always)
     fileprivate func takes(_ view: ValueView) -> Bool {
         switch (kind, view.type) {
-        // A composite attribute has no value itself; its elements have values.
+        // A composite attribute does not have a value itself; its elements have values.
         case (.none, _): false
         case (_, .null), (.text, .string), (.int64, .int), (.bytes, .bytes), (.uuid, .uuid): true
         case (.bool, .bool): view.low <= 1
@@ -207,7 +207,7 @@ extension Entity {
         return Int(property.slot)
     }
 
-    /// Converts a value to those of an attribute's leaves, by slot.
+    /// Converts a value of an attribute to the values of the attribute's leaves, by slot.
     ///
     /// Rejects values that a store cannot hold, but does not run validation rules.
     func batchValues(of value: PropertyValue, for slot: Int) throws -> [(slot: Int, value: PropertyValue)] {
@@ -226,7 +226,7 @@ extension Entity {
         }
     }
 
-    /// Converts a value to the type of the attribute, with its transformer if it has one.
+    /// Converts a value to the type of the attribute; for a transformable attribute, to bytes.
     private func acceptInBatch(_ value: PropertyValue, _ attribute: Attribute) throws -> PropertyValue {
         guard attribute.type == .transformable else { return try attribute.accept(value, for: self) }
         switch value {
@@ -254,7 +254,7 @@ extension Entity {
     func missingInBatch(_ slot: Int) -> CoreError {
         CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "\(name).\(properties[slot].path) is required and has no value; set it", entity: name,
+            "\(name).\(properties[slot].path) is required and does not have a value; set it", entity: name,
             key: properties[slot].path)
     }
 }

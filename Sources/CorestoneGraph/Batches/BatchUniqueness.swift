@@ -4,8 +4,9 @@ import CorestoneValues
 
 /// The resolution of conflicts of inserted rows with unique constraints.
 ///
-/// A save with the same merge policy has the same result. Depending on the policy, the new row is skipped, or a stored
-/// row of the same entity gets the new values and all other conflicting rows are deleted.
+/// A save with the same merge policy has the same result. Depending on the policy, the new row is skipped, or a
+/// conflicting row of the same entity is updated and all other conflicting rows are deleted. Without a conflicting row
+/// of the same entity, the new row is inserted.
 struct BatchUniqueness {
     let run: BatchRun
     let rows: BatchRows
@@ -15,7 +16,7 @@ struct BatchUniqueness {
 
     /// Resolves all conflicts of the current row.
     ///
-    /// Returns false if the row must be inserted, and no stored row conflicts with it any longer.
+    /// Returns false if the row must be inserted. In this case, stored rows no longer conflict with it.
     func settle(_ changes: inout ExternalChanges) throws -> Bool {
         let context = run.makeContext()
         let holders = try holders(in: context) { rows.values[$0].propertyValue }
@@ -70,7 +71,7 @@ struct BatchUniqueness {
 }
 
 extension ExternalChanges {
-    /// Keeps one change per row, the final one, if a row was changed several times.
+    /// Keeps one change per row if a row was changed several times, and none if it was inserted and deleted.
     mutating func condense() {
         if updated.isEmpty && deleted.isEmpty { return }
         struct Row: Hashable {

@@ -5,7 +5,8 @@ import CorestoneValues
 /// A request to set attributes of all rows that satisfy a predicate.
 ///
 /// The update is one statement if the store supports it. Every matching row is counted and gets a new version, even if
-/// its values do not change. The save of another context that changed the row therefore has a conflict.
+/// its values do not change. Unsaved changes of the row in a context that does not merge the update therefore have a
+/// conflict.
 public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
     /// The predicate of the rows; nil selects every row.
     public var predicate: Predicate?
@@ -13,7 +14,7 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
     public var includesSubentities = true
     /// The new values by names of attributes or paths of composite elements.
     ///
-    /// An expression is computed from the row before the update.
+    /// An expression is computed from the values that the row had before the update.
     public var propertiesToUpdate: [String: Expression]
 
     public init(entity: Entity, predicate: Predicate? = nil, propertiesToUpdate: [String: Expression] = [:]) {
@@ -47,7 +48,7 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
         guard !propertiesToUpdate.isEmpty else {
             throw CoreError(
                 .invalidArgument,
-                "the batch update of \(entity.name) sets no properties; pass the properties to update",
+                "the batch update of \(entity.name) does not set a property; pass the properties to update",
                 entity: entity.name)
         }
         var found: [BatchSetting] = []
@@ -96,7 +97,7 @@ extension Entity {
         allUniqueConstraints.contains { slots(of: $0.attributes).contains(slot) }
     }
 
-    /// Converts a value to those of an attribute's leaves, by slot. Fails if a required value is null.
+    /// Converts a value of an attribute to the values of its leaves, by slot. Throws if a required value is null.
     package func requiredBatchValues(
         of value: PropertyValue, for slot: Int
     ) throws -> [(slot: Int, value: PropertyValue)] {

@@ -56,7 +56,7 @@ extension Context {
         rows.compactMap { registered(store: store, root: entity(at: $0.entity), primaryKey: $0.primaryKey) }
     }
 
-    /// Returns the changed objects whose changed properties have the same values in the store as before.
+    /// Returns the objects whose changed properties have the same values in the newest row as in the former row.
     func mergeable(_ objects: [ManagedObject], in store: Store) throws -> [ManagedObject] {
         var groups = Groups<Entity, ManagedObject>()
         for object in objects where object.record != nil && !object.isDeleted {

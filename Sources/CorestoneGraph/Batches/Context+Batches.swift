@@ -5,11 +5,11 @@ import CorestoneValues
 extension Context {
     /// Executes a batch request in the stores.
     ///
-    /// It bypasses the objects of all contexts, hooks, validators and validation rules. Afterwards every open context
-    /// of the coordinator merges the changes, unless merging is turned off.
+    /// It bypasses the objects of all contexts, hooks, validators and validation rules. Afterwards the open contexts
+    /// of the coordinator merge the changes, unless merging is turned off or the context is pinned.
     ///
-    /// The request is atomic in each store. An error that a handler throws aborts it and is rethrown. Handlers run
-    /// within the transaction: they can read the store, but must not save to it or run another batch request on it.
+    /// The request is atomic in each store. An error that a handler throws aborts the request and is rethrown. Handlers
+    /// run within the transaction: they can read the store, but must not save to it or run another batch request on it.
     ///
     /// - Throws: `.storeReadOnly`; `.invalidArgument` for a property that cannot be set; `.typeMismatch` for a value of
     ///   another type; code 1570 for a required attribute without a value; code 133021 for a conflict with a unique
@@ -38,9 +38,9 @@ extension Context {
             objectIDs: isDeletion ? ids.deleted : ids.inserted + ids.updated, changes: ids)
     }
 
-    /// Executes the request in its stores.
+    /// Executes the request in one store.
     ///
-    /// - Returns: The rows that the request changed in a store, and those that were changed indirectly.
+    /// - Returns: The rows that the request changed itself, and the rows that were changed indirectly.
     private func run(
         _ request: BatchRequest, _ entity: Entity, in store: Store, _ found: [ObjectID]?
     ) throws -> (own: ExternalChanges, indirect: [RowKey]) {

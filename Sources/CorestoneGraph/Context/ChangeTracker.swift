@@ -3,8 +3,8 @@ import CorestoneModel
 
 /// The unsaved changes of a context: which objects were inserted, updated and deleted, in the order of the change.
 ///
-/// An object whose state has changed stays in its list. Readers skip it by its flags, such as `isInserted`. The flags
-/// `listedInserted`, `listedUpdated` and `listedDeleted` of an object specify which lists contain it.
+/// An object stays in its list when its change is reverted. Readers skip such objects by their flags, such as
+/// `isInserted`. The flags `listedInserted`, `listedUpdated` and `listedDeleted` specify which lists contain an object.
 /// `ChangeTracker+Invariants.swift` lists the invariants.
 struct ChangeTracker {
     private(set) var inserted: [ManagedObject] = []
@@ -15,19 +15,21 @@ struct ChangeTracker {
 
     /// The stores to which the application assigned inserted objects.
     var assignedStores: [ObjectIdentifier: Store] = [:]
-    /// Keys that custom stores returned in saves that failed, by temporary key. The next save uses them again.
+    /// Keys that custom stores returned in saves that failed, by temporary reference.
+    ///
+    /// The next save uses these keys again.
     var reservedKeys: [Int64: (store: Store, key: Int64)] = [:]
 
     /// Deleted objects whose delete rules have not been applied.
     var pendingDeletions: [ManagedObject] = []
-    /// Deleted objects to which a refresh restored references.
+    /// Deleted objects to which other objects may refer again after a refresh or a merge.
     ///
-    /// The next save applies their delete rules again. Until then the deletion can be undone.
+    /// Their delete rules are applied again by the next save.
     var reconnectedDeletions: [ManagedObject] = []
 
     /// Unchanged objects whose versions the next save checks; see `detectConflicts(for:)`.
     var locked: [ManagedObject] = []
-    /// Deleted objects whose rows no longer exist, so that a save does not delete them.
+    /// Deleted objects whose rows no longer exist. A save does not delete these rows.
     var vanished: Set<ObjectIdentifier> = []
     /// Objects of the save whose rows were deleted and are inserted again.
     var reinserted: [ManagedObject] = []

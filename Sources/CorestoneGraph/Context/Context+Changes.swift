@@ -30,10 +30,13 @@ extension Context {
         try insert(coordinator.model.requireEntity(named: entityName))
     }
 
-    /// Inserts an object that was created without a context, and all objects that it refers to.
+    /// Inserts an object that was created without a context, and all objects to which it refers directly or indirectly.
     ///
-    /// Returns the inserted objects. If a hook throws for one of them, all are removed from the context again and
-    /// become invalid.
+    /// Returns the inserted objects; empty if the object is already in this context. If a hook throws for one of them,
+    /// all are removed from the context again and become invalid.
+    ///
+    /// - Throws: `.invalidArgument` if the object belongs to another context or model, or was removed from its context;
+    ///   the error of a hook.
     @discardableResult
     public func insert(_ object: ManagedObject) throws -> [ManagedObject] {
         try checkQueue()
@@ -72,7 +75,10 @@ extension Context {
         return taken
     }
 
-    /// Marks an object for deletion. Its delete rules are applied when pending changes are processed.
+    /// Marks an object for deletion.
+    ///
+    /// Its delete rules are applied when pending changes are processed, or only in the next save if
+    /// `propagatesDeletesAtEndOfEvent` is false.
     public func delete(_ object: ManagedObject) throws {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
@@ -81,7 +87,7 @@ extension Context {
         }
         // The hook runs again, as in Core Data.
         if object.state.contains(.deleted) {
-            // It does not run within hooks. A hook that deletes deleted objects would run once for each path to them.
+            // Not within hooks: a hook that deletes objects again would run once for each path to such an object.
             if !isInHook && !object.state.contains(.inaccessible) { try object.sendPrepareForDeletion() }
             return
         }
@@ -91,7 +97,7 @@ extension Context {
         markDeleted(object)
     }
 
-    /// Marks an object as deleted. Its deletion hook has already run.
+    /// Marks an object as deleted. Does not run the deletion hook.
     func markDeleted(_ object: ManagedObject) {
         object.touchForDeletion()
         object.state.insert(.deleted)
@@ -99,7 +105,7 @@ extension Context {
         changeTracker.pendingDeletions.append(object)
     }
 
-    /// Applies the delete rules again, because another object refers to the deleted object.
+    /// Schedules the delete rules of a deleted object again, because another object refers to the deleted object again.
     ///
     /// The row of the other object had another target before, or the change by the delete rules was discarded.
     func applyDeleteRulesAgain(to object: ManagedObject) {
@@ -109,7 +115,7 @@ extension Context {
         changeTracker.pendingDeletions.append(object)
     }
 
-    /// Applies the delete rules again for deleted objects to which refreshed objects refer.
+    /// Schedules the delete rules again for deleted objects to which other objects may refer again.
     func reapplyDeleteRules() {
         for object in changeTracker.reconnectedDeletions { applyDeleteRulesAgain(to: object) }
         changeTracker.reconnectedDeletions = []
@@ -117,18 +123,18 @@ extension Context {
 
     /// Applies the delete rules of recently deleted objects and ends the event.
     ///
-    /// The rules are applied to objects that were deleted since the last call, if `propagatesDeletesAtEndOfEvent` is
-    /// set. The event is one undo step, and observers are notified of its objects.
+    /// The rules are applied only if `propagatesDeletesAtEndOfEvent` is true. The changes of the event are recorded as
+    /// one undo step, and observers are notified of the changed objects.
     public func processPendingChanges() throws {
         try checkQueue()
         processInboxAtEnd()
         try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent)
     }
 
-    /// Processes pending changes for a save, which does not merge.
+    /// Processes pending changes without merging the saves of other contexts.
     ///
-    /// A save always applies delete rules, and changes of other contexts become conflicts. It discards objects of
-    /// removed stores, because they cannot be saved.
+    /// A save does not merge, so that these saves become conflicts, and always applies delete rules. Objects of removed
+    /// stores are discarded, because they cannot be saved.
     func processPendingChanges(appliesDeleteRules: Bool) throws {
         try checkQueue()
         takeRenamed()
@@ -175,7 +181,7 @@ extension Context {
             // A target that was deleted before its first save has already left the context.
             let targets = try led.filter { try !$0.isGone && leadsBack($0, relationship, object) }
             switch relationship.deleteRule {
-            // The deleted object was never saved, and only a save validates the rule.
+            // The deleted object was never saved, and only a save checks the rule `deny`.
             case .deny where object.state.contains(.inserted): break
             case .noAction, .deny: continue
             case .cascade:
@@ -188,8 +194,8 @@ extension Context {
 
     /// Removes the references of the inverse relationship to an object.
     ///
-    /// - Parameter isAgain: Whether the references were already removed once, from lists that were not loaded. Their
-    ///   members must be loaded to detect a change.
+    /// - Parameter isAgain: Whether the delete rules were applied before. Lists are then loaded first, because a second
+    ///   removal from a list that is not loaded is ignored.
     private func disconnect(
         _ object: ManagedObject, _ relationship: Relationship, from targets: [ManagedObject], isAgain: Bool = false
     ) throws {
@@ -204,7 +210,9 @@ extension Context {
         }
     }
 
-    /// Loads the members of deleted objects with one query for each entity and to-many relationship.
+    /// Loads the members of deleted objects together, for each entity and to-many relationship.
+    ///
+    /// Relationships with the delete rule No Action are not loaded.
     func loadMembersForDeletion(_ deleted: [ManagedObject]) throws {
         let saved = deleted.filter { !$0.state.contains(.inserted) }
         var groups: [ObjectIdentifier: [ManagedObject]] = [:]
@@ -217,7 +225,7 @@ extension Context {
         }
     }
 
-    /// Whether a target still refers to the object.
+    /// Whether a target still refers to the object; true if the inverse is not a to-one relationship.
     ///
     /// The target's to-one relationship may be newer than the object's list, and refer to another object.
     private func leadsBack(
@@ -234,8 +242,8 @@ extension Context {
 
     /// Refreshes an object whose to-one relationship was not changed in this context.
     ///
-    /// An object that a save writes is not refreshed. The save needs its version to detect a conflict, and the merge
-    /// uses the newest row.
+    /// Returns whether the object was refreshed. An object that a save writes is not refreshed, because the save needs
+    /// the object's version to detect a conflict.
     private func rereadUnchanged(_ object: ManagedObject, _ relationship: Relationship) throws -> Bool {
         if object.store == nil || object.overlay?.isChanged(Int(relationship.slot)) == true { return false }
         if object.hasChanges && object.concernsStore { return false }
@@ -258,7 +266,7 @@ extension Context {
         return try object.target(of: relationship).map { [$0] } ?? []
     }
 
-    /// Removes new objects whose hook failed, and the references to them. Delete rules are not applied.
+    /// Removes inserted objects, and the references to them, after a hook failed. Delete rules are not applied.
     private func removeRejected(_ objects: [ManagedObject]) {
         let leaving = objects.filter { $0.context === self && $0.state.contains(.inserted) }
         for object in leaving {
@@ -276,7 +284,7 @@ extension Context {
         for object in leaving where object.context === self { discardInserted(object) }
     }
 
-    /// Removes an inserted object from the context that was deleted before its first save.
+    /// Removes an object, which was never saved, from the context.
     func discardInserted(_ object: ManagedObject) {
         keepContents(of: object)
         unregister(object)

@@ -4,8 +4,8 @@ import CorestoneValues
 /// The changes in a context since pending changes were last processed.
 ///
 /// An object's first change within an event marks it as touched. Most objects do not need an entry: inserted objects
-/// had no values before, and the earlier values of clean objects are in their rows. Both are at the ends of the
-/// context's lists of changed objects. Other objects have an entry with their earlier state.
+/// had no values before, and the earlier values of clean objects are in their rows. Objects of both kinds are at the
+/// ends of the context's lists of changed objects. Other objects have an entry with their earlier state.
 struct Event {
     /// The lengths of the context's lists when the event began.
     fileprivate(set) var firstInserted = 0
@@ -17,7 +17,7 @@ struct Event {
     fileprivate var deletedElsewhere: [ManagedObject] = []
     fileprivate var invalidated: [ManagedObject] = []
     fileprivate var isAllInvalidated = false
-    /// Saves of other writers, for results trackers. They include objects that are not registered in this context.
+    /// The IDs in saves of other writers, for results trackers, including those of objects that are not registered.
     fileprivate var merged: [ChangedIDs] = []
     /// Whether the IDs of the changes of other writers are unknown, because there were too many.
     fileprivate var isEverything = false
@@ -46,7 +46,7 @@ struct Event {
     }
 }
 
-/// The state at the start of the event of an object that already had changes, or that the event added or removed.
+/// The state of an object at the start of the event, if it already had changes or if the event added or removed it.
 struct TouchedObject {
     let object: ManagedObject
     let state: ManagedObject.State
@@ -88,7 +88,7 @@ extension Context {
         changeTracker.event.mergedIn += inserted
         changeTracker.event.deletedElsewhere += deleted
     }
-    /// Records saves of other contexts or processes.
+    /// Records saves of other contexts or processes, if a results tracker needs them.
     func noteMerged(_ ids: ChangedIDs) {
         if observation.trackers.hasObservers(.event) { changeTracker.event.merged.append(ids) }
     }
@@ -223,14 +223,14 @@ extension ManagedObject {
 
     /// Handles the first change of an object within an event.
     ///
-    /// Adds the object to its context's list of changed objects and records its earlier state. The object's flags then
-    /// show that later changes need no recording. Without tracking, only changes of relationships are recorded, because
-    /// the changes of their inverses are recorded too.
+    /// Adds the object to its context's list of changed objects and records the object's earlier state. The object's
+    /// flags then show that later changes need not be recorded. Without tracking, only changes of relationships are
+    /// recorded, because the changes of their inverses are recorded too.
     @inline(never)
     func touch(ofRelationship isRelationship: Bool = false) {
         if let context {
             if !isRelationship && !context.isTracking { return }
-            // A clean object needs no entry: it is appended to the list, and its row has the earlier values.
+            // A clean object does not need an entry: it is appended to the list, and its row has the earlier values.
             let isClean = state.isDisjoint(with: [.inserted, .updated, .deleted, .listedUpdated]) && overlay == nil
             if !isClean { context.noteTouched(self) }
             if state.isDisjoint(with: [.inserted, .updated]) {
@@ -253,8 +253,8 @@ extension ManagedObject {
     /// Returns the values that changed properties had at the start of the event, by slot.
     ///
     /// Targets of to-one relationships are objects; members are a set of objects or, in ordered relationships, an
-    /// array. The value is null for properties of an object that the event inserted, and for members that are not
-    /// loaded unless `loading` is true.
+    /// array. If the event inserted the object, attributes and to-one relationships are null and members are empty.
+    /// Members that are not loaded are null unless `loading` is true.
     package func valuesAtEventStart(loading: Bool = true) throws -> [Int: PropertyValue] {
         guard let context, !state.isDisjoint(with: [.touched, .snapshotting]) else { return [:] }
         let isNew = isNewInEvent
@@ -286,7 +286,7 @@ extension ManagedObject {
 
     /// Returns the value in the object's row; a to-one target is an object.
     ///
-    /// Null if there is no row, or if a backing file cannot be read.
+    /// Null without a row, for a property that is not stored in the row, and if a backing file cannot be read.
     func storedValue(_ slot: Int) -> PropertyValue {
         guard let record else { return .null }
         let layout = entity.layout.slots[slot]

@@ -2,10 +2,12 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Loads the row of a fault from the row cache, or from the store together with its siblings.
+    /// Loads the row of a fault from the row cache, or together with the rows of its siblings from the store.
     ///
-    /// - Parameter slot: The property that the application reads. If set, a missing row is handled as an inaccessible
-    ///   fault; if nil, it is an error.
+    /// In a nested context, the row is loaded from the parent.
+    ///
+    /// - Parameter slot: The property that the application reads. If set, a fault whose row is missing is handled as
+    ///   inaccessible; if nil, a missing row is an error.
     func loadRow(of object: ManagedObject, askedFor slot: Int? = nil) throws {
         if parent != nil { return try loadNestedRow(of: object, askedFor: slot) }
         guard let store = object.store else { throw object.gone() }
@@ -54,7 +56,7 @@ extension Context {
         withExtendedLifetime(chunk) {}
     }
 
-    /// Calls `take` with the cached row of a key, unless it is stale for this context.
+    /// Calls `take` with the cached row of a key, unless the row is stale for this context.
     ///
     /// Returns whether `take` was called. A stale row is removed from the cache.
     @inline(__always)
@@ -78,7 +80,7 @@ extension Context {
         return Double(age) >= stalenessInterval * 1e9
     }
 
-    /// Discards the row of a fault if it was fetched with the fault and has expired since, so that it is read again.
+    /// Discards the row that was fetched with a fault, if the row has expired since, so that it is read again.
     func dropStaleRow(of object: ManagedObject) {
         guard object.state.contains(.fault), !object.hasChanges, let record = object.record, isStale(Record(record))
         else {
@@ -114,7 +116,7 @@ extension Context {
         }
     }
 
-    /// Adds rows to the row cache and to the registered faults.
+    /// Adds rows to the row cache, and sets them in the registered faults.
     private func take(_ batch: RowBatch, root: Entity, store: Store, asOf state: UInt64) {
         rowCache(of: store).add(batch, root: root, asOf: state)
         fill(from: batch, root: root, store: store)
@@ -132,7 +134,7 @@ extension Context {
         }
     }
 
-    /// Returns the primary keys to load with a firing fault: its own, and those of the next faults of its group.
+    /// Returns the primary keys of the rows to load when a fault fires: its own, and those of the next in its group.
     func siblings(of object: ManagedObject) -> [Int64] {
         guard var group = faultLoader.group(object.faultGroup) else { return [object.primaryKey] }
         var keys = [object.primaryKey]
@@ -147,7 +149,7 @@ extension Context {
         return keys
     }
 
-    /// Loads missing rows of objects in batches. Returns the objects that do not have a row in the store.
+    /// Loads missing rows of saved objects in batches. Returns the saved objects whose rows do not exist.
     @discardableResult
     func loadRows(of objects: [ManagedObject]) throws -> [ManagedObject] {
         if objects.allUnretained({ $0.record != nil }) { return [] }

@@ -8,8 +8,8 @@ extension Context {
 
     /// Returns the registered object of a row whose entity is known from the store.
     ///
-    /// An object with another entity, created from a wrong ID, is removed from the context, because its row could never
-    /// be loaded.
+    /// An object that was created with another entity, from a wrong ID, is removed from the context, because its row
+    /// could never be loaded. If `isSureOfEntity` is false and such an object has a row or changes, it is returned.
     @inline(__always)
     func registered(
         in table: KeyTable, _ primaryKey: Int64, entityIndex: UInt32, isSureOfEntity: Bool = true
@@ -47,7 +47,7 @@ extension Context {
         }
     }
 
-    /// Returns the number of the objects in each entity tree, by its root entity. Trees without objects are omitted.
+    /// Returns the number of objects in each entity tree, with its root entity. Trees without objects are omitted.
     func countsByRoot(_ objects: some Sequence<ManagedObject>) -> [(root: Entity, count: Int)] {
         var counts = [Int](repeating: 0, count: entities.count)
         for object in objects { counts[Int(object.entity.rootIndex)] += 1 }
@@ -120,6 +120,9 @@ extension Context {
     }
 
     /// Returns the object of an ID: the registered one, or a new fault. Does not access the store.
+    ///
+    /// - Throws: `.objectGone` if the ID is temporary and unknown to this context, or if the store was removed;
+    ///   `.invalidArgument` if the ID's store or entity does not exist in this context's coordinator.
     public func object(with id: ObjectID) throws -> ManagedObject {
         if !id.isTemporary, let store = id.store, let own = self.store(like: store),
             let entity = self.entity(like: id.entity)
@@ -135,7 +138,8 @@ extension Context {
         throw CoreError(
             .invalidArgument, code: .managedObjectReferentialIntegrity,
             self.store(like: store) == nil
-                ? "\(id.uri) belongs to \(store.path), which this context's coordinator does not have open; add it first"
+                ? "\(id.uri) belongs to \(store.path), which this context's coordinator does not have open; add the store with "
+                    + "cst_coordinator_add_store (add_store, addStore)"
                 : "\(id.uri) has the entity \(id.entity.name), which the model of this context's coordinator does not have; use a "
                     + "context of the coordinator that the ID comes from",
             entity: id.entity.name,
@@ -177,12 +181,12 @@ extension Context {
         }
     }
 
-    /// Returns the permanent key of a temporary reference; nil while it is temporary.
+    /// Returns the permanent key that replaced a temporary reference; nil before the first save.
     func permanentKey(of reference: Int64, root: Entity) -> Int64? {
         identityMap.permanentPlace(of: reference, root: root)?.key
     }
 
-    /// Returns the permanent key of a temporary reference, and the store of the object.
+    /// Returns the permanent key that replaced a temporary reference, and its store; nil before the first save.
     func permanentStore(of reference: Int64, root: Entity) -> (store: Store, key: Int64)? {
         guard let (place, key) = identityMap.permanentPlace(of: reference, root: root) else { return nil }
         let number = identityMap.tables[place].store
@@ -191,7 +195,7 @@ extension Context {
 
     /// Returns the object of an ID and loads its values.
     ///
-    /// - Throws: `.objectGone` (133000) if the store does not have the row; the errors of reading.
+    /// - Throws: `.objectGone` (133000) if the object does not exist; the errors of `object(with:)` and of reading.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
         if let object = try storedObject(with: id) { return object }
         if id.isTemporary, try registered(with: id) ?? unsavedObject(with: id) == nil { throw unknownTemporary(id) }
@@ -280,13 +284,15 @@ extension Context {
         }
     }
 
-    /// Returns the objects whose hooks run when they become faults; empty if the model has no such hook.
+    /// Returns the objects that are not faults; empty if the model does not have a hook for becoming a fault.
     func objectsToTellOfFaulting(among objects: @autoclosure () -> [ManagedObject]) -> [ManagedObject] {
         let hooks = HookKinds(rawValue: coordinator.model.hookKinds)
         return hooks.isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault]) ? [] : objects().filter { !$0.isFault }
     }
 
     /// Removes all objects from the context. Calls on them fail with `.objectGone` afterwards.
+    ///
+    /// Unsaved changes and undo steps are discarded.
     ///
     /// - Throws: The error of a hook, after the reset is complete; `.invalidArgument` within a hook.
     public func reset() throws {

@@ -5,7 +5,7 @@ import CorestoneValues
 // targets as a whole. Single changes update both sides themselves. The to-one side has precedence, because it is stored
 // in the row.
 extension Context {
-    /// Updates the inverse relationships of the current and former targets of an object.
+    /// Updates the inverses of an object's to-one relationships, in the current and former targets.
     func settleInverses(of object: ManagedObject) throws {
         if object.state.contains(.gone) || object.isDeleted { return }
         for relationship in object.entity.relationships where !relationship.isToMany {
@@ -18,6 +18,8 @@ extension Context {
     }
 
     /// Updates the inverse of a to-one relationship that was not changed since the row was read.
+    ///
+    /// If an unsaved change of a one-to-one target replaced the reference to the object, the relationship is cleared.
     private func settleStored(_ relationship: Relationship, _ object: ManagedObject) throws {
         guard let inverse = relationship.settledInverse, let target = try object.target(of: relationship),
             target.isSettled(in: self)
@@ -32,7 +34,7 @@ extension Context {
 
     /// Makes the inverse of a to-one relationship consistent with it.
     ///
-    /// - Parameter former: Former targets in addition to the target in its row.
+    /// - Parameter former: Former targets in addition to the target in the object's row.
     func settleInverse(of relationship: Relationship, _ object: ManagedObject, _ former: [ManagedObject] = []) throws {
         guard let inverse = relationship.settledInverse else { return }
         let mine = try object.target(of: relationship)
@@ -122,9 +124,8 @@ extension Context {
 
     /// Updates all inverse relationships of an object that an undo restored, or that was merged late.
     ///
-    /// Its former targets may have other targets now.
-    ///
-    /// - Parameter former: The former to-one targets, in the order of the relationships.
+    /// - Parameter former: The object's former to-one targets, in the order of the relationships. Their inverses are
+    ///   updated too.
     func settleWhole(_ object: ManagedObject, _ former: [ManagedObject?] = []) throws {
         if object.context !== self || object.isDeleted { return }
         try object.fireIfNeeded()
@@ -146,7 +147,7 @@ extension Context {
         }
     }
 
-    /// Removes `objects` from many-to-many lists whose owners are not in their own lists.
+    /// Removes `objects` from many-to-many lists whose owners are not members of the inverse lists.
     ///
     /// Otherwise an undo could restore one side after another context removed the pair.
     func settlePartners(of objects: [ManagedObject]) throws {

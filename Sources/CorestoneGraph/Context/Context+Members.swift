@@ -18,8 +18,8 @@ extension Context {
 
     /// Loads the members of a to-many relationship for many owners.
     ///
-    /// It runs one query per store and thousand owners. Returns whether the members had not been loaded for any of the
-    /// owners.
+    /// The members are read with one query per store and thousand owners. Returns true if none of the owners had its
+    /// members loaded before.
     @discardableResult
     func loadMembers(
         of relationship: Relationship, owners: [ManagedObject], rows: MemberRows = .later
@@ -76,7 +76,7 @@ extension Context {
         }
     }
 
-    /// Sets the members of each owner. Returns the members without a row.
+    /// Sets the members of each owner. Returns the members whose rows are not loaded.
     private func take(
         _ runs: MemberRuns, of relationship: Relationship, _ owners: [ManagedObject], _ part: Range<Int>, store: Store
     ) throws -> [ManagedObject] {
@@ -124,7 +124,7 @@ extension Context {
         for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
             settle(member, in: keeper, isMember: false, isStored: true, isLoading: true)
         }
-        // Members that now refer to another object are removed too.
+        // Members that refer to another object by an unsaved change are removed too.
         guard let inverse = relationship.settledInverse, !inverse.isToMany else { return }
         for member in members where member.leadsElsewhere(inverse, than: owner) {
             let isStored = member.storedTarget(of: inverse) === owner

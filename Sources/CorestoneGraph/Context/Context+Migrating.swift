@@ -10,7 +10,7 @@ extension Context {
         set { settings.savesUnvalidated = newValue }
     }
 
-    /// Removes all objects and discards their cached rows, so that memory use does not grow with the store.
+    /// Removes all objects and discards all cached rows, so that memory use does not grow with the store.
     package func resetWithRows() throws {
         try reset()
         for store in coordinator.stores { store.rowCache.forgetAll() }
@@ -32,7 +32,7 @@ extension Context {
 extension ManagedObject {
     /// Returns the value of a slot in its stored form.
     ///
-    /// The form is the bytes of a transformable attribute, and the members of a relationship.
+    /// For a transformable attribute, these are its bytes; for a relationship, its target or members.
     package func storedValue(slot: Int) throws -> PropertyValue { try value(slot: slot) }
 
     /// Sets a slot of an attribute or a to-one relationship. The value is checked and converted as by every setter.

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Replaces an object's values by the newest ones of the store.
+    /// Replaces an object's values with the newest values of the store, or of the parent in a nested context.
     ///
     /// If `mergeChanges` is true, the object keeps its unsaved changes. Otherwise it discards them, on both sides of
     /// its relationships, releases its to-one targets and becomes a fault. An object without changes becomes a fault in
@@ -10,7 +10,8 @@ extension Context {
     ///
     /// An object that was never saved does not change, because the store does not have values for it.
     ///
-    /// - Throws: Code 133000 if the object has changes to keep but its row was deleted.
+    /// - Throws: Code 133000 if the object has changes to keep but its row was deleted, or if it left the context;
+    ///   `.invalidArgument` within a hook; the error of a hook.
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try checkQueue()
         try refuseInHook("refresh \(object.entity.name) \(object.objectID.uri)")
@@ -34,7 +35,7 @@ extension Context {
                 return try throwHookFailure()
             }
             if object.state.contains(.observed) {
-                // Observers read the values, and the deletion of a row is not a change of values.
+                // Observers read the values, so the newest row is read now. Without a row, the object stays a fault.
                 try object.refreshingValues {
                     try object.becomeFault()
                     try withNewestRow(of: object, in: store) { if let row = $0 { object.setRecord(row) } }
@@ -68,9 +69,9 @@ extension Context {
 
     /// Refreshes all objects and keeps unsaved changes.
     ///
-    /// Objects without changes become faults, unless they are observed. All other objects get the newest rows, which
-    /// are read with one query per entity tree. If the row of a changed object was deleted, its save reports a
-    /// conflict.
+    /// Objects without changes become faults, unless they are observed. All other saved objects get the newest rows,
+    /// which are read with one query per entity tree of a store. If the row of a changed object was deleted, the
+    /// object's save reports a conflict.
     public func refreshAll() throws {
         try checkQueue()
         try refuseInHook("refresh all objects")
@@ -93,9 +94,9 @@ extension Context {
         try throwHookFailure()
     }
 
-    /// Refreshes observed objects without changes.
+    /// Refreshes observed or changed objects.
     ///
-    /// They are not turned into faults, because observers need the new values.
+    /// They keep their changes. Objects without changes whose rows were deleted become faults.
     func refreshObserved(_ objects: [ManagedObject]) throws {
         for (store, objects) in byStore(objects) {
             forgetRows(of: objects, in: store)
@@ -103,7 +104,7 @@ extension Context {
         }
     }
 
-    /// Sets the newest rows of changed or observed objects, with one query per entity tree.
+    /// Sets the newest rows of changed or observed objects, which are read with one query per entity tree.
     ///
     /// Observers are notified when all objects have their rows.
     private func standOnNewestRows(_ objects: [ManagedObject], in store: Store) throws {
@@ -121,7 +122,7 @@ extension Context {
         }
     }
 
-    /// Replaces the rows of objects by the newest ones.
+    /// Replaces the rows of objects with the newest rows.
     ///
     /// - Returns: The objects without changes whose rows were deleted.
     private func standOnNewestRows(
@@ -157,7 +158,7 @@ extension Context {
         return group.filter { !$0.hasChanges && !found.contains($0.primaryKey) }
     }
 
-    /// Discards the values that depended on the former row of an object, after it was replaced.
+    /// Discards the values that depended on the former row of an object, after the row was replaced.
     func stand(_ object: ManagedObject) throws {
         object.forgetFiles()
         object.forgetFetched()

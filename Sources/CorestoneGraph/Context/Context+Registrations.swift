@@ -1,14 +1,14 @@
 import CPlatform
 import CorestoneModel
 
-/// Notices to custom stores of registered and deregistered objects.
+/// The notices to custom stores about registered and deregistered objects.
 ///
-/// They are collected until the current operation ends.
+/// They are collected until the operations that delay them have ended.
 struct RegistrationNotices {
     enum Kind { case registered, unregistered }
     typealias Notice = (kind: Kind, store: Store, ids: [ObjectID])
 
-    /// The number of nested operations that delay the notices. If 0, notices are sent immediately.
+    /// The number of nested operations that delay the notices. If 0, `send` is called for each notice.
     var holders = 0
     private var waiting: [Notice] = []
 
@@ -22,11 +22,11 @@ struct RegistrationNotices {
 
     /// Sends the notices at the end of the outermost library call.
     ///
-    /// Objects can be deallocated at any time, and the notified store may use the context. In Swift applications,
-    /// outside of such a call, they are sent immediately.
+    /// Objects can be deallocated at any time, and the notified store may use the context. Outside of such a call, as
+    /// in Swift applications, the notices are sent immediately.
     ///
-    /// - Parameter coordinator: The coordinator, retained until then so that the stores stay open if the context is
-    ///   deallocated.
+    /// - Parameter coordinator: The coordinator, which is retained until the notices are sent, so that the stores stay
+    ///   open if the context is deallocated.
     mutating func send(keeping coordinator: Coordinator) {
         if waiting.isEmpty { return }
         let batch = Batch(waiting, coordinator)
@@ -81,7 +81,7 @@ extension Context {
         if identityMap.notices.holders == 0 { identityMap.notices.send(keeping: coordinator) }
     }
 
-    /// Runs `body` and then notifies stores of its objects, with one call for consecutive notices of the same kind.
+    /// Runs `body` and then sends its notices, with one call for consecutive notices of the same kind and store.
     @inline(__always)
     package func batchingNotices<Result>(_ someStoreHears: Bool, _ body: () throws -> Result) rethrows -> Result {
         if !someStoreHears { return try body() }

@@ -15,10 +15,12 @@ struct ContextSettings {
     var savesUnvalidated = false
 }
 
-// Settings of a context with a private queue can be changed on any thread and wait for the queue. Settings of other
-// contexts are changed on the context's thread.
+// Settings of a context with a private queue can be used on any thread; the access waits for the queue. Settings of
+// other contexts must be used on the context's thread.
 extension Context {
-    /// The name in messages, in the persistent history and of the private queue's thread. Can be used on any thread.
+    /// The name of the context in messages and in the persistent history, and of the private queue's thread.
+    ///
+    /// Can be used on any thread.
     public var name: String? {
         get { label.name }
         set {
@@ -61,7 +63,7 @@ extension Context {
 
     /// Whether an object without a row counts as deleted, with nil values, when a value is read.
     ///
-    /// If false, reading is an error with code 133000. The default is true.
+    /// If false, the read fails with code 133000. The default is true.
     public var shouldDeleteInaccessibleFaults: Bool {
         get { onQueue { settings.shouldDeleteInaccessibleFaults } }
         set { onQueue { settings.shouldDeleteInaccessibleFaults = newValue } }

@@ -3,7 +3,8 @@ import CorestoneValues
 
 /// The stores of the objects of a save.
 ///
-/// A new object belongs to the store to which it was assigned, otherwise to the first writable store for its entity.
+/// A new object is saved into the store to which it was assigned, otherwise into the first writable store for its
+/// entity.
 struct SaveTargets {
     private var assigned: [ObjectIdentifier: Store] = [:]
     /// The default store of new objects, by entity index.
@@ -29,10 +30,13 @@ struct SaveTargets {
 }
 
 extension Context {
-    /// Assigns an inserted object to the store into which it is saved. The default is the first store that can hold it.
+    /// Sets the store into which an inserted object is saved.
     ///
-    /// - Throws: `.invalidArgument` if the object is deleted or has a permanent ID, if the store is not open in this
-    ///   context's coordinator, or if its configuration does not contain the object's entity.
+    /// The default is the first writable store that can hold the object.
+    ///
+    /// - Throws: `.invalidArgument` if the object is deleted, has a permanent ID or is not in this context, if the
+    ///   store is not open in this context's coordinator, or if the store's configuration does not contain the object's
+    ///   entity; `.objectGone` if the object was removed from its context.
     public func assign(_ object: ManagedObject, to store: Store) throws {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
@@ -53,7 +57,7 @@ extension Context {
                     : "it has a permanent ID and cannot change its store; insert a new object")
         }
         guard coordinator.stores.contains(where: { $0 === store }) else {
-            throw refused("the store is not one of this context's coordinator; pass one of its stores")
+            throw refused("the store is not one of this context's coordinator; pass a store of that coordinator")
         }
         guard store.mayHold(object.entity) else {
             throw refused(
@@ -67,7 +71,7 @@ extension Context {
 extension Context {
     /// Returns the store that contains the row of an object, or into which it will be saved.
     ///
-    /// Returns nil if no store can hold it.
+    /// Returns nil if no writable store can hold the object.
     func futureStore(of object: ManagedObject) -> Store? {
         object.store ?? changeTracker.assignedStores[ObjectIdentifier(object)]
             ?? (try? coordinator.writableStore(for: object.entity))

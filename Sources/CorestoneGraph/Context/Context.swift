@@ -4,13 +4,13 @@ import CorestoneValues
 
 /// The unit of work, which fetches, registers and changes managed objects, and saves their changes.
 ///
-/// A context is confined to its queue (`QueueType`). Every call on another thread throws `wrongThread`, except
-/// `perform`, which any thread may call.
+/// A context is confined to its queue (`QueueType`). On another thread, functions that can throw fail with
+/// `wrongThread`, except `perform` and those that are documented for any thread.
 ///
-/// The compiler cannot verify that it is `Sendable`: only the thread that owns the queue accesses mutable state. Each
-/// call checks this with one atomic compare (`checkQueue`), and the queue passes from thread to thread with a mutex.
-/// Properties that cannot throw, such as `hasChanges`, wait for the queue (`onQueue`). All other state is constant,
-/// atomic or locked.
+/// The compiler cannot verify that a context is `Sendable`: only the thread that owns the queue accesses mutable state.
+/// Each call checks this with one atomic compare (`checkQueue`), and the queue passes from thread to thread with a
+/// mutex. Properties that cannot throw, such as `hasChanges`, wait for a private queue; with another type of context,
+/// they crash the process on a wrong thread (`onQueue`). All other state is constant, atomic or locked.
 public final class Context: @unchecked Sendable {
     /// The queue or thread on which the work of a context runs.
     public enum QueueType: Int32, Sendable {
@@ -25,10 +25,10 @@ public final class Context: @unchecked Sendable {
     public let coordinator: Coordinator
     /// The parent context, from which this context reads and into which it saves.
     ///
-    /// Nil for a context that uses the stores directly. It is retained.
+    /// Nil for a context that uses the stores directly. A context retains its parent.
     public let parent: Context?
     public let queueType: QueueType
-    /// The thread that may use the context now, or 0. Any thread reads it, so access is atomic.
+    /// The thread that may use the context now, or 0. Any thread can read this word, so the access is atomic.
     ///
     /// Two more words follow. Objects have this pointer and read the second word, which is 1 if rows expire
     /// (`stalenessInterval`), otherwise 0. Any thread may read the third word. It is 0 without changed objects, 1 with
@@ -65,7 +65,7 @@ public final class Context: @unchecked Sendable {
     /// The handle of the context in another language.
     package var hostSlot = HostSlot()
 
-    /// The memory of its objects' changes and targets.
+    /// The memory of the changes and targets of the context's objects.
     let blocks = BlockPool()
     /// The owner of the model and the stores for objects that have left the context.
     private(set) lazy var detachedOwner = DetachedOwner(coordinator.model, coordinator.storeKeeper)
@@ -146,9 +146,9 @@ public final class Context: @unchecked Sendable {
 // MARK: - Changed and registered objects
 
 extension Context {
-    /// The inserted objects without their first save, in the order of their insertion. Deleted ones are not included.
+    /// The objects that were inserted and never saved, in the order of insertion. Deleted objects are not included.
     public var insertedObjects: [ManagedObject] { onQueue { changeTracker.inserted.filter(\.isInserted) } }
-    /// The saved objects with unsaved changes, in the order of their first change. Deleted ones are not included.
+    /// The saved objects with unsaved changes, in the order of the first change. Deleted objects are not included.
     public var updatedObjects: [ManagedObject] { onQueue { changeTracker.updated.filter(\.isUpdated) } }
     /// The saved objects that the next save deletes, in the order of their deletion.
     public var deletedObjects: [ManagedObject] {

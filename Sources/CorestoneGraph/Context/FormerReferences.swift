@@ -1,7 +1,7 @@
 /// The permanent keys that replaced temporary references, for the lookup of temporary IDs.
 ///
-/// Temporary references descend, and the keys that a save assigns ascend. Objects that are created consecutively
-/// therefore share one run.
+/// Temporary references descend, and the keys that a save assigns usually ascend. Objects that are created
+/// consecutively therefore usually share one run.
 struct FormerReferences {
     /// Consecutive references, descending from `reference`, with consecutive keys, ascending from `key`.
     private struct Run {
@@ -12,7 +12,7 @@ struct FormerReferences {
 
     /// The runs, in descending order of references.
     private var runs: [Run] = []
-    /// References that got their keys after later ones. A key is stored as the bits of a pointer.
+    /// References whose keys were recorded after that of a later reference. A key is stored as the bits of a pointer.
     private var others: KeyTable?
 
     mutating func note(_ reference: Int64, became key: Int64) {

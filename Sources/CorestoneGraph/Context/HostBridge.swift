@@ -2,13 +2,13 @@ import CPlatform
 
 /// The link between the graph and the handles of another language.
 ///
-/// The C interface installs the only implementation.
+/// The C interface installs an implementation. Without it, `NoHostBridge` applies.
 package protocol HostBridge: Sendable {
     /// Retains the handle of a context while the library uses the context on behalf of the application.
     func hold(_ slot: UInt) -> HostHold
     /// Releases a handle that the graph keeps for a borrowed reference.
     func release(_ slot: UInt)
-    /// Connects the handle of an object that returned to its context with the handle of the context.
+    /// Makes the handle of an object that was registered in its context again keep the context alive.
     func adopt(_ object: ManagedObject)
 }
 
@@ -27,10 +27,10 @@ package struct HostSlot {
     package var value: UInt = 0
     /// The object behind `value`.
     ///
-    /// It is unowned, but its memory is valid as long as the context. Handles of the context's objects that the library
-    /// retains point to it, and check whether it is alive.
+    /// It is unowned, but its memory is valid as long as the context exists. Handles of objects point to it, and check
+    /// whether it is alive.
     package unowned var box: AnyObject?
-    /// The head of a list of handles that other threads released. The context releases them at its next call.
+    /// The head of a list of handles that other threads released. The context frees their objects at its next call.
     package let pendingReleases = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
 
     init() { pendingReleases.initialize(to: 0) }

@@ -3,7 +3,7 @@ import CorestoneModel
 /// The registered objects of a context: at most one for each row of a store.
 ///
 /// Each entity tree of each store has a table from primary keys to objects. The tables do not retain the objects: an
-/// object removes itself when it is released. Store number 0 holds the objects with temporary IDs.
+/// object removes itself when it is deallocated. The tables with store number 0 contain the objects with temporary IDs.
 ///
 /// `IdentityMap+Invariants.swift` lists the invariants.
 struct IdentityMap {
@@ -37,12 +37,18 @@ struct IdentityMap {
 
     /// Records that a save replaced a temporary reference by a permanent key.
     mutating func note(_ temporary: Int64, became key: Int64, store: Store?, root: Entity) {
-        tables[index(store: store, root: root)].former.note(temporary, became: key)
+        let index = index(store: store, root: root)
+        note(temporary, became: key, inTableAt: index)
     }
 
-    /// Returns the permanent key that replaced a temporary reference, with the index of its table.
+    /// Records that a save replaced a temporary reference by a permanent key of the table at `index`.
+    mutating func note(_ temporary: Int64, became key: Int64, inTableAt index: Int) {
+        tables[index].former.note(temporary, became: key)
+    }
+
+    /// Returns the permanent key that replaced a temporary reference, with the index of the object's table.
     ///
-    /// Returns nil while the ID is temporary.
+    /// Returns nil before the first save of the object.
     func permanentPlace(of reference: Int64, root: Entity) -> (index: Int, key: Int64)? {
         for index in tables.indices where tables[index].root == root.index {
             if let key = tables[index].former.key(of: reference) { return (index, key) }

@@ -1,9 +1,9 @@
 import CorestoneModel
 import CorestoneValues
 
-// Single faults are tracked only if a fault policy or the report requires it; otherwise `faultWatch` is nil.
+// Single faults are tracked only if a fault policy or the report requires it; otherwise `faultLoader.watch` is nil.
 extension Context {
-    /// The reaction to reading single objects or lists that a prefetch would have read. The default is `batch`.
+    /// The reaction to single faults, many of which a prefetch can avoid. The default is `batch`.
     public var faultPolicy: FaultPolicy {
         get { onQueue { faultLoader.watch?.policy ?? .batch } }
         set { watchFaults { $0.policy = newValue } }
@@ -31,9 +31,9 @@ extension Context {
     /// The counted single faults as readable lines; empty if there were no single faults.
     public var singleFaultReport: String { singleFaults.map { $0.description + "\n" }.joined() }
 
-    /// Sets the number of faults of a group that a firing fault loads, including itself.
+    /// Sets the maximum number of faults of a group that are loaded when one of them fires, including that fault.
     ///
-    /// The default is 256; 1 loads only the fault itself.
+    /// The default is 256. With 1, only the fault that fires is loaded.
     ///
     /// - Throws: `.invalidArgument` below 1 and above 65,536.
     public func setFaultBatchSize(_ size: Int) throws {
@@ -45,18 +45,18 @@ extension Context {
         faultBatchSize = size
     }
 
-    /// Applies the fault policy before a fault, or the members of an object, are read alone.
+    /// Applies the fault policy before a fault, or the members of an object, are read with a separate query.
     func judgeSingleFault(_ object: ManagedObject, along relationship: Relationship?) throws {
         guard let faultWatch = faultLoader.watch else { return }
-        // Called before any lock is taken, because it runs the application's code. The context is closed meanwhile,
-        // because the fault may fire during a change of an object.
+        // The caller must not hold a lock, because `callSiteFinder` is the application's code. The context rejects its
+        // calls meanwhile, because the fault may fire during a change of an object.
         let site = callSiteFinder.flatMap { find in closed(for: .callSite) { find() } }
         try faultWatch.judge(object, along: relationship, at: site ?? callSite)
     }
 
     /// Runs work of the library that the application cannot change.
     ///
-    /// Its faults are counted, but the fault policy does not reject them.
+    /// Its single faults are counted, but the fault policy neither logs nor rejects them.
     func exemptFromFaultPolicy<Result>(_ body: () throws -> Result) rethrows -> Result {
         guard let faultWatch = faultLoader.watch else { return try body() }
         faultWatch.exemptions += 1

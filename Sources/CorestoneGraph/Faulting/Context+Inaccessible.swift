@@ -8,8 +8,8 @@ import CorestoneValues
 /// values, or false to make the access fail with code 133000.
 public typealias InaccessibleFaultHandler = (ManagedObject, ObjectID, String?) throws -> Bool
 
-// An inaccessible fault is an object whose row was deleted before it was read. The library treats it like any other
-// ghost. When the application reads a value, the settings of the context decide.
+// An inaccessible fault is an object whose row was deleted before it was read. When the application reads a value of
+// the object, the settings of the context decide whether the read fails or the object counts as deleted.
 extension Context {
     /// Handles a read from an object without a row.
     ///
@@ -18,7 +18,7 @@ extension Context {
     func meetInaccessible(_ object: ManagedObject, askedFor slot: Int) throws {
         let failure = object.store.map(object.deleted) ?? object.unknownBeneath()
         let place = ObjectIdentifier(object)
-        // A handler that reads values of the same object gets the error.
+        // If the handler reads a value of the same object, that read fails.
         guard faultLoader.objectsInQuestion.insert(place).inserted else { throw failure }
         defer { faultLoader.objectsInQuestion.remove(place) }
         let isTaken: Bool
@@ -38,7 +38,7 @@ extension Context {
 
     /// Whether an object of a list was deleted after the list was created.
     ///
-    /// Its values are then nil, as for inaccessible faults.
+    /// The values of such an object are nil, as for inaccessible faults.
     ///
     /// - Throws: Code 133000 with the index of the row if `shouldDeleteInaccessibleFaults` is false.
     package func isMissing(_ object: ManagedObject, row: Int) throws -> Bool {

@@ -1,8 +1,8 @@
 extension Context {
     /// Whether the context retains all registered objects.
     ///
-    /// The default is false: it retains only objects with unsaved changes. Others live as long as the application, or
-    /// an object that refers to them, retains them.
+    /// The default is false: the context retains only objects with unsaved changes. Other objects live as long as the
+    /// application, or an object that refers to them, retains them.
     public var retainsRegisteredObjects: Bool {
         get { onQueue { identityMap.retained != nil } }
         set { onQueue { keepAll(newValue) } }
@@ -11,7 +11,7 @@ extension Context {
     private func keepAll(_ keeps: Bool) {
         if keeps == (identityMap.retained != nil) { return }
         guard keeps else {
-            // Deallocated objects remove themselves from the table, so it is set to nil first.
+            // Objects that are deallocated access the identity map, so the dictionary is released after the assignment.
             let former = identityMap.retained
             identityMap.retained = nil
             return withExtendedLifetime(former) {}

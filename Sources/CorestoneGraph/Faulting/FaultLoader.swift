@@ -3,15 +3,15 @@ import CorestoneValues
 
 /// The state of loading objects on demand.
 ///
-/// It consists of groups of faults that are filled together, the connections that read rows, and values that were
-/// loaded outside the rows.
+/// It consists of groups of faults that are loaded together, the connections that read rows, and values that were
+/// loaded separately from the rows.
 struct FaultLoader {
-    /// The maximum number of faults in groups, 8 bytes each.
+    /// The number of faults in groups, 8 bytes each, above which old groups are removed.
     private static let groupedFaultLimit = 1 << 20
 
     private var groups: [UInt32: FaultGroup] = [:]
     private var lastGroup: UInt32 = 0
-    /// The number of the oldest existing group.
+    /// The number of the oldest group that may still exist.
     private var oldestGroup: UInt32 = 1
     /// The number of keys in all groups.
     private var groupedCount = 0
@@ -45,7 +45,7 @@ struct FaultLoader {
 
     func group(_ number: UInt32) -> FaultGroup? { number == 0 ? nil : groups[number] }
 
-    /// Records faults that were fetched together, so that the first one that fires loads the others.
+    /// Records faults that were fetched together, so that a fault that fires loads others of the group.
     mutating func group(_ faults: [ManagedObject], root: Entity, store: Store) {
         guard faults.count > 1 else { return }
         lastGroup &+= 1

@@ -4,11 +4,11 @@ import CorestoneValues
 /// The reaction of a context to single faults.
 ///
 /// Single faults are objects and lists that are loaded with a separate query each. In a loop, this is one query per
-/// row, where a prefetch needs one query in total.
+/// row, whereas a prefetch reads many rows with one query.
 public enum FaultPolicy: UInt32, Sendable {
     /// No reaction. Faults that were fetched together are loaded together, other faults one by one.
     case batch = 0
-    /// A single fault is logged, once for each relationship and call site.
+    /// A single fault is logged, once for each relationship (or else entity) and call site.
     case warn = 1
     /// A single fault through a relationship is an error, because a prefetch would have avoided it.
     ///
@@ -33,7 +33,7 @@ public struct SingleFaults: Sendable, Equatable {
     public let entity: String
     /// The relationship through which the objects were reached, or whose members were read.
     ///
-    /// It is nil for objects that were accessed by ID or one by one as members.
+    /// It is nil if it is unknown, as for objects that were accessed by ID.
     public let relationship: String?
     /// The call site; nil if it is unknown.
     public let site: CallSite?
@@ -47,7 +47,7 @@ extension SingleFaults: CustomStringConvertible {
         return "\(place): \(count) single fault\(count == 1 ? "" : "s")\(site)"
     }
 
-    /// The values for JSON.
+    /// The values as a dictionary, for JSON.
     package var report: PropertyValue {
         .dictionary([
             "entity": .string(entity), "relationship": relationship.map { .string($0) } ?? .null,

@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// The record of a context's single faults.
 ///
-/// It exists only if it is needed, so that other contexts only test for nil.
+/// It exists only while it is needed. Contexts without a watch only test for nil.
 final class FaultWatch {
     var policy = FaultPolicy.batch
     var isCounting = false
@@ -14,16 +14,16 @@ final class FaultWatch {
     /// The relationships through which faults without rows were reached, until they are loaded.
     private var origins: [Origin: Relationship] = [:]
 
-    /// The maximum number of recorded call sites and of pending faults.
+    /// The maximum number of entries in each of the three collections, to bound their memory.
     ///
-    /// Further ones are not recorded, to bound the memory.
+    /// Further call sites are not recorded. Before a further fault is recorded, the earlier `origins` are discarded.
     private static let limit = 1 << 16
 
     /// A call site with the relationship, or else the entity, of the single faults.
     private struct Place: Hashable {
         let property: ObjectIdentifier
         let site: CallSite?
-        /// The name of the entity, used only in the report, like `relationship`.
+        /// The name of the entity, used only in texts, like `relationship`.
         let entity: String
         let relationship: String?
 

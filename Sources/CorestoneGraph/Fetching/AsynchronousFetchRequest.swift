@@ -2,11 +2,12 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// A fetch that does not block the queue of its context.
+/// A fetch that starts immediately and delivers its result later.
 ///
-/// Another thread reads the rows, and only the objects are created on the queue.
+/// If possible, another thread reads the rows, and only the objects are created on the context's queue. Fetches of
+/// dictionaries, from several stores, and in pinned or nested contexts run on the queue.
 ///
-/// It requires a context with a private queue or of the main queue. `Context.execute` returns an
+/// The request requires a context with a private queue or of the main queue. `Context.execute` returns an
 /// `AsynchronousFetchResult` immediately.
 public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked Sendable {
     /// The fetch request, which is copied when this request is executed.
@@ -29,7 +30,7 @@ public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked 
 
     /// Starts the fetch and returns its result object.
     ///
-    /// - Throws: `.invalidArgument` if the context is confined to its thread.
+    /// - Throws: `.invalidArgument` if the context is confined to its thread; the errors of preparing the fetch.
     override func perform(in context: Context) throws -> RequestResult {
         guard context.queueType != .caller else {
             throw CoreError(
@@ -53,7 +54,7 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
     public struct Progress: Sendable, Hashable {
         /// The number of rows read so far.
         public internal(set) var completedUnitCount = 0
-        /// The expected number of rows, and the actual one after the fetch; 0 while it is unknown.
+        /// The expected number of rows, or 0 without an estimate; after a successful fetch, the actual number.
         public internal(set) var totalUnitCount = 0
         /// Whether the fetch succeeded, failed or was cancelled.
         public internal(set) var isFinished = false
@@ -72,8 +73,7 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
     }
 
     deinit {
-        // Releases the objects before the context, because this runs on the queue's thread, and the application may be
-        // about to release the context.
+        // Releases the objects before the context, to which this may be the last reference.
         let last = outcome.withLock { outcome in
             defer { outcome = nil }
             return outcome
@@ -92,7 +92,7 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
         if case .failure(let error) = outcome.withLock({ $0 }) { error } else { nil }
     }
 
-    /// Cancels the fetch, even while a row is read. Can be called on any thread. Has no effect on a finished fetch.
+    /// Cancels the fetch, also during a read. Can be called on any thread. Has no effect on a finished fetch.
     public func cancel() { isStopped.store(true, ordering: .relaxed) }
 }
 
@@ -125,7 +125,7 @@ extension AsynchronousFetchResult {
         guard let ahead = try context.fetchAhead(of: fetchRequest) else {
             return try context.enqueue({ _ in self.finish(nil, completion) }, refused: { self.fail($0, completion) })
         }
-        // The reading thread releases the result first, so that its objects are deallocated on the queue.
+        // The reading thread releases `self` first, so that the result's objects are deallocated on the queue.
         let (context, underway) = (context, RunningFetch(self))
         try context.readsAhead().enqueue {
             let read = Result { try underway.read(ahead) }

@@ -46,7 +46,7 @@ extension Context {
     ///
     /// - Parameters:
     ///   - key: A key path, optionally with a collection operator (`projects.@count`), or an expression such as `salary
-    ///     * 12`; nil counts objects.
+    ///     * 12`; nil counts objects and is accepted by `count` only.
     ///   - request: The request with predicate, groups, having predicate, sort descriptors, limit and offset. Groups
     ///     that the sort descriptors do not order are in the order of their grouping values.
     /// - Throws: `Status.invalidArgument` for a key whose values have a type that the function does not accept; the

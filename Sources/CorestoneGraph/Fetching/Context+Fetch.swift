@@ -3,9 +3,9 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Context {
-    /// Returns the objects of a request, in its order.
+    /// Returns the objects of a request, in the order that the request specifies.
     ///
-    /// - Returns: Faults with rows, unless the request specifies otherwise.
+    /// - Returns: The objects. New objects are faults with rows, unless the request specifies otherwise.
     /// - Throws: `.unsupported` if the result type is not objects; `.invalidArgument` for an invalid request;
     ///   `.predicate` for an unknown key in the predicate; the errors of the store.
     public func fetch(_ request: FetchRequest) throws -> [ManagedObject] {
@@ -31,7 +31,7 @@ extension Context {
         if !wishes.prefetched.isEmpty { try prefetch(wishes.prefetched, of: objects, entity: wishes.entity) }
     }
 
-    /// Returns the IDs of the objects that a fetch returns, without creating objects for unregistered rows.
+    /// Returns the IDs of the objects that a fetch returns, if possible without creating objects.
     public func fetchIDs(_ request: FetchRequest) throws -> [ObjectID] {
         try preparedFetch(request) { try foundIDs($0) }
     }
@@ -74,8 +74,8 @@ extension Context {
 
     /// Prepares a fetch and runs `body`, which executes it.
     ///
-    /// The preparation checks the request and processes pending changes of this context and its parents. `body`
-    /// receives the request with its FETCH expressions replaced by their results.
+    /// The preparation checks the request and processes pending changes of the parents, and of this context if the
+    /// request includes them. `body` receives the request with its FETCH expressions replaced by their results.
     func preparedFetch<Result>(
         _ request: FetchRequest, _ body: (FetchRequest) throws -> Result
     ) throws -> Result {
@@ -111,7 +111,7 @@ extension Context {
         return stores.filter(generation.knows)
     }
 
-    /// Runs a fetch in one store.
+    /// Runs a fetch in one store, or returns the rows that were read ahead for the fetch.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
         if let ahead = faultLoader.ahead, ahead.answers(fetch, in: store) { return take(ahead, store, fetch.entity) }
         return try reading(store) { reader in
@@ -177,7 +177,7 @@ extension Context {
         return try select(found, request, isSorted: false, rows)
     }
 
-    /// Fetches faults from primary keys only; returns nil if rows must be evaluated in memory.
+    /// Fetches faults from primary keys only; nil with several stores, or if rows must be evaluated in memory.
     private func fetchFaults(_ request: FetchRequest, _ stores: [Store]) throws -> [ManagedObject]? {
         guard stores.count == 1, let store = stores.first else { return nil }
         let outcome = try run(request.storeFetch(.identifiers), store: store)
@@ -260,7 +260,7 @@ extension Context {
                 let index = record.header.pointee.entity
                 if let known = registered(in: table, record.primaryKey, entityIndex: index) {
                     object = known
-                    // A realised object keeps its row; a fault gets the newest one.
+                    // A loaded object keeps its row; a fault gets the fetched row.
                     if object.state.contains(.fault) { object.renew(record) }
                 } else {
                     if index != entity.index { entity = self.entity(at: index) }
@@ -283,7 +283,8 @@ extension Context {
             .invalidArgument, code: .persistentStoreOperation,
             "cannot fetch \(request.entity.name): the coordinator "
                 + (coordinator.closing.hasClosed
-                    ? "is closed; create a new coordinator" : "has no store; add one first"),
+                    ? "is closed; create a new coordinator"
+                    : "does not have a store; add one with cst_coordinator_add_store (add_store, addStore)"),
             entity: request.entity.name)
     }
 }
@@ -302,7 +303,7 @@ struct PendingChanges {
 }
 
 extension Context {
-    /// Whether the result of the request depends on unsaved changes.
+    /// Whether the result of the request may depend on unsaved changes.
     func hasPendingChanges(for request: FetchRequest) -> Bool { !pendingChanges(for: request).isEmpty }
 
     func pendingChanges(for request: FetchRequest) -> PendingChanges {
@@ -339,7 +340,7 @@ extension Context {
             rows.add(objects, outcome.batch, of: store, in: self, except: pending.decidedBeneath)
             found += try filtered(unchanged, outcome.remainder, request, rows)
         }
-        // A ghost to which references were removed is among the updated objects, but a fetch must not return it.
+        // An updated object whose row was deleted must not be returned.
         try loadRows(of: pending.updated)
         let updated = pending.updated.filter { $0.record != nil }
         let predicate = request.effectivePredicate
@@ -358,7 +359,7 @@ extension Context {
         }
     }
 
-    /// Returns whether an object satisfies a predicate.
+    /// Whether an object satisfies a predicate.
     ///
     /// - Parameter leadsOn: Whether the predicate has key paths to other objects. For an object without changes, these
     ///   use saved values, as the store does.

@@ -5,10 +5,10 @@ import CorestoneValues
 extension Context {
     /// Fetches the values of columns instead of objects.
     ///
-    /// Columns are attributes, computed expressions, and aggregates over all rows or over groups.
+    /// Columns are attributes, to-one relationships, computed expressions, and aggregates over all rows or over groups.
     ///
-    /// Only saved rows are read; unsaved changes are ignored even if the request includes them. Groups that the sort
-    /// descriptors do not order are in the order of their grouping values.
+    /// Unsaved changes are ignored even if the request includes them. The unsaved changes of parent contexts count as
+    /// saved. Groups that the sort descriptors do not order are in the order of their grouping values.
     ///
     /// - Throws: `Status.invalidArgument` for an invalid column: a to-many relationship, a transient attribute, or a
     ///   column of groups that is neither grouped nor aggregated; the errors of a fetch.
@@ -47,7 +47,7 @@ extension Context {
             entity: request.entity.name, predicate: request.predicate, shares: shares, pendingObjects: 0)
     }
 
-    /// Returns the object IDs of the rows, which are read on demand.
+    /// Fetches the object IDs of the rows. The rows themselves are read on demand.
     private func batchedRows(
         _ fetch: DictionaryFetch, _ candidates: FetchRequest, identifier: Int
     ) throws -> FetchedRows {
@@ -109,7 +109,7 @@ extension Context {
         return try fetch.rows(of: rows.map { .object($0) })
     }
 
-    /// Computes the rows of an atomic store, which are accessed in memory without copies.
+    /// Computes the columns from rows that the store has in memory; nil if this is not possible.
     private func computedRows(
         _ fetch: DictionaryFetch, _ candidates: FetchRequest, _ store: Store
     ) throws -> FetchedRows? {

@@ -47,7 +47,7 @@ extension Context {
         return parent == nil && request.wantsParts && stalenessInterval < 0 ? keys : nil
     }
 
-    /// Loads some properties of objects without a row. Objects whose rows were deleted do not change.
+    /// Loads some properties of objects whose rows are not loaded. Objects whose rows were deleted do not change.
     func loadParts(of objects: [ManagedObject], _ entity: Entity, _ keys: Set<UInt32>) throws {
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) && !$0.hasTemporaryID }
         for (store, objects) in byStore(waiting) {

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Loads the member lists of a to-many relationship for all objects together. Members without rows stay faults.
+    /// Loads the member lists of a to-many relationship for all objects together. New members are faults.
     public func loadMembers(of name: String, of objects: [ManagedObject], entity: Entity) throws {
         try checkQueue()
         let property = try entity.requireProperty(named: name)
@@ -16,7 +16,7 @@ extension Context {
         try loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
     }
 
-    /// Loads the targets along each key path, with one query per relationship and thousand objects.
+    /// Loads the targets along each key path, for all objects together.
     func prefetch(_ keyPaths: [String], of objects: [ManagedObject], entity: Entity) throws {
         for keyPath in keyPaths {
             var (sources, current) = (objects, entity)
@@ -72,7 +72,7 @@ extension Context {
         return members.list
     }
 
-    /// Returns the distinct targets of a to-one relationship. The sources retain them, but are not marked as accessed.
+    /// Returns the distinct targets of a to-one relationship. The sources retain the targets.
     private func prefetchedTargets(of relationship: Relationship, _ objects: [ManagedObject]) throws -> [ManagedObject]
     {
         guard let first = objects.first else { return [] }

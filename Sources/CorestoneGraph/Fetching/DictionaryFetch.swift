@@ -10,10 +10,10 @@ struct DictionaryFetch {
     private(set) var columns: [FetchedColumn]
     /// The columns to group by.
     private(set) var keys: [FetchedColumn]
-    /// The having predicate. Columns that the request uses as variables are key paths in it.
+    /// The having predicate, in which columns that the request uses as variables are key paths.
     private(set) var having: Predicate?
     let isGrouped: Bool
-    /// The shape of the rows that the store has already computed; nil if rows are objects.
+    /// The shape of the rows that stores have computed; nil if rows are objects.
     private var shape: RowShape?
 
     /// Checks a request and creates its columns.
@@ -85,7 +85,7 @@ struct DictionaryFetch {
         }.map(\.row)
     }
 
-    /// Removes duplicate rows, and applies offset and limit.
+    /// Removes duplicate rows, and applies offset and limit, unless this was done before.
     private func finished(_ rows: [[PropertyValue]], isDistinct: Bool, isWindowed: Bool) -> FetchedRows {
         var rows = rows
         if !isDistinct {
@@ -132,7 +132,7 @@ extension DictionaryFetch {
         if shape?.isGrouped == true {
             return try rows.map { row in Group(key: try keys.map { try $0.value(of: row) }, rows: [row]) }
         }
-        // Without grouping there is always one group, even if it has no rows.
+        // Without keys to group by, there is one group, even without rows.
         if keys.isEmpty { return [Group(key: [], rows: rows)] }
         var places: [[PropertyValue]: Int] = [:]
         var groups: [Group] = []

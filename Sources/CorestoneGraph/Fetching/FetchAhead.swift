@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The rows that another thread reads for a fetch that its context executes later.
+/// The rows that another thread reads for a fetch that a context executes later.
 struct FetchAhead {
     private let store: Store
     private let fetch: StoreFetch
@@ -46,7 +46,7 @@ struct FetchAhead {
         duration = monotonicNanoseconds() - start
     }
 
-    /// Whether the rows are the result of another fetch, and the store was not changed since.
+    /// Whether the rows are the result of the fetch `other`, and the store was not changed since they were read.
     func answers(_ other: StoreFetch, in asked: Store) -> Bool {
         asked === store && other.entity === fetch.entity && other.result == fetch.result && other.limit == fetch.limit
             && other.offset == fetch.offset && other.includesSubentities == fetch.includesSubentities
@@ -58,7 +58,7 @@ struct FetchAhead {
 extension Context {
     /// Prepares reading the rows of a request on another thread.
     ///
-    /// Returns nil if the context must read them itself.
+    /// Returns nil if the context must read the rows itself.
     func fetchAhead(of request: FetchRequest) throws -> FetchAhead? {
         guard parent == nil, generationState.isNone, request.resultType != .dictionaries,
             request.predicate?.hasFetches != true
@@ -82,7 +82,7 @@ extension Context {
         return queue
     }
 
-    /// Runs `body`, whose fetch uses the rows that were read ahead. `isStopped` can cancel it.
+    /// Runs `body`, whose fetch uses the rows that were read ahead. `isStopped` can cancel the fetch.
     func using<Result>(_ ahead: FetchAhead?, isStopped: @escaping () -> Bool, _ body: () throws -> Result) throws
         -> Result
     {

@@ -2,12 +2,12 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// An iterator over the objects of a fetch that keeps only one batch in memory.
+/// An iterator over the objects of a fetch, which usually keeps only one batch in memory.
 ///
 /// The memory of a batch is freed when its objects are released. A cursor returns the rows that matched when it was
 /// created. It skips rows that were deleted since, and returns the present values of rows that were changed since. If
-/// the cursor fetches all objects at its creation, they have the values in the context. Must be used on the queue of
-/// its context.
+/// all objects must be fetched at the cursor's creation, the cursor retains them, and they have their values in the
+/// context. A cursor must be used on the queue of its context.
 public final class FetchCursor {
     private let context: Context
     private let wishes: PostFetchOptions
@@ -21,7 +21,7 @@ public final class FetchCursor {
         case rows(any StoreCursor, Store)
         /// Rows whose predicate is partly evaluated in memory.
         case candidates(any StoreCursor, Store, Choice)
-        /// All objects, if the sort descriptors or unsaved changes require fetching them at the cursor's creation.
+        /// The remaining objects, if all objects had to be fetched at the cursor's creation.
         case objects(ArraySlice<ManagedObject>)
         case end
     }
@@ -101,7 +101,7 @@ public final class FetchCursor {
 
     /// Returns the objects, with new ones for those that a reset removed from the context.
     ///
-    /// Objects whose rows were deleted are skipped.
+    /// Removed objects that were never saved, or whose rows were deleted, are skipped.
     private func present(_ objects: ArraySlice<ManagedObject>) throws -> [ManagedObject] {
         if objects.allSatisfy({ !$0.isGone }) { return Array(objects) }
         var replaced: [ManagedObject] = []
@@ -149,11 +149,11 @@ extension FetchCursor.Choice {
 }
 
 extension Context {
-    /// Creates a cursor over the objects of a request, in its order.
+    /// Creates a cursor over the objects of a request, in the order that the request specifies.
     ///
-    /// The store reads the rows on demand, so memory use does not depend on their number. All objects are fetched in
-    /// this call if the store does not support a sort key, or if unsaved changes affect the request. The same applies
-    /// to several stores, and to stores other than SQLite.
+    /// If possible, the store reads the rows on demand, so that memory use does not depend on their number. All objects
+    /// are fetched in this call if the store does not support a sort key, or if unsaved changes affect the request. The
+    /// same applies to several stores, and to stores other than SQLite.
     ///
     /// - Parameters:
     ///   - request: The request, which is read during the call only.

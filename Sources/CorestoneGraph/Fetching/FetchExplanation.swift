@@ -37,7 +37,7 @@ public struct FetchExplanation: Sendable {
         public let remainder: Predicate?
         /// Whether rows are sorted in memory.
         public let isSortedInMemory: Bool
-        /// The reasons for the work in memory, one sentence each.
+        /// The reasons for the work in memory, one clause each.
         public let reasons: [String]
 
         package init(
@@ -123,7 +123,7 @@ extension Context {
 
     private func explanation(of request: FetchRequest) throws -> FetchExplanation {
         let stores = try stores(for: request)
-        // If there are stores, but the request or the generation excludes all of them, the fetch returns no objects.
+        // If there are stores, but the request or the generation excludes all of them, the fetch has an empty result.
         guard !stores.isEmpty || !coordinator.stores.isEmpty else { throw noStore(request) }
         let pending = pendingChanges(for: request)
         let isWindowed = stores.count == 1 && pending.isEmpty

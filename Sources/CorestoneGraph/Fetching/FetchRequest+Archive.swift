@@ -5,7 +5,7 @@ import CorestoneValues
 extension FetchRequest {
     /// Returns the request as a keyed archive, in the layout of requests in compiled models.
     ///
-    /// It contains the name of the entity, and does not contain the affected stores.
+    /// The archive contains the name of the entity, and does not contain the affected stores.
     ///
     /// - Throws: `.unsupported` for a predicate with a block, an object or an ID.
     public func archived() throws -> [UInt8] {

@@ -6,10 +6,10 @@ import CorestoneValues
 extension FetchRequest {
     /// Creates a request from a template.
     ///
-    /// `variables` are the values of the `$variables` in its predicate; nil leaves the variables unbound.
+    /// `variables` are the values of the `$variables` in the template's predicate; nil leaves the variables unbound.
     ///
-    /// - Throws: `.invalidArgument` if the model does not have the template's entity; `.predicateSyntax` if its
-    ///   predicate cannot be read; `.predicate` if a variable has no value.
+    /// - Throws: `.invalidArgument` if the model does not have the template's entity; `.predicateSyntax` if the
+    ///   predicate cannot be read; `.predicate` if a variable does not have a value.
     public convenience init(
         _ template: FetchRequestTemplate, in model: Model, variables: [String: PropertyValue]? = [:]
     ) throws {
@@ -81,9 +81,10 @@ extension FetchRequest {
 }
 
 extension Model {
-    /// Returns a new request from the named template, with its variables bound. Null binds a variable to nil.
+    /// Returns a new request from the named template, with its variables bound. The value null binds a variable to nil.
     ///
-    /// - Throws: `.invalidArgument` if the model does not have the template; `.predicate` if a variable has no value.
+    /// - Throws: `.invalidArgument` if the model does not have the template; `.predicate` if a variable does not have a
+    ///   value.
     public func fetchRequest(
         fromTemplate name: String, variables: [String: PropertyValue] = [:]
     ) throws -> FetchRequest {

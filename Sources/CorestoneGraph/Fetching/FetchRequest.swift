@@ -16,7 +16,7 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     }
     /// The name of the entity, in the model of the context that executes the request.
     ///
-    /// Nil without an entity.
+    /// Nil if neither an entity nor a name was set.
     public var entityName: String? {
         get { name ?? found?.name }
         set { (found, model, name) = (nil, nil, newValue) }
@@ -24,7 +24,7 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     private var found: Entity?
     /// The model, which retains the entity.
     private var model: Model?
-    /// The name with which the request was created.
+    /// The name that was set instead of an entity.
     private var name: String?
     /// The predicate; nil selects every object.
     public var predicate: Predicate?
@@ -44,15 +44,17 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     public var nulls = NullMeaning.memory
     /// Whether the parts of the predicate and order that the store does not support are evaluated in memory.
     ///
-    /// If false, they are an error.
+    /// If false, a request with such parts fails.
     public var allowsSplit = true
     /// Whether objects are returned as faults whose rows are already loaded.
     public var returnsObjectsAsFaults = true
-    /// Whether rows are loaded. If false, objects are faults without rows, and no row is cached.
+    /// Whether rows are loaded.
+    ///
+    /// If false, new objects are faults without rows, unless the store or another setting requires rows.
     public var includesPropertyValues = true
     /// Whether loaded objects without changes get the fetched values.
     public var shouldRefreshRefetchedObjects = false
-    /// The relationships whose targets are prefetched, with one query each.
+    /// The key paths of relationships whose targets are loaded together with the objects.
     public var relationshipKeyPathsForPrefetching: [String] = []
 
     /// The columns of dictionaries, in order; if empty, every stored attribute.
@@ -69,9 +71,9 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     public var havingPredicate: Predicate?
     /// Whether duplicate dictionaries are removed.
     public var returnsDistinctResults = false
-    /// Whether columns are computed from objects even if the store can compute them.
+    /// Whether columns are computed in memory even if the store can compute them.
     ///
-    /// This is slower and has the same result. It is used for comparisons.
+    /// This is slower and has the same result, with which the store's result can be compared.
     public var computesRowsInMemory = false
 
     /// The meanings of nil in predicates. The raw values are those of `CST_NULLS_…`.
@@ -168,13 +170,14 @@ extension FetchRequest {
                 "\(found.name) does not belong to the model with which the request is used; set an entity of that model",
                 entity: found.name)
         } else {
-            throw CoreError(.invalidArgument, "the fetch request has no entity; set an entity or an entity name")
+            throw CoreError(
+                .invalidArgument, "the fetch request does not have an entity; set an entity or an entity name")
         }
     }
 }
 
 extension FetchRequest {
-    /// The predicate, rewritten so that its evaluation in memory has the meaning of `nulls`.
+    /// The predicate, rewritten so that comparisons with nil have the meaning of `nulls`.
     var effectivePredicate: Predicate? {
         nulls == .database ? predicate?.withDatabaseNulls : predicate
     }

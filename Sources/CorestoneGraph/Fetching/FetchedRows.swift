@@ -9,7 +9,7 @@ public enum FetchedColumn: Sendable, ExpressibleByStringLiteral {
 
     public init(stringLiteral keyPath: String) { self = .property(keyPath) }
 
-    /// The key of its values in dictionaries.
+    /// The name of the column, which is the key of the column's values in dictionaries.
     public var name: String {
         switch self {
         case .property(let keyPath): keyPath
@@ -20,9 +20,10 @@ public enum FetchedColumn: Sendable, ExpressibleByStringLiteral {
 
 /// The result of a fetch of dictionaries: rows of values with named columns.
 ///
-/// It is lazy if the request has a batch size and a column with the object ID. It then contains the object IDs and
-/// reads rows in batches on demand, with their present values. A lazy result must be used on the queue of its context.
-/// Any other result can be used on any thread.
+/// It is lazy if the request has a batch size and a column with the object ID, but neither groups nor distinct results,
+/// and if parent contexts do not have unsaved changes. A lazy result contains the object IDs and reads rows in batches
+/// on demand, with their present values. It must be used on the queue of its context. Any other result can be used on
+/// any thread.
 public struct FetchedRows: Sendable {
     /// The names of the columns, in the order of the request.
     public let columns: [String]

@@ -6,7 +6,7 @@ final class ObjectBatches {
     struct Entry {
         let primaryKey: Int64
         let entity: UInt32
-        /// The index of its store in `Found.stores`.
+        /// The index of the object's store in `Found.stores`.
         let store: UInt32
     }
 
@@ -66,9 +66,9 @@ final class ObjectBatches {
         return try batch(number)[index - number * size]
     }
 
-    /// Returns an object on any thread, after waiting for the queue.
+    /// Returns an object. On another thread, waits for the context's private queue.
     ///
-    /// If its batch cannot be read, the object is a fault.
+    /// If the batch cannot be read, the object is a fault.
     func heldObject(at index: Int) -> ManagedObject {
         context.onQueue { (try? object(at: index)) ?? fault(at: index) }
     }
@@ -107,8 +107,8 @@ final class ObjectBatches {
 
     /// Reads a batch.
     ///
-    /// Registered objects do not change; the rows of all other objects are loaded together. An object whose row was
-    /// deleted is a fault.
+    /// Rows that are not loaded are read together, unless the request excludes property values. Loaded objects change
+    /// only if the request refreshes them. An object whose row was deleted is a fault.
     private func read(_ number: Int) throws -> [ManagedObject] {
         try context.checkQueue()
         let first = number * size

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// A request that `Context.execute` executes: a fetch or a batch request.
+/// A request that `Context.execute` executes: a fetch, an asynchronous fetch or a batch request.
 ///
 /// A request must be changed by one thread at a time. A context reads it only during the call.
 open class PersistentStoreRequest: @unchecked Sendable {
@@ -18,7 +18,7 @@ open class PersistentStoreRequest: @unchecked Sendable {
     open var requestType: UInt32 { 0 }
     /// The stores to fetch from or to change; nil for all suitable stores.
     ///
-    /// If the list is empty, the request has no effect.
+    /// If the list is empty, a fetch has an empty result, and a batch request changes nothing.
     public var affectedStores: [Store]?
 
     public init() {}

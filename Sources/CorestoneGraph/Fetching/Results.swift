@@ -1,6 +1,6 @@
 import CorestoneModel
 
-/// The objects that a fetch found, in its order. The list is immutable.
+/// An immutable list of the objects that a fetch found, in the order of the fetch.
 ///
 /// The list is lazy if the request has a batch size: it contains the object IDs and reads rows in batches on demand. It
 /// releases the least recently used batches, and with them objects that are not retained elsewhere. An `Array` of the
@@ -28,7 +28,7 @@ public final class Results: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { batches?.entries.count ?? objects.count }
 
-    /// Returns the object at an index. If its row cannot be read, it is a fault, which reports the error when it fires.
+    /// Returns the object at an index. If its batch cannot be read, the object is a fault, and firing the fault fails.
     public subscript(index: Int) -> ManagedObject { batches?.heldObject(at: index) ?? objects[index] }
 
     /// Returns the object at an index, or throws if its batch cannot be read.

@@ -4,9 +4,8 @@ import CorestoneValues
 
 /// The rows of a lazy fetch of dictionaries, which are read in batches.
 ///
-/// It contains the object IDs of all rows, and the batches that were used last.
-///
-/// It is used only on the queue of its context.
+/// It contains the object IDs of all rows, and the batches that were used last. It is used only on the queue of its
+/// context.
 final class RowBatches: @unchecked Sendable {
     private let context: Context
     private let found: ObjectBatches.Found
@@ -52,7 +51,7 @@ final class RowBatches: @unchecked Sendable {
         return rows
     }
 
-    /// Reads a batch, in the order of the list. The row of a deleted object has only its ID.
+    /// Reads a batch, in the order of the list. The row of a deleted object contains only the object ID.
     private func read(_ number: Int) throws -> [[PropertyValue]] {
         let first = number * size
         let references = (first..<min(first + size, count)).map { reference(at: $0) }

@@ -29,7 +29,7 @@ final class SavedState: KeyValueCoding {
         return .object(SavedState(try context.object(with: reference.id)))
     }
 
-    /// Returns the value in the object's row, or in the newest row if its merge was postponed.
+    /// Returns the value in the object's row, or in the newest row if the object's merge was postponed.
     private func savedValue(_ slot: Int) throws -> PropertyValue {
         guard let context = object.context, context.hasDeferredMerge(object), let store = object.store else {
             return try object.committedValue(slot: slot)

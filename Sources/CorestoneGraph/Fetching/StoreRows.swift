@@ -4,7 +4,7 @@ import CorestoneValues
 
 /// A request to a store for columns of rows or of groups, instead of objects.
 package struct StoreRowsRequest {
-    /// The rows, with sort descriptors, limit and offset if rows are not grouped.
+    /// The fetch of the rows. Its sort descriptors, limit and offset apply to the resulting rows or groups.
     package let fetch: StoreFetch
     package let columns: [FetchedColumn]
     package let isGrouped: Bool

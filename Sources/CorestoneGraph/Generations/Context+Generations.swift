@@ -13,18 +13,18 @@ extension Context {
 
     /// Pins the context to one state of its stores.
     ///
-    /// All later fetches, faults and relationships read that state, regardless of later saves. Objects keep their
-    /// values until they are refreshed.
+    /// Later fetches, faults and relationships read that state, regardless of later saves. Stores that do not support
+    /// generations are read in their newest state. Objects keep their values until they are refreshed.
     ///
     /// A save, a merge of changes and a reset move the pinned context to the newest state; a refresh does not. A save
-    /// is compared with the newest state: changes since the generation are conflicts. Stores that are added later are
-    /// ignored until the context is pinned again.
+    /// is compared with the newest state: changes since the generation are conflicts. Until the context is pinned
+    /// again, fetches ignore stores that are added later, and other reads from them fail with `.objectGone`.
     ///
     /// - Parameter token: `.current` for the newest state at the context's first read; the token of another context for
     ///   its state; nil to unpin the context.
     /// - Throws: `.invalidArgument` for a child context, for a token of another coordinator, and within a hook;
     ///   `.unsupported` for a store that cannot be pinned; `.objectGone` if a store of the token was removed, although
-    ///   the context is then pinned in the other stores; `.wrongThread`.
+    ///   the context is then pinned in the other stores; `.wrongThread`; the errors of opening another connection.
     public func setQueryGeneration(from token: QueryGenerationToken?) throws {
         try checkQueue()
         guard parent == nil else {
@@ -44,7 +44,7 @@ extension Context {
         }
         let stores = coordinator.stores
         // The addresses of coordinators are not sufficient, because a deallocated coordinator may have had the same
-        // one.
+        // address.
         let foreign = token.pins.first { pin in
             pin.store.isOpen
                 ? !stores.contains { $0 === pin.store } : pin.store.coordinator != ObjectIdentifier(coordinator)
@@ -81,7 +81,7 @@ extension Context {
         return context
     }
 
-    /// Returns the pin of a store if the context is pinned. `requireReadable` must be called before.
+    /// Returns the pin of a store; nil for the newest state. `requireReadable` must be called before.
     func pin(of store: Store) -> StorePin? { bottom.generation?.token.pin(of: store) }
 
     /// Returns the generation to read; nil for the newest state.
@@ -119,9 +119,10 @@ extension Context {
         _ = try generationToRead()
     }
 
-    /// Runs a save into the stores, which moves a pinned context to the newest state.
+    /// Runs a save into the stores. A save that wrote changes moves a pinned context to the newest state.
     ///
-    /// Conflict resolution reads the newest state too.
+    /// Conflict resolution unpins the context to read the newest state, so the former generation is restored after the
+    /// save.
     func advancing(_ save: () throws -> SavePlan) throws -> SavePlan {
         guard let former = generation else { return try save() }
         do {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The state of the stores that a pinned context reads.
 struct Generation: Sendable {
-    /// The token; `current` until the context's first read.
+    /// The token; `current` until the context's first read, unless the application chose a state.
     var token: QueryGenerationToken
     /// Whether the application chose this state.
     ///
@@ -11,7 +11,7 @@ struct Generation: Sendable {
     var isChosen = false
 }
 
-/// The generation of a context. Its child contexts read it too, on their own threads.
+/// The generation of a context. The context's child contexts read it too, on their own threads.
 final class GenerationState: Sendable {
     private let isSet = Atomic(false)
     private let value = Locked<Generation?>(nil)
@@ -34,9 +34,10 @@ final class GenerationState: Sendable {
         }
     }
 
-    /// Replaces `current` by a state.
+    /// Replaces `current` with a state.
     ///
-    /// Returns the present state, which differs if another thread replaced `current` before.
+    /// Returns the state to read: that of another thread if it replaced `current` before; nil if the context is no
+    /// longer pinned.
     func pin(to token: QueryGenerationToken) -> QueryGenerationToken? {
         value.withLock { generation in
             if generation?.token.isCurrent == true { generation?.token = token }

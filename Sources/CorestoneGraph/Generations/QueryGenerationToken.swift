@@ -55,13 +55,13 @@ final class StorePin: @unchecked Sendable {
 extension Coordinator {
     /// The current state of the stores, which the token retains.
     ///
-    /// Nil if no store supports generations, such as stores in memory.
+    /// Nil if no store supports generations. In-memory stores, for example, do not.
     ///
     /// - Throws: `.unsupported` for an SQLite store with a rollback journal, where a permanent reader would block every
     ///   writer; the errors of opening another connection.
     public var currentQueryGenerationToken: QueryGenerationToken? {
         get throws {
-            // With several stores, saves of this process must wait, so that the states are consistent.
+            // With several stores, saves of this coordinator must wait, so that the states are consistent.
             let stores = stores
             if stores.count <= 1 { return try pinned(stores) }
             return try performAndWait(

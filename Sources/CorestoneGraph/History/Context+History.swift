@@ -28,13 +28,13 @@ extension Context {
         try mergeChanges(ids)
     }
 
-    /// The token of the last transaction that this context wrote.
+    /// The token of the last transaction that this context wrote in each store.
     ///
-    /// In observers of `didSave`, it is the transaction of that save. It is nil before the first save to a store with a
-    /// history.
+    /// In observers of `didSave`, it includes the transaction of that save. It is nil before the first save to a store
+    /// with a history.
     public var savedHistoryToken: HistoryToken? { onQueue { settings.savedHistoryToken } }
 
-    /// Records the transaction of a save or a batch request, if it wrote one.
+    /// Records the transaction of a save or a batch request, if a transaction was written.
     ///
     /// Must be called during the context's turn to write.
     ///

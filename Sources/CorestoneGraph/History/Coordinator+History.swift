@@ -6,7 +6,8 @@ extension Coordinator {
     /// Returns a cursor over the transactions of a request, for histories of any size.
     ///
     /// - Throws: Code 134301 if transactions after the token were deleted or the file was replaced; code 134501 for a
-    ///   token of other stores; `.invalidArgument` for sort descriptors, which a cursor does not support.
+    ///   token of other stores; `.invalidArgument` for sort descriptors, which a cursor does not support; `.predicate`
+    ///   for an unknown key.
     public func history(_ request: HistoryRequest = HistoryRequest()) throws -> HistoryCursor {
         if let first = request.sortDescriptors.first {
             throw CoreError(
@@ -69,14 +70,15 @@ extension Coordinator {
     /// For a token or a transaction, these are the transactions with lower numbers; for a date, those before the first
     /// transaction at or after the date. The transaction itself is kept.
     ///
-    /// It deletes in steps, between which other writers can save. Objects do not change. A reader with an older token
-    /// must fetch its objects again (code 134301).
+    /// The deletion runs in steps, between which other writers can save. Objects do not change. A reader with an older
+    /// token must fetch its objects again (code 134301).
     ///
     /// - Parameters:
     ///   - stores: The stores; if empty, all stores of the coordinator.
     ///   - progress: Called after each step with the numbers of deleted transactions and changes. If it returns false,
     ///     the deletion ends with `.cancelled`, and deleted transactions stay deleted.
-    /// - Throws: `.storeReadOnly`; code 134501 for a token of other stores.
+    /// - Throws: `.storeReadOnly`; code 134501 for a token of other stores; code 134301 for a token after the last
+    ///   transaction; `.cancelled`.
     @discardableResult
     public func deleteHistory(
         before end: HistoryRequest.Start, of stores: [Store] = [],
@@ -107,14 +109,15 @@ extension Coordinator {
         return given.isEmpty ? stores : chosen
     }
 
-    /// Logs the consumers that lose transactions. They do not prevent a deletion by position, as in Apple's framework.
+    /// Logs the consumers that lose transactions. A deletion by position does not keep transactions for consumers.
     private func logPassedConsumers(of store: Store, before number: Int64) throws {
         let time = ReferenceDate.currentSeconds
         for consumer in try historyConsumers(of: store)
         where consumer.isLiving(at: time) && consumer.transactionNumber < number.addingClamped(-1) {
             DebugLog.write(
                 "CoreData: warning: the history of \(store.path) is deleted before transaction \(number), but the consumer "
-                    + "\"\(consumer.name)\" has read it up to \(consumer.transactionNumber) only")
+                    + "\"\(consumer.name)\" has read it only up to transaction \(consumer.transactionNumber); call "
+                    + "cst_coordinator_purge_history (purge_history, purgeHistory) to keep unread transactions")
         }
     }
 }

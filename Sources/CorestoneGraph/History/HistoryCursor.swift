@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// An iterator over the transactions of a `HistoryRequest`, oldest first.
 ///
-/// It does not hold a lock or a read transaction between two steps. Transactions that are committed before the cursor
+/// It does not hold a lock or a read transaction between two calls. Transactions that are committed before the cursor
 /// reaches the end are returned too.
 ///
 /// A cursor must be used by one thread at a time. It does not support sort descriptors; use `Coordinator.fetchHistory`
@@ -16,14 +16,14 @@ public final class HistoryCursor {
     private var sources: [HistorySource]
     private var subject: HistorySubject?
     private var count = 0
-    /// Whether no transaction was returned since the event of a wait was cleared.
+    /// Whether no transaction was read since the event of a wait was cleared.
     private var isWholePass = false
     var hasLimit: Bool { limit > 0 }
     /// The maximum number of transactions or changes; 0 for all.
     var limit: Int { request.limit }
     /// The position after the last transaction that was read, in all stores of the request.
     ///
-    /// A later cursor can continue from it. Transactions that do not satisfy the predicate count as read.
+    /// A later cursor can continue from this position. Transactions that do not satisfy the predicate count as read.
     public private(set) var token: HistoryToken
 
     init(_ request: HistoryRequest, in coordinator: Coordinator) throws {
@@ -57,7 +57,7 @@ public final class HistoryCursor {
                 isWholePass = false
                 return nil
             }
-            // Later commits set the event again. Another pass over all stores finds earlier ones.
+            // Later commits set the event again. Another pass over all stores finds earlier commits.
             event.clear()
             isWholePass = true
         }
@@ -110,7 +110,7 @@ public final class HistoryCursor {
 
     /// Returns a transaction with its matching changes.
     ///
-    /// The limit does not truncate it, because a reader that continues after the token would miss the rest.
+    /// The limit does not truncate the changes, because a reader that continues after the token would miss the rest.
     private func chosen(_ head: HistoryHead, _ changes: [HistoryChange]) -> HistoryTransaction {
         count += changes.count
         return HistoryTransaction(head, request.resultType == .transactions ? nil : changes)
@@ -138,7 +138,7 @@ private final class HistorySource {
         (self.store, self.reader, self.history, self.position) = (store, reader, history, position)
     }
 
-    /// The time of the next transaction; nil at the end.
+    /// The time of the next transaction of the batch; nil at the end of the batch.
     var time: Double? { place < batch.count ? batch[place].head.timestamp : nil }
 
     func take() -> (HistoryHead, [HistoryChange]) {
@@ -191,7 +191,7 @@ extension HistoryToken {
             opensPast
             ? "choose a token from transaction \(bounds.lowest.addingClamped(-1)) to \(bounds.highest)"
             : deletes
-                ? "pass a token that was taken after that"
+                ? "pass a token of the present file"
                 : isReplaced
                     ? "fetch the objects again, remove a registered consumer with "
                         + "cst_coordinator_unregister_history_consumer (unregister_history_consumer, "
@@ -232,7 +232,7 @@ extension HistoryRequest {
 
     /// Checks that the token contains a store of the request.
     ///
-    /// - Throws: Code 134501 if it does not, because all transactions would be read again.
+    /// - Throws: Code 134501 if it does not, because all transactions would be read again. An empty token is accepted.
     func requireKnown(_ stores: [Store]) throws {
         guard case .token(let token) = start, !token.transactionNumbers.isEmpty, let store = stores.first,
             !stores.contains(where: { token.transactionNumbers[$0.identifier] != nil })

@@ -11,8 +11,8 @@ struct HistoryDeletion {
     /// Creates a deletion.
     ///
     /// - Parameters:
-    ///   - purpose: completes "cannot …".
-    ///   - noun: completes "the … of the history was cancelled".
+    ///   - purpose: Completes "cannot …".
+    ///   - noun: Completes "the … of the history was cancelled".
     ///   - progress: Called after each step with the counts so far. If it returns false, the deletion ends.
     init(_ purpose: String, _ noun: String, _ progress: ((_ transactions: Int, _ changes: Int) -> Bool)?) {
         (self.purpose, self.noun, self.progress) = (purpose, noun, progress)

@@ -11,6 +11,7 @@ extension Coordinator {
     /// - Parameters:
     ///   - start: The earlier position.
     ///   - end: The later position; nil for the present.
+    ///   - stores: The stores; if empty, all stores of the coordinator.
     /// - Throws: The errors of `past(at:)`; `.invalidArgument` if `end` is before `start`.
     public func historyDifference(
         from start: HistoryRequest.Start, to end: HistoryRequest.Start? = nil, of stores: [Store] = []
@@ -57,9 +58,9 @@ extension Coordinator {
         return ids.list
     }
 
-    /// Returns the ID of the same object in this coordinator, which has the same model.
+    /// Returns the ID of the same object in this coordinator, which must have the same model.
     ///
-    /// Returns nil if it does not have the store.
+    /// Returns nil if the coordinator does not have the store.
     func own(_ id: ObjectID) -> ObjectID? {
         stores.first { $0.identifier == id.store?.identifier }.map {
             ObjectID(store: $0, entity: id.entity, reference: id.reference)

@@ -2,9 +2,9 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// The notification of readers of a coordinator's history.
+/// The handlers that are called when this coordinator may have written to a history.
 ///
-/// Readers are notified of possible new transactions. Can be used on any thread.
+/// Can be used on any thread.
 final class HistorySignals: Sendable {
     private struct State {
         var next = 0
@@ -23,7 +23,7 @@ final class HistorySignals: Sendable {
 
     func remove(_ number: Int) { _ = state.withLock { $0.handlers.removeValue(forKey: number) } }
 
-    /// Calls all handlers. Called after a save of this coordinator and after a remote change.
+    /// Calls all handlers. Called after a write of this coordinator, and when a store or the coordinator was closed.
     func send() {
         for handler in state.withLock({ Array($0.handlers.values) }) { handler() }
     }
@@ -62,7 +62,7 @@ extension HistoryCursor {
     ///
     /// - Parameter milliseconds: The longest wait; nil for no limit.
     /// - Returns: False after a time-out.
-    /// - Throws: `.cancelled` after `cancel`.
+    /// - Throws: `.cancelled` after `cancel`; `.invalidArgument` for a request with a limit.
     public func wait(milliseconds: Int? = nil) throws -> Bool {
         let (event, isNew) = try following()
         if isNew { return true }
@@ -74,8 +74,8 @@ extension HistoryCursor {
 
     /// Returns a descriptor for an event loop.
     ///
-    /// It is readable while there may be new transactions, and `next` clears it before it returns nil. The cursor owns
-    /// it.
+    /// The descriptor is readable while there may be new transactions. `next` clears it before it returns nil. The
+    /// descriptor is closed when the cursor is deallocated.
     package func descriptor() throws -> Int32 {
         let (event, isNew) = try following()
         if isNew { event.send() }
@@ -186,7 +186,7 @@ final class HistoryEvent: @unchecked Sendable {
 // MARK: - Following
 
 extension Coordinator {
-    /// Calls `handler` with each transaction of a request, then with new ones of any process.
+    /// Calls `handler` with each transaction of a request, then with new transactions of any process.
     ///
     /// The order is that of the transactions. The observation ends when it is cancelled or deallocated.
     ///

@@ -13,7 +13,7 @@ public struct HistoryRequest: Sendable {
         ///
         /// All following transactions are included, even if the clock was set back.
         case date(Double)
-        /// The position after a transaction, and in other stores after its date.
+        /// The position after a transaction, and in other stores after the transaction's date.
         case transaction(HistoryTransaction)
     }
 

@@ -2,7 +2,7 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-/// A registered reader of a store's history. Purges keep the transactions that it has not read.
+/// A registered reader of a store's history. While its lease is valid, purges keep transactions that it has not read.
 public struct HistoryConsumer: Sendable, Equatable {
     public let name: String
     /// The number of the last transaction that it has read.
@@ -24,7 +24,7 @@ public struct HistoryConsumer: Sendable, Equatable {
     public func isLiving(at time: Double) -> Bool { time <= lastSeen + lease }
 }
 
-/// The transactions that a purge keeps. Without limits, it keeps those that consumers with a valid lease have not read.
+/// The limits for the transactions that a purge keeps; see `Coordinator.purgeHistory`.
 public struct HistoryRetention: Sendable, Equatable {
     /// The maximum age of kept transactions in seconds; nil for no limit.
     public var age: Double?
@@ -105,7 +105,7 @@ extension Coordinator {
 
     /// Moves a consumer to the position up to which it has read, and renews its lease.
     ///
-    /// It does not move back to an earlier position.
+    /// The consumer does not move back to an earlier position.
     ///
     /// - Throws: `.invalidArgument` if the consumer is not registered.
     @discardableResult
@@ -178,13 +178,15 @@ extension Coordinator {
 
     /// Deletes the transactions of a store that exceed a limit and that every consumer with a valid lease has read.
     ///
-    /// It deletes in steps, between which other writers can save.
+    /// Without limits, all transactions that these consumers have read are deleted, and none if there is no such
+    /// consumer. The purge runs in steps, between which other writers can save.
     ///
-    /// A store that CloudKit mirrors (with `ANSCK` tables) keeps at least seven days and all transactions that the
-    /// mirror has not exported.
+    /// A store that CloudKit mirrors (with `ANSCK` tables) keeps the transactions of at least the last seven days, and
+    /// all transactions that the mirror has not exported.
     ///
     /// - Parameter progress: Called after each step with the numbers of deleted transactions and changes. If it returns
     ///   false, the purge ends with `.cancelled`, and deleted transactions stay deleted.
+    /// - Throws: `.invalidArgument` for a store without a history or an invalid limit; `.storeReadOnly`; `.cancelled`.
     @discardableResult
     public func purgeHistory(
         of store: Store, keeping retention: HistoryRetention = HistoryRetention(),
@@ -207,7 +209,7 @@ extension Coordinator {
     /// The number of transactions after which the history of a store is purged again.
     static let purgeInterval: Int64 = 1_000
 
-    /// Purges the history of a store to its option now, and again after further transactions.
+    /// Purges the history of a store to the given limits soon, and again after further transactions.
     ///
     /// A failure does not affect the store, so it is only logged.
     package func purgeAutomatically(_ store: Store, to retention: HistoryRetention) {
@@ -232,7 +234,7 @@ extension Coordinator {
 
     /// Returns the size of a store's history; zero for a store without a history.
     ///
-    /// The pages of the history's tables are read.
+    /// The time depends on the size, because the tables of the history are read.
     public func historySize(of store: Store) throws -> HistorySize {
         try requireOwn(store)
         return try store.readHistory { try $0.size() } ?? HistorySize()

@@ -13,7 +13,7 @@ public enum HistoryKeys {
     ]
 }
 
-/// A transaction or change to which a predicate is applied. A fetch reuses one subject for all of its transactions.
+/// A transaction or change to which a predicate is applied. A cursor reuses one subject for all transactions.
 final class HistorySubject: KeyValueCoding, @unchecked Sendable {
     var head: HistoryHead
     var change: HistoryChange?
@@ -54,7 +54,7 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
 
     private func text(_ text: String?) -> PropertyValue { text.map { .string($0) } ?? .null }
 
-    /// Throws if the predicate has a key that a history does not have, before transactions are read.
+    /// Throws if the predicate has an unknown key, or compares with the token before the first transaction.
     static func check(_ predicate: Predicate, _ subject: HistoryRequest.Subject) throws {
         try predicate.requireHistoryTokens()
         for path in predicate.keyPaths { try check(path, subject) }

@@ -36,10 +36,10 @@ public struct HistoryToken: Sendable, Hashable {
     /// Compares two tokens.
     ///
     /// The result is negative if this token is earlier in at least one store and not later in any. It is positive in
-    /// the opposite case, and zero for equal positions. Returns nil if it is earlier in one store and later in another,
-    /// as with tokens of different stores.
+    /// the opposite case, and zero for equal positions. Returns nil if this token is earlier in one store and later in
+    /// another, as with tokens of different stores.
     ///
-    /// If only one of the tokens contains a store, the other token counts as the beginning of its history.
+    /// If only one of the tokens contains a store, the other token counts as the beginning of the store's history.
     public func order(against other: HistoryToken) -> Int? {
         var (isEarlier, isLater) = (false, false)
         for store in Set(transactionNumbers.keys).union(other.transactionNumbers.keys) {
@@ -134,8 +134,8 @@ public final class HistoryTokenValue: KeyValueCoding, Sendable {
     }
     /// Adds nothing to the hash.
     ///
-    /// A transaction's token equals a token of several stores with its number, so the hash must not depend on the
-    /// numbers.
+    /// A transaction's token equals a token of several stores that has the same number for the transaction's store. The
+    /// hash must therefore not depend on the numbers.
     public func hashIdentity(into hasher: inout Hasher) {}
     public var valueDescription: String { token.json }
 
@@ -151,7 +151,7 @@ public final class HistoryTokenValue: KeyValueCoding, Sendable {
 
     /// Compares a transaction's token with a token of several stores, by their common stores.
     ///
-    /// If there is no common store, the transaction is ordered after the token.
+    /// Without a common store, this token precedes a token of more stores, and follows any other token.
     private func placed(against other: HistoryTokenValue) -> Int? {
         let (mine, others) = (token.transactionNumbers, other.token.transactionNumbers)
         let common = Set(mine.keys).intersection(others.keys)

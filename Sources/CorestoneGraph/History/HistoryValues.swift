@@ -4,12 +4,11 @@ import CorestoneValues
 extension HistoryTransaction {
     /// Returns the present values of the changed objects, in the order of the changes.
     ///
-    /// An entry contains all properties of an inserted object, or the changed properties of an updated object. It is
-    /// nil for a deletion, and for an object that was deleted later.
+    /// An entry contains all stored properties of an inserted object, or the changed properties of an updated object.
+    /// It is nil for a deletion, and for an object that was deleted later.
     ///
-    /// A history does not contain values. The store's values may be newer than the transaction; then a later
-    /// transaction contains their change. To-one relationships are object IDs, to-many relationships are arrays of
-    /// object IDs.
+    /// The values are read from the store and may be newer than the transaction. To-one relationships are object IDs,
+    /// to-many relationships are arrays of object IDs.
     public func currentValues() throws -> [[String: PropertyValue]?] {
         let changes = changes ?? []
         return try store.storedValues(

@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// A change of one object: in one transaction, or between two positions of a history.
 public struct ObjectRevision: Sendable {
-    /// A value before and after the change; nil if it is unknown.
+    /// A value before and after the change; nil if the value is unknown or the object did not exist.
     public struct Value: Sendable {
         public let key: String
         public let old: PropertyValue?
@@ -27,9 +27,9 @@ public struct ObjectRevision: Sendable {
 extension ManagedObject {
     /// Returns all changes of the object, with their transactions and properties, oldest first.
     ///
-    /// The list is empty for an object that was never saved.
+    /// The list is empty for an object that was never saved or that is not in a context.
     ///
-    /// - Throws: `.invalidArgument` if its store does not have a history.
+    /// - Throws: The errors of `Coordinator.history(of:)`.
     public func history() throws -> [ObjectRevision] {
         guard let context, !objectID.isTemporary else { return [] }
         try context.checkQueue()
@@ -57,7 +57,8 @@ extension Coordinator {
                 .invalidArgument, code: .persistentStoreOperation,
                 id.isTemporary
                     ? "\(id.entity.name) \(id.uri) was never saved, so no store has its history; save the object first"
-                    : "the coordinator has no store with the history of \(id.uri); add the store first",
+                    : "the coordinator does not have the store of \(id.uri); add the store with "
+                        + "cst_coordinator_add_store (add_store, addStore)",
                 entity: id.entity.name, objectURI: id.uri, file: id.store?.path)
         }
         for _ in 0..<Coordinator.patience {

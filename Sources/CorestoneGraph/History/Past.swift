@@ -4,9 +4,9 @@ import CorestoneValues
 
 /// A past state of a coordinator's stores, opened by `Coordinator.past(at:)`.
 ///
-/// From a plain history, the existing objects and the values that have not changed since are known. Other values are
-/// unknown and read as nil. A complete history (`StoreOptions.keepsCompleteHistory`) keeps the values that each
-/// transaction replaced, so every value is known.
+/// From a plain history, the existing objects and the values that later transactions did not change are known. Other
+/// values are unknown and read as nil. A complete history (`StoreOptions.keepsCompleteHistory`) keeps the values that
+/// each transaction replaced, so that these are known too.
 public final class Past: @unchecked Sendable {
     /// The position: the last transaction of each store that the past includes.
     public let token: HistoryToken
@@ -35,7 +35,7 @@ public final class Past: @unchecked Sendable {
 }
 
 extension Coordinator {
-    /// Opens a past state of the stores in a coordinator for reading, with the same model and the same object URIs.
+    /// Opens a past state of the stores for reading, in a new coordinator with the same model and object URIs.
     ///
     /// Each store is copied into `TMPDIR`, and the later transactions are undone in the copy. The time depends on the
     /// size of the store and the number of later changes. Later saves do not change the past. Can be called on any
@@ -57,7 +57,8 @@ extension Coordinator {
         if chosen.isEmpty {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "the coordinator has no store, so it has no past; add a store with CST_STORE_HISTORY (history)")
+                "the coordinator does not have a store, so a past state cannot be opened; add a store with "
+                    + "CST_STORE_HISTORY (history)")
         }
         for store in chosen {
             let opened = try store.readHistory { history -> (Int64, StoredPast)? in
@@ -93,7 +94,7 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// Returns whether the value of a property is known.
+    /// Whether the value of a property is known.
     ///
     /// In a context of a past state, values that later transactions replaced without keeping them are unknown and read
     /// as nil. Always true in a context of the present.
@@ -142,14 +143,14 @@ extension HistoryRequest.Start {
 
     /// Returns the last transaction at or before a date.
     ///
-    /// Throws for a date before the first transaction, because the age of that state is unknown.
+    /// Throws for a date before the first transaction, because the store may have had another state at that date.
     private func last(
         notAfter date: Double, _ bounds: HistoryBounds, _ history: any StoredHistory, _ store: Store
     ) throws -> Int64 {
         if bounds.lowest > bounds.highest {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,
-                "the history of \(store.path) has no transactions, so its state at a date is unknown; use the current token "
+                "the history of \(store.path) does not contain transactions, so the state at a date is unknown; use the current token "
                     + "(cst_coordinator_copy_history_token, history_token, currentHistoryToken)", value: .date(date),
                 file: store.path)
         }

@@ -11,7 +11,7 @@ package protocol StoredHistory: AnyObject {
     /// Returns the number of the first transaction after a date; nil if there is no such transaction.
     func firstNumber(after date: Double) throws -> Int64?
 
-    /// Reads the next transactions after a number, up to a limit; empty after the last one.
+    /// Reads the next transactions after a number, up to a limit; empty after the last transaction.
     ///
     /// - Parameters:
     ///   - store: The store for the transactions and the object IDs.
@@ -66,7 +66,7 @@ package struct HistoryBatch {
 package struct StoredPast {
     package let backing: any PersistentStore
     package let unknown: UnknownValues
-    /// The folder of the copy, which is removed with the store.
+    /// The folder of the copy, which is removed when it is deallocated.
     package let folder: WorkFolder
 
     package init(_ backing: any PersistentStore, _ unknown: UnknownValues, in folder: WorkFolder) {

@@ -1,6 +1,6 @@
 import CorestoneModel
 
-/// The unknown values of a past store: those that later transactions replaced without keeping them.
+/// The unknown values of a past store, which later transactions replaced without keeping them.
 package struct UnknownValues: Sendable {
     /// The keys of unknown properties, by the index of the root entity and the primary key.
     private var ofRows: [UInt32: [Int64: Set<UInt32>]] = [:]
@@ -17,7 +17,7 @@ package struct UnknownValues: Sendable {
 
     package mutating func addToAll(_ property: Property) { ofAll.insert(property.key) }
 
-    /// Marks a value as known, because an earlier transaction kept it.
+    /// Marks a value as known, because a transaction that is being undone kept it.
     package mutating func remove(_ property: Property, ofRow key: Int64, _ entity: Entity) {
         guard ofRows[entity.rootIndex]?[key]?.remove(property.key) != nil else { return }
         if ofRows[entity.rootIndex]?[key]?.isEmpty == true { removeRow(key, entity) }
@@ -31,7 +31,7 @@ package struct UnknownValues: Sendable {
 
     /// Calls `body` for each unknown value in `ofRows`.
     ///
-    /// Its arguments are the index of the root entity, the primary key and the property's key.
+    /// The arguments of `body` are the index of the root entity, the primary key and the property's key.
     package func forEachCell(_ body: (UInt32, Int64, UInt32) throws -> Void) rethrows {
         for (root, rows) in ofRows {
             for (key, properties) in rows { for property in properties { try body(root, key, property) } }

@@ -9,7 +9,7 @@ extension Context {
     @inline(__always)
     public var isTracking: Bool { hookState.untracked == 0 }
 
-    /// Whether a hook of one of the objects runs.
+    /// Whether a hook of one of the context's objects is running.
     ///
     /// The context then rejects calls that would invalidate the operation that runs the hook.
     package var isInHook: Bool { hookState.depth > 0 }
@@ -54,7 +54,7 @@ extension Context {
         return try body()
     }
 
-    /// Throws if a hook or a merge policy calls a function that must not run within them.
+    /// Throws if a hook, a validator or a merge policy is running, during which the calling function must not run.
     func refuseInHook(_ what: @autoclosure () -> String) throws {
         guard isInHook || mergeState.isResolving else { return }
         let who = isInHook ? "a hook or validator" : "a merge policy"

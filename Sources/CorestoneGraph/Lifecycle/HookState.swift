@@ -8,9 +8,9 @@ struct HookState {
     var failure: (any Error)?
     /// The objects that events touched while a save runs hooks; otherwise nil.
     var touched: [ManagedObject]?
-    /// Whether this is the last round of hooks before a save.
+    /// Whether this is the last permitted round of hooks before a save. If they still change objects, the save fails.
     ///
-    /// `culprit` is the object that a hook changed in this round, with the keys.
+    /// `culprit` is an object that a hook changed in this round, with the keys of the changed properties.
     var namesCulprit = false
     var culprit: (object: ManagedObject, keys: [String])?
     /// Whether validators of the application run, which must not save.

@@ -72,7 +72,7 @@ public struct LifecycleHooks: Sendable {
     ///
     /// They return the value or a replacement, or throw; see `Entity.addValidator(forKey:_:)`.
     public var validateValue: [String: ValueCheck] = [:]
-    /// The hook for setting a numeric or Boolean attribute, whose name is passed, to nil.
+    /// The hook for setting an integer, floating-point or Boolean attribute to nil. It receives the attribute's name.
     ///
     /// The hook can set another value instead. Without a hook, the attribute becomes nil.
     public var setNilValue: (@Sendable (ManagedObject, String) throws -> Void)?
@@ -83,7 +83,7 @@ public struct LifecycleHooks: Sendable {
 extension Entity {
     /// Sets the lifecycle hooks of the entity's objects.
     ///
-    /// Subentities inherit them and can override each. Replaces former hooks; nil removes them.
+    /// Subentities inherit the hooks and can override each of them. Former hooks are replaced; nil removes them.
     ///
     /// - Throws: `.model` if the model is frozen.
     public func setLifecycle(_ hooks: LifecycleHooks?) throws { try setHooks(hooks.map(Lifecycle.init)) }

@@ -44,8 +44,8 @@ extension ManagedObject {
 
     /// Runs the hook that can replace a null value.
     ///
-    /// Returns false if there is no hook, if the hook itself sets null, or if the attribute is not a scalar. The value
-    /// is then null.
+    /// Returns false if there is no hook, if the hook itself sets null, or if the attribute is not a scalar. The caller
+    /// then sets null.
     func sendSetNil(_ slot: Int) throws -> Bool {
         guard entity.has(.setNilValue), let hook = lifecycle.hooks.setNilValue, entity.attribute(slot).isScalar,
             state.insert(.settingNil).inserted
@@ -82,9 +82,10 @@ extension ManagedObject {
 }
 
 extension Attribute {
-    /// Whether the value is a number or a Boolean.
+    /// Whether the value is an integer, a floating-point number or a Boolean.
     ///
-    /// Its property in the application's class is possibly not optional. Models can opt out with `usesScalarValueType`.
+    /// False if the model sets `usesScalarValueType` to NO. In the application's class, the property of a scalar can be
+    /// non-optional.
     var isScalar: Bool {
         switch type {
         case .integer16, .integer32, .integer64, .double, .float, .boolean:

@@ -3,12 +3,12 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Entity {
-    /// The slots that a snapshot holds: stored attributes, elements of composite ones, and to-one relationships.
+    /// The slots in a snapshot: stored attributes, elements of composite attributes, and to-one relationships.
     var snapshotSlots: [Int] { (0..<Int(slotCount)).filter { layout.slots[$0].kind != .none } }
 
-    /// Returns the values of a row.
+    /// Returns the values of a row; empty for a row of another entity.
     ///
-    /// Values in backing files are read. The value is null for a file that cannot be read.
+    /// Values in backing files are read. The value is null if its file cannot be read.
     func snapshot(of record: Record, _ store: Store) -> ConflictSnapshot {
         var snapshot: ConflictSnapshot = [:]
         guard record.header.pointee.entity == index else { return snapshot }
@@ -18,7 +18,7 @@ extension Entity {
 
     /// Returns one value of a row, with a to-one target as an ID.
     ///
-    /// A value in a backing file is read. It is null if the file cannot be read.
+    /// A value in a backing file is read. The value is null if its file cannot be read.
     func value(of record: Record, _ slot: Int, _ store: Store) -> PropertyValue {
         let layout = layout.slots[slot]
         if layout.role == .toOne {
@@ -34,7 +34,9 @@ extension Entity {
 }
 
 extension ManagedObject {
-    /// Returns the current values of the object, without members of to-many relationships.
+    /// Returns the current stored values of the object, without members of to-many relationships.
+    ///
+    /// If the object's row is not in memory, unchanged values are null.
     func snapshot() -> ConflictSnapshot {
         var snapshot: ConflictSnapshot = [:]
         for slot in entity.snapshotSlots {
@@ -45,7 +47,7 @@ extension ManagedObject {
                     value = .object(ObjectIDReference(target.objectID))
                 }
             } else if record != nil {
-                // The value of an unreadable file counts as null in the comparison.
+                // A value whose backing file cannot be read counts as null in the comparison.
                 value = (try? committedValue(slot: slot)) ?? .null
             }
             snapshot[entity.properties[slot].path] = value
@@ -55,10 +57,10 @@ extension ManagedObject {
 }
 
 extension ManagedObject {
-    /// Returns the stored properties that were changed here or in a row, in the model's order.
+    /// Returns the stored properties that were changed here or in `row`, in the model's order.
     ///
-    /// Without a row, it returns the properties that were changed here. The records are compared, so that a backing
-    /// file need not be read to detect a different value.
+    /// Without a row, returns the properties that were changed here. The rows are compared, not the snapshots, so that
+    /// a difference is found even if a backing file cannot be read.
     func differences(
         to row: Record?, base: ConflictSnapshot, mine: ConflictSnapshot, theirs: ConflictSnapshot?
     ) -> [PropertyDifference] {
@@ -75,7 +77,7 @@ extension ManagedObject {
 }
 
 extension PropertyValue {
-    /// The value in a message about a conflict: "null" for a missing value, the URI for an object.
+    /// The value as text for a message about a conflict: "null" for a missing value, the URI for an object.
     var shownInConflict: String {
         switch self {
         case .null: "null"

@@ -2,17 +2,19 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A conflict of objects that have the same values for the attributes of a unique constraint.
+/// A conflict of objects that have the same values for the properties of a unique constraint.
 public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
-    /// The attributes whose values together must be unique.
+    /// The names of the properties whose combined values must be unique.
     public let constraint: [String]
-    /// The values of these attributes, by name.
+    /// The values of these properties, by name. A to-one target is an ID.
     public let constraintValues: [String: PropertyValue]
-    /// The stored object that already has the values; nil for a conflict within the context.
+    /// The ID of the stored object that already has the values; nil for a conflict within the context.
     public let databaseObjectID: ObjectID?
     /// The values of the stored object; nil for a conflict within the context.
     public let databaseSnapshot: ConflictSnapshot?
-    /// The values of each of `objectIDs`: one object that conflicts with the stored one, or several of the context.
+    /// The values of each object in `objectIDs`, in the same order.
+    ///
+    /// There is one object in a conflict with a stored object, and more than one in a conflict within the context.
     public let conflictingSnapshots: [ConflictSnapshot]
     private let entityName: String
     private let path: String
@@ -34,7 +36,9 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
         super.init(objects, in: context)
     }
 
-    /// The stored object in the context, a fault if it was not registered there; nil for a conflict within the context.
+    /// The context's object for the stored object, a new fault if no object was registered.
+    ///
+    /// Nil for a conflict within the context, on a thread other than the context's, and after the context's end.
     public var databaseObject: ManagedObject? {
         guard let context, let databaseObjectID, (try? context.checkQueue()) != nil else { return nil }
         return try? context.object(with: databaseObjectID)
@@ -49,7 +53,7 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
         }
     }
 
-    /// The object that has the same values.
+    /// The other object with the same values, in messages: its URI, and whether it is in the store or the context.
     private var other: String {
         databaseObjectID.map { "\($0.uri) in the store" } ?? "\(objectIDs[1].uri) in this context"
     }
@@ -65,7 +69,7 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
         CoreError(
             .conflict, code: .managedObjectConstraintMerge,
             message + (constraint.count == 1 ? "; change the value" : "; change one of the values")
-                + ", or change that object instead",
+                + ", or change the other object instead",
             entity: entityName, key: constraint.first, value: constraint.first.flatMap { constraintValues[$0]?.asURI },
             objectURI: objectIDs[0].uri,
             children: constraint.count == 1

@@ -1,12 +1,16 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Resolution of conflicts of unique constraints: only one object keeps the values.
+/// Resolution of conflicts of unique constraints. One object keeps the values.
 extension Context {
-    /// Resolves the conflict of an object that has the unique values of a stored one.
+    /// Resolves the conflict of an object with a stored object that has the same unique values.
     ///
-    /// A new object becomes the object of the stored row, with the same ID. Its own values are kept where they have
-    /// precedence. A saved object discards the values, or the stored one is deleted.
+    /// A new object of the stored object's entity becomes the object of the stored row. If the row already has an
+    /// object in the context, that object receives the values instead. With `.rollback`, the new object is deleted.
+    ///
+    /// If the new object is of another entity, it is deleted (`.rollback`, `.storeTrump`), or else the stored object
+    /// is. A saved object discards all changes (`.rollback`) or its unique values (`.storeTrump`), or else the stored
+    /// object is deleted.
     func settle(
         _ object: ManagedObject, against stored: ObjectID, _ constraint: [String], as type: MergePolicyType
     ) throws {
@@ -28,9 +32,9 @@ extension Context {
         }
     }
 
-    /// Whether a stored object still conflicts with another one.
+    /// Whether an object still conflicts with a stored object.
     ///
-    /// The resolution of an earlier conflict may have merged the two objects or changed the values of either.
+    /// The resolution of an earlier conflict may have merged the two objects, deleted one of them, or changed values.
     private func isOpen(_ object: ManagedObject, _ stored: ObjectID, _ constraint: [String]) throws -> Bool {
         if object.isGone || object.isDeleted || object.objectID == stored { return false }
         guard let known = registered(with: stored), known.hasChanges else { return true }
@@ -40,8 +44,11 @@ extension Context {
 
     /// Resolves the conflict of objects of the context that have the same unique values.
     ///
-    /// A saved object keeps the values, or else the object that was inserted first. New objects are merged into it;
-    /// saved objects discard their new values.
+    /// A saved object keeps the values. If all objects are new, the first one does.
+    ///
+    /// Other new objects of its entity are merged into this object; with `.rollback`, and if they are of another
+    /// entity, they are deleted. Other saved objects discard their unique values, or all changes with `.rollback`.
+    /// Other saved objects whose unique values are unchanged are deleted.
     func settle(twins: [ManagedObject], _ constraint: [String], as type: MergePolicyType) throws {
         let objects = twins.filter { !$0.isGone && !$0.isDeleted }
         let saved = objects.filter { !$0.isInserted }
@@ -68,7 +75,9 @@ extension Context {
         }
     }
 
-    /// Makes a new object represent a stored row that is not registered in the context.
+    /// Makes a new object the object of a stored row that does not have another object in the context.
+    ///
+    /// Has no effect if the row does not exist any more.
     func adopt(_ object: ManagedObject, _ stored: ObjectID, as type: MergePolicyType) throws {
         guard let store = stored.store else { return }
         let found = try withNewestRow(of: stored, in: store) { row in row.map { ($0, $0.chunk.takeUnretainedValue()) } }
@@ -99,7 +108,10 @@ extension Context {
         object.forgetIfUnchanged()
     }
 
-    /// Moves the values and members of a new object to another object, to which its ID refers from now on.
+    /// Moves the changed values and the members of a new object to another object, and deletes the new object.
+    ///
+    /// With `.storeTrump`, only the members are moved. From now on, the temporary ID of the new object refers to the
+    /// other object if that has a permanent ID.
     func absorb(_ object: ManagedObject, into other: ManagedObject, as type: MergePolicyType) throws {
         if type == .overwrite { object.writeNulls() }
         if type != .storeTrump, let overlay = object.overlay {
@@ -153,7 +165,7 @@ extension ManagedObject {
         forgetIfUnchanged()
     }
 
-    /// Discards the values of a new object except transient ones.
+    /// Discards the stored values of a new object, except members of to-many relationships.
     fileprivate func dropNewValues() throws {
         guard let overlay else { return }
         for slot in entity.snapshotSlots where overlay.isChanged(slot) {
@@ -162,7 +174,9 @@ extension ManagedObject {
         }
     }
 
-    /// Sets every stored property without a value here to null, so that the row's value does not remain.
+    /// Sets unset stored properties to null, so that they do not have the row's values.
+    ///
+    /// Derived attributes and to-many relationships are not changed.
     fileprivate func writeNulls() {
         let overlay = overlayForWriting()
         for slot in entity.snapshotSlots

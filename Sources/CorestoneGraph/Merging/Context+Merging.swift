@@ -2,7 +2,9 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Resolves the conflicts that prevent a save: version conflicts, or else those of unique constraints.
+    /// Resolves the conflicts that prevent a save: version conflicts, or else conflicts of unique constraints.
+    ///
+    /// - Parameter isLast: Whether the limit of retries is reached. Remaining conflicts are then thrown as an error.
     func settle(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
         // Conflicts are resolved against the newest state, even if the context is pinned to a query generation.
         generation = nil
@@ -10,14 +12,14 @@ extension Context {
         if conflicts.isEmpty, let error = obstacle.taken {
             conflicts = try constraintConflicts(in: part, store)
             if conflicts.isEmpty {
-                // No other object has the values: objects of this save pass them to each other.
+                // No other object has the values, so objects of this save exchange them.
                 if mergeState.passesUniqueValues { throw error }
                 mergeState.passesUniqueValues = true
                 return
             }
         }
         if !isLast || obstacle.reported == nil && !conflicts.isEmpty {
-            // No conflict remains if both sides deleted the rows.
+            // There is no conflict, for example, if both sides deleted the rows.
             return conflicts.isEmpty ? () : try settle(conflicts, store, isLast: isLast)
         }
         let reported = obstacle.reported ?? ReportedRows([], taken: nil)
@@ -30,7 +32,7 @@ extension Context {
 
     /// Resolves conflicts by the merge policy, in memory.
     ///
-    /// - Parameter isLast: Whether the limit of retries is reached, so that the policy is not called again.
+    /// - Parameter isLast: Whether the limit of retries is reached. The conflicts are then thrown as an error.
     func settle(_ conflicts: [SaveConflict], _ store: Store, isLast: Bool = false) throws {
         defer { for conflict in conflicts { conflict.end() } }
         mergeState.isResolving = true
@@ -38,7 +40,7 @@ extension Context {
         // Observers are notified after the merge and before validation.
         try together {
             if !isLast { try mergePolicy.resolve(conflicts) }
-            // A policy may have reset the context: objects that are not registered any more have no conflict.
+            // A conflict whose objects are not registered any more does not need a resolution.
             let open = conflicts.filter { isLast || $0.resolution == nil && !$0.objects.isEmpty }
             guard open.isEmpty else {
                 throw CoreError.conflicts(open, merges: isLast ? SavePipeline.maximumMerges : 0, store)
@@ -48,13 +50,13 @@ extension Context {
         try validateMerged(conflicts)
     }
 
-    /// Makes the merged objects consistent: both sides of relationships, delete rules and notifications.
+    /// Updates both sides of relationships and applies delete rules after a merge, and records it for observers.
     private func finishMerging(_ conflicts: [SaveConflict]) throws {
         let objects = conflicts.flatMap(\.objects)
         try connectReinsertedObjects()
         reapplyDeleteRules()
         for object in objects where !object.isDeleted { try restoreOneToOnePairs(of: object) }
-        // Not an undo step: there are no earlier values to return to.
+        // The merge is not an undo step, because undo must not restore values of replaced rows.
         forgetEvent()
         for object in objects { noteRefreshed(object) }
         for object in objects where !object.isDeleted && !object.isGone {
@@ -74,12 +76,13 @@ extension Context {
 
     // MARK: Version conflicts
 
-    /// Returns a conflict for each object whose row changed since it was read.
+    /// Returns a conflict for each object whose row was changed or deleted in the store since it was read.
     ///
-    /// Checks the objects of a plan and the objects that the application locked.
+    /// Checks the updated and deleted objects of a plan, and unchanged objects that the application locked. A row that
+    /// both sides deleted is not a conflict.
     ///
-    /// - Parameter reported: Rows that the store itself reported as conflicts, regardless of their versions, including
-    ///   new rows.
+    /// - Parameter reported: Rows that the store itself reported. These rows are conflicts regardless of their
+    ///   versions, and may be rows of new objects.
     private func versionConflicts(
         in part: SavePlan, _ store: Store, _ reported: ReportedRows?
     ) throws -> [MergeConflict] {
@@ -102,7 +105,7 @@ extension Context {
                     let row = rows[key]
                     let isReported = reported?.names(root, key) ?? false
                     if let row, row.version == object.version, object.record != nil, !isReported { continue }
-                    // Both sides deleted it, which is not a conflict.
+                    // Both sides deleted the row, which is not a conflict.
                     if row == nil, object.isDeleted {
                         changeTracker.vanished.insert(ObjectIdentifier(object))
                         continue
@@ -110,7 +113,7 @@ extension Context {
                     let (cached, chunk) = store.rowCache.retainedRow(root, key) ?? (nil, nil)
                     conflicts.append(MergeConflict(object, row: row, cached: cached, in: self, store: store, key: key))
                     withExtendedLifetime(chunk) {}
-                    // From now on, faults and merges use the newest rows.
+                    // From now on, faults and merges use the newest row.
                     store.rowCache.take(row, root, key, asOf: state)
                 }
                 withExtendedLifetime(batch) {}
@@ -121,15 +124,16 @@ extension Context {
 
     // MARK: Locked objects
 
-    /// Makes the next save check the row of an object even if the object has no changes.
+    /// Makes the next save check the row of an object even if the object is unchanged.
     ///
-    /// If the row has changed in the store, the save has a conflict (133020), which the merge policy resolves like that
-    /// of a changed object.
+    /// If the row was changed or deleted in the store, the save finds a version conflict (133020). The merge policy
+    /// resolves it like the conflict of a changed object.
     ///
-    /// The lock ends with the save, a rollback or a reset. Fires a fault. Has no effect on an object that was never
-    /// saved.
+    /// This lock ends with a successful save, a rollback or a reset. If the object is a fault, it is fired. The call
+    /// has no effect on an object that was never saved, and the saves of a nested context ignore locks.
     ///
-    /// - Throws: `.invalidArgument` if the object is not in this context; `.objectGone` if it has left its context.
+    /// - Throws: `.invalidArgument` if the object is in another context; `.objectGone` if the object has left its
+    ///   context; `.wrongThread`; the errors of firing a fault.
     public func detectConflicts(for object: ManagedObject) throws {
         try checkQueue()
         if object.state.contains(.gone) { throw object.gone() }
@@ -147,7 +151,7 @@ extension RowCache {
         row(root, primaryKey) { ($0, $0.chunk.takeUnretainedValue()) }
     }
 
-    /// Replaces a cached row by its newest state; removes it if `row` is nil, because it is deleted.
+    /// Replaces a cached row with its newest state. If `row` is nil, the row was deleted and is removed.
     fileprivate func take(_ row: Record?, _ root: Entity, _ key: Int64, asOf state: UInt64) {
         if let row { replace(row, root: root, asOf: state) } else { remove(root, key) }
     }
@@ -158,7 +162,10 @@ private func conflictCount(_ count: Int) -> String {
 }
 
 extension CoreError {
-    /// Returns one error for unresolved conflicts, with all of them in one message.
+    /// Returns one error for unresolved conflicts. Its message contains the first 20 conflicts.
+    ///
+    /// - Parameter merges: The number of times that the merge policy resolved conflicts before, if the limit is
+    ///   reached.
     static func conflicts(_ conflicts: [SaveConflict], merges: Int, _ store: Store) -> CoreError {
         if conflicts.count == 1 && merges == 0 { return conflicts[0].error }
         let shown = 20

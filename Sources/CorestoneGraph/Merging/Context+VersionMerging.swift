@@ -3,15 +3,16 @@ import CorestoneValues
 
 /// Resolution of version conflicts.
 ///
-/// The values of an object are merged in memory with the newest row of the store, which is then the base of the save.
+/// The values of an object are merged in memory with the newest row of the store. This row is then the base of the
+/// save.
 extension Context {
     /// Resolves the conflict of an object with its row.
     ///
-    /// - Parameter row: The newest row of the store; nil if it is deleted.
+    /// - Parameter row: The object's newest row in the store; nil if the row is deleted.
     func merge(_ object: ManagedObject, with row: Record?, as type: MergePolicyType) throws {
         if let row {
             if object.isDeleted {
-                // A deletion remains regardless of changes of the row, unless all changes are discarded.
+                // The object stays deleted regardless of changes of the row, unless all of its changes are discarded.
                 try object.replacingValues {
                     object.rebase(on: row, keepingOrder: true)
                     if type == .rollback { try revive(object) } else { try deleteAgain(object) }
@@ -60,10 +61,11 @@ extension Context {
         object.forgetIfUnchanged()
     }
 
-    /// Updates the other sides of a to-one relationship whose target in the newest row differs from the former target.
+    /// Updates the other sides of a to-one relationship after the newest row has become the base of its object.
     ///
-    /// The lists of both targets are read again. A to-one inverse no longer refers to the object if another target has
-    /// precedence.
+    /// If the inverse is to-many, the members of the former target and of the row's target are read again. If the
+    /// inverse is to-one, these two targets are refreshed unless they have changes. If the object's own target has
+    /// precedence, the inverse of the row's target is cleared, and the own target refers to the object.
     func follow(_ relationship: Relationship, of object: ManagedObject, from former: ManagedObject?) throws {
         guard let inverse = relationship.inverse else { return }
         let (slot, layout) = (Int(relationship.slot), object.entity.layout.slots[Int(relationship.slot)])
@@ -95,8 +97,8 @@ extension Context {
 
     /// Makes both sides of one-to-one relationships consistent after a merge.
     ///
-    /// A target that was set here has precedence over that of the store. If both sides were set here, the object's side
-    /// becomes null.
+    /// If the two sides contradict each other, a side that was set here has precedence over a side from the store. If
+    /// both sides or neither were set here, the object's side becomes null.
     func restoreOneToOnePairs(of object: ManagedObject) throws {
         for relationship in object.entity.relationships where !relationship.isToMany {
             guard let inverse = relationship.settledInverse, !inverse.isToMany,
@@ -118,30 +120,30 @@ extension Context {
         }
     }
 
-    /// Applies the delete rules to objects that other writers have related to a deleted object.
+    /// Makes the delete rules apply to objects that other writers have related to a deleted object.
     private func deleteAgain(_ object: ManagedObject) throws {
         for relationship in object.entity.relationships where relationship.isToMany {
             let keeper = try object.toMany(relationship)
             keeper.reload()
             guard let inverse = relationship.inverse, !inverse.isToMany else { continue }
             for member in try keeper.all() where !member.isGone && !member.isDeleted && !member.hasChanges {
-                // A member with another target holds an older row.
+                // A member with another target has values of an older row.
                 if try member.target(of: inverse) !== object { try reread(member) }
             }
         }
         applyDeleteRulesAgain(to: object)
     }
 
-    /// Reverts a deletion and the object's earlier changes.
+    /// Reverts the deletion of an object and the object's earlier changes.
     ///
-    /// Restores the references to the object that its delete rules cleared.
+    /// References to the object that its delete rules cleared are restored.
     private func revive(_ object: ManagedObject) throws {
         object.state.subtract([.deleted, .propagated, .propagatesAgain])
         changeTracker.pendingDeletions.removeAll { $0 === object }
         let relationships = object.entity.relationships.filter { $0.inverse != nil }
         let former = try relationships.map { try targets(of: $0, object) }
         object.dropChanges()
-        // The members are not part of the row, and may have changed in the store.
+        // The members are not part of the object's row, and may have changed in the store.
         for keeper in object.toManyRelationships { keeper?.reload() }
         for (relationship, former) in zip(relationships, former) {
             var all = ObjectList(former)
@@ -150,7 +152,7 @@ extension Context {
         }
     }
 
-    /// Restores the reference of a target to an object whose deletion was reverted, if the target had one.
+    /// Restores a target's former reference to an object whose deletion was reverted.
     private func takeBack(_ object: ManagedObject, at target: ManagedObject, _ relationship: Relationship) throws {
         guard let inverse = relationship.inverse else { return }
         if !inverse.isToMany {
@@ -164,10 +166,13 @@ extension Context {
 
     // MARK: References of new objects
 
-    /// Resolves the conflict of a new object whose reference the store reported.
+    /// Resolves the conflict of a new object whose store reference the store reported.
     ///
-    /// If a row has this reference, the new object becomes that row's object. Its own values are kept where they have
-    /// precedence. Otherwise the object gets another reference.
+    /// With `.rollback`, the new object is deleted. If no row has the reference, the next attempt to save the object
+    /// requests another reference. If a row has the reference, the new object becomes the row's object. If the row
+    /// already has an object in the context, that object receives the values instead.
+    ///
+    /// - Throws: `.conflict` if the row is of another entity.
     func merge(inserted object: ManagedObject, with row: Record?, as type: MergePolicyType) throws {
         if object.isGone || object.isDeleted { return }
         if type == .rollback { return try abandonNew(object) }
@@ -205,9 +210,9 @@ extension Context {
         noteDeleted(object)
     }
 
-    /// Inserts the row of an object again, under the same ID and with all of its current values.
+    /// Makes the save insert the row of an object again, under the same ID and with the object's current values.
     ///
-    /// - Throws: `.conflict` if the backing file of a value was deleted with the row; nothing is changed then.
+    /// - Throws: `.conflict` if the backing file of an unchanged value cannot be read any more.
     private func insertAgain(_ object: ManagedObject) throws {
         for slot in 0..<Int(object.entity.slotCount) { try object.insistOnFile(slot) }
         for keeper in object.toManyRelationships { keeper?.becomeNew() }
@@ -219,9 +224,9 @@ extension Context {
 
     /// Removes references to deleted rows from the objects whose rows are inserted again.
     ///
-    /// Called when all of these objects are known, because they may refer to each other. They are new members of
-    /// to-many relationships, so the owners are marked as changed. A writer that deletes an owner with an older list
-    /// then has a conflict.
+    /// Called when all of these objects are known, because they may refer to each other. The owners of to-many
+    /// relationships that contain these objects are marked as changed. A writer that deletes an owner and has read the
+    /// members before then finds a conflict.
     func connectReinsertedObjects() throws {
         for object in changeTracker.reinserted where object.context === self && object.isInserted {
             for relationship in object.entity.relationships where !object.isDeleted {
@@ -245,14 +250,15 @@ extension Context {
 
     /// Applies the delete rule of a target that the same save deletes.
     ///
-    /// The target's list does not contain the object. Either the row was removed from it, or the list was read before
-    /// the row referred to the target.
+    /// The deletion of the target does not affect an object that is missing among the target's members. The object was
+    /// removed from the members when its row was deleted, or the members were read before the row referred to the
+    /// target.
     private func applyDeleteRule(
         of target: ManagedObject, to object: ManagedObject, _ relationship: Relationship
     ) throws {
         guard let inverse = relationship.inverse else { return }
         guard inverse.deleteRule == .cascade else { return object.placeTarget(nil, relationship) }
-        // The row is not inserted. The object's own delete rules apply, as for any deletion.
+        // The object's row is not inserted. The object's own delete rules apply, as for any deletion.
         object.state.remove(.inserted)
         changeTracker.vanished.insert(ObjectIdentifier(object))
         try delete(object)
@@ -266,7 +272,7 @@ extension Context {
         }
     }
 
-    /// Whether other rows may refer to an object, because it is new or the store has its row.
+    /// Whether other rows may refer to an object, because the object is new or the store contains its row.
     fileprivate func hasRow(_ object: ManagedObject) throws -> Bool {
         guard let store = object.store, !object.state.contains(.inserted) else { return true }
         return try writing(store) {
@@ -276,7 +282,7 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// Returns the targets and known members of relationships with an inverse.
+    /// Returns the current and former targets and known members of relationships with an inverse.
     func partners() throws -> [ManagedObject] {
         try entity.relationships.filter { $0.inverse != nil }.flatMap { relationship in
             let slot = Int(relationship.slot)
@@ -288,7 +294,9 @@ extension ManagedObject {
         }
     }
 
-    /// Returns the target of the relationship of a slot; nil for attributes.
+    /// Returns the target of the to-one relationship at a slot.
+    ///
+    /// Returns nil for an attribute, for a null reference, and for a fault without changes.
     fileprivate func partner(at slot: Int) throws -> ManagedObject? {
         guard entity.layout.slots[slot].role == .toOne, record != nil || overlay != nil else { return nil }
         return try target(of: entity.relationship(slot))
@@ -299,7 +307,9 @@ extension ManagedObject {
         return try context?.object(with: reference.id)
     }
 
-    /// Whether the value of a slot differs from the value in the row that the object was read from.
+    /// Whether a slot was changed here and its value differs from the value in the object's row.
+    ///
+    /// A changed value always differs if the object does not have a row, or if the row's value is in a backing file.
     func differsFromBase(_ slot: Int) -> Bool {
         guard let overlay, overlay.isChanged(slot), let record else { return overlay?.isChanged(slot) ?? false }
         let layout = entity.layout.slots[slot]
@@ -312,7 +322,7 @@ extension ManagedObject {
         return !ValueView.same(ValueView(overlay[slot]), Record(record).view(slot, layout))
     }
 
-    /// Discards the change of a slot.
+    /// Discards the unsaved change of a slot.
     func giveUp(_ slot: Int) throws {
         guard let overlay, overlay.isChanged(slot) else { return }
         if entity.layout.slots[slot].role == .toOne {
@@ -324,6 +334,8 @@ extension ManagedObject {
     }
 
     /// Marks the unchanged value of a slot as changed, so that the save writes it.
+    ///
+    /// Derived attributes and references to deleted rows are not marked.
     fileprivate func insist(on slot: Int) throws {
         if overlay?.isChanged(slot) == true || record == nil { return }
         if entity.layout.slots[slot].conditions.contains(.derived) { return }
@@ -341,7 +353,9 @@ extension ManagedObject {
 
     /// Marks the value of a backing file as changed, so that a save writes a new file.
     ///
-    /// The row's own files were deleted with it.
+    /// The backing file was deleted with the row.
+    ///
+    /// - Throws: `.conflict` if the file cannot be read any more.
     fileprivate func insistOnFile(_ slot: Int) throws {
         let layout = entity.layout.slots[slot]
         guard layout.role == .external, let record, Record(record).fileName(slot, layout) != nil else { return }
@@ -355,7 +369,9 @@ extension ManagedObject {
         }
     }
 
-    /// Replaces the row below the object's changes by a newer one.
+    /// Replaces the row on which the object's changes are based with a newer row.
+    ///
+    /// - Parameter keepingOrder: Whether a changed order of members has precedence over a newer order in the store.
     func rebase(on row: Record, keepingOrder: Bool) {
         forgetFiles()
         forgetFetched()
@@ -367,7 +383,7 @@ extension ManagedObject {
         for keeper in toManyRelationships { keeper?.rebase(keepingOrder: keepingOrder) }
     }
 
-    /// Clears the object's change flags if it has no changes left.
+    /// Clears the change flags of a saved object that does not have changes any more.
     func forgetIfUnchanged() {
         if state.contains(.inserted) || isDeleted { return }
         let hasMembers = toManyRelationships.contains { $0?.hasChanges == true }
@@ -376,7 +392,7 @@ extension ManagedObject {
         if overlay == nil && !hasMembers { state.subtract([.updated, .touched]) }
     }
 
-    /// Makes the next access read the members again, if they were read.
+    /// Makes the next access read the members of a relationship again, if they were read.
     fileprivate func reread(_ relationship: Relationship) {
         let keeper = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
         if let keeper { rereadMembers(of: keeper) }

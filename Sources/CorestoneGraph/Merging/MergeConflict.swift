@@ -1,48 +1,54 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A version conflict: an object whose row was changed or deleted elsewhere since it was read.
+/// A version conflict of an object with its row in the store.
+///
+/// The row was changed or deleted elsewhere since the object was read, or the store reported a conflict.
 public final class MergeConflict: SaveConflict, @unchecked Sendable {
-    /// The writer that changed the row.
+    /// The writer that changed the row, as far as the row cache shows.
     public enum Kind: Int32, Sendable {
         /// Another context of the same coordinator.
         ///
-        /// The row cache contains the newer state, and the conflict does not have a persisted snapshot.
+        /// The row cache has the same state as the store, and the conflict does not have a persisted snapshot.
         case context = 1
         /// Another process or another coordinator.
         ///
-        /// The row cache contains the old state, and the store the newer one.
+        /// The row cache has another state than the store, or does not contain the row.
         case store
     }
 
     public let kind: Kind
-    /// The values that were last read, as in Core Data: the base of a three-way comparison.
+    /// The values of the row that the object was read from: the base of a three-way comparison, as in Core Data.
+    ///
+    /// Empty if the object does not have a row.
     public let objectSnapshot: ConflictSnapshot
-    /// The current values of the object, its changes included.
+    /// The current values of the object, including its changes.
     public let currentSnapshot: ConflictSnapshot
-    /// The values in the coordinator's row cache; nil if the row was deleted through this coordinator.
+    /// The values in the coordinator's row cache, or `objectSnapshot` if the cache does not contain the row.
+    ///
+    /// For a nested context, the values in the parent. Nil if `kind` is `.context` and the row is deleted.
     public let cachedSnapshot: ConflictSnapshot?
-    /// The values in the store; nil if they are those of the row cache, or if the row is deleted.
+    /// The values in the store; nil if `kind` is `.context`, or if the row is deleted.
     public let persistedSnapshot: ConflictSnapshot?
     /// The version of the row when the object was read.
     public let oldVersion: Int
-    /// The current version of the row; 0 if it is deleted.
+    /// The current version of the row; 0 if the row is deleted.
     public let newVersion: Int
     /// Whether the object is deleted here.
     public let isDeleted: Bool
-    /// The stored properties that differ, in the model's order.
+    /// The stored properties that were changed here or in the store, in the model's order.
     public let differences: [PropertyDifference]
-    /// Whether the object is new and the store reports its reference.
+    /// Whether the object is new and the store reported a conflict for its reference.
     ///
-    /// Either a row already has the reference, or the store rejects it.
+    /// Either a row already has the reference, or the store rejects the reference.
     public let isInserted: Bool
-    /// Whether the row does not exist any more. An existing row can have the version 0, too.
+    /// Whether the store does not contain the row. A version of 0 does not imply this.
     private let isGone: Bool
-    /// Whether the object has changes here; false for an object that is only locked by `detectConflicts(for:)`.
+    /// Whether the object has unsaved changes; false for an object that is only locked by `detectConflicts(for:)`.
     private let isChangedHere: Bool
-    /// The URI that the object has in the store.
+    /// The URI for the key of the row.
     private let uri: String
-    /// The newest row, while the save runs its merge policy.
+    /// The newest row, while the save runs its merge policy; nil afterwards, or if the row is deleted.
     private(set) var row: Record?
     private var chunk: RecordChunk?
     private let path: String
@@ -50,8 +56,8 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     /// Creates the conflict of an object.
     ///
     /// - Parameters:
-    ///   - row: The newest row of the store, whose memory is retained; nil if it is deleted.
-    ///   - cached: The row of the row cache.
+    ///   - row: The newest row of the store, whose memory is retained; nil if the row is deleted.
+    ///   - cached: The row in the row cache; nil if the cache does not contain it.
     ///   - key: The key of the row, even if the object does not have a permanent ID yet.
     init(_ object: ManagedObject, row: Record?, cached: Record?, in context: Context, store: Store, key: Int64) {
         self.row = row
@@ -84,7 +90,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
 
     override func end() { (row, chunk) = (nil, nil) }
 
-    /// The maximum number of properties in a message.
+    /// The maximum number of differing properties in a message.
     private static let shownDifferences = 20
 
     public override var message: String {
@@ -96,7 +102,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
                     + told
         }
         guard !isGone else {
-            if objectSnapshot.isEmpty { return "\(head) has no row in the store" }
+            if objectSnapshot.isEmpty { return "\(head) does not have a row in the store" }
             let here = isDeleted ? "deleted here and" : isChangedHere ? "changed here and deleted" : "deleted"
             return "\(head) was \(here) in the store since it was read (version \(oldVersion) here)" + told
         }
@@ -104,7 +110,9 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
             + "(version \(oldVersion) here, \(newVersion) in the store)" + told
     }
 
-    /// The values of each property that differs, one line per property.
+    /// The values of the properties that differ, as the end of the message: one line for each of the first 20.
+    ///
+    /// Empty for a deleted object.
     private var told: String {
         if isDeleted { return "" }
         if differences.isEmpty { return isGone || newVersion == oldVersion ? "" : ": its relationships changed" }
@@ -136,7 +144,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     }
 }
 
-/// A property whose values differ between the row that was read, the object, and the store.
+/// A property that was changed in an object, in the object's row in the store, or in both.
 public struct PropertyDifference: Sendable {
     public let key: String
     /// The value in the row that the object was read from.

@@ -1,6 +1,6 @@
 /// The rule that resolves a conflict of an object with the store or with another object.
 ///
-/// The raw values are those of Core Data.
+/// The cases describe a version conflict of a changed object with a changed row. The raw values are those of Core Data.
 public enum MergePolicyType: Int32, Sendable, CaseIterable {
     /// The save fails, and its error lists every conflict.
     case error = 0
@@ -8,16 +8,16 @@ public enum MergePolicyType: Int32, Sendable, CaseIterable {
     case storeTrump
     /// For a property that was changed on both sides, the object's value is kept; all other changes are merged.
     case objectTrump
-    /// The object's values are kept for all properties, including those that were changed only in the store.
+    /// The object's values replace those of the store, including values that were changed only in the store.
     case overwrite
-    /// The object's changes are discarded, and it gets the store's values.
+    /// The object's changes are discarded, and the object has the store's values.
     case rollback
 }
 
 /// A rule that resolves the conflicts of a context's saves.
 ///
-/// The five types have shared instances. A custom policy is an instance with a closure, or a subclass. It receives the
-/// conflicts and can resolve some of them itself; its type resolves the rest.
+/// The five types have shared instances. A custom policy is an instance with a closure, or a subclass. A custom policy
+/// receives the conflicts and can resolve some of them itself. Its type resolves the rest.
 ///
 ///     context.mergePolicy = MergePolicy(type: .storeTrump) { conflicts in
 ///         for case let conflict as MergeConflict in conflicts where conflict.objectID.entity.name == "Counter" {
@@ -40,9 +40,9 @@ open class MergePolicy: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - type: The type that resolves the conflicts that `resolve` leaves unresolved.
-    ///   - resolve: A function that is called first, on the queue of the context that saves, within its save. It may
-    ///     read everything, set values of objects, and call `SaveConflict.resolve(as:)`. It must not save, reset, roll
-    ///     back, undo or refresh. An error that it throws ends the save.
+    ///   - resolve: A function that is called first, on the queue of the context that saves, within its save. The
+    ///     function may read and change objects, and call `SaveConflict.resolve(as:)`. It must not save, reset, roll
+    ///     back, undo or refresh. An error that it throws makes the save fail.
     public init(type: MergePolicyType, resolve: (@Sendable (_ conflicts: [SaveConflict]) throws -> Void)? = nil) {
         self.type = type
         settle = resolve
@@ -59,7 +59,7 @@ open class MergePolicy: @unchecked Sendable {
         }
     }
 
-    /// Resolves conflicts.
+    /// Resolves conflicts: calls the closure, and resolves the remaining conflicts by the type.
     ///
     /// Version conflicts are passed first, and conflicts of unique constraints in a later call, never both in one call.
     /// An override resolves some conflicts and calls this implementation for the rest. The save fails if a conflict

@@ -1,21 +1,23 @@
-/// Changes of other contexts and processes that a context has merged or still has to merge.
+/// The state of merging: changes of other writers that a context has merged or must still merge, and running merges.
 struct MergeState {
-    /// Objects that the last merge, or all merges of a perform, registered.
+    /// Objects that were inserted elsewhere and registered by the last merge, or by all merges of a perform.
     ///
     /// They are retained so that the application can use them.
     var mergedIn: [ManagedObject] = []
-    /// Objects whose rows were deleted elsewhere. They stay registered with the application until the next save.
+    /// Objects whose rows were deleted elsewhere.
+    ///
+    /// They are no longer in the identity map, but the application can find and read them until the next save.
     var deletedElsewhere: [ManagedObject] = []
     /// The objects of `deletedElsewhere` whose rows were inserted again, until observers are notified.
     var reinsertedElsewhere: [ManagedObject] = []
-    /// Changes that are merged later, by object.
+    /// Changes of rows that are merged later, by object.
     ///
-    /// These objects have unsaved changes or are deleted here.
+    /// The objects had unsaved changes or were deleted here when the changes were skipped.
     var deferred: [ObjectIdentifier: DeferredMerge] = [:]
 
     /// Whether a save runs the merge policy, which must not save.
     var isResolving = false
-    /// Whether a save passes unique values from one of its objects to another, which takes an additional statement.
+    /// Whether a save passes unique values from one of its objects to another, which requires additional statements.
     var passesUniqueValues = false
 
     /// Removes objects that left the context.

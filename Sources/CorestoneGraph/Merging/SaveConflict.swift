@@ -3,14 +3,14 @@ import CorestoneValues
 
 /// The values of an object, a cached row or a stored row when a conflict was found.
 ///
-/// It contains attributes, and to-one targets as IDs (`ObjectIDReference`), but not the members of to-many
-/// relationships.
+/// The values are by key path: stored attributes, and to-one targets as IDs (`ObjectIDReference`). Members of to-many
+/// relationships are not included.
 public typealias ConflictSnapshot = [String: PropertyValue]
 
 /// A conflict that makes a save fail unless it is resolved: a `MergeConflict` or a `ConstraintConflict`.
 ///
-/// Its data may be used on any thread. Objects are available, and conflicts can be resolved, only on the context's
-/// queue.
+/// IDs, snapshots and the message may be used on any thread. Objects are available, and the conflict can be resolved,
+/// only on the context's queue.
 public class SaveConflict: @unchecked Sendable {
     /// The IDs of the context's objects that have the conflict.
     public let objectIDs: [ObjectID]
@@ -23,7 +23,9 @@ public class SaveConflict: @unchecked Sendable {
         self.context = context
     }
 
-    /// The objects of `objectIDs` that are still registered in the context; empty on other threads than the context's.
+    /// The objects of `objectIDs` that are still registered in the context.
+    ///
+    /// Empty on a thread other than the context's, and after the context's end.
     public var objects: [ManagedObject] {
         guard let context, (try? context.checkQueue()) != nil else { return [] }
         return objectIDs.compactMap(context.registeredObject)
@@ -32,9 +34,10 @@ public class SaveConflict: @unchecked Sendable {
     /// Resolves the conflict as a policy of the type does.
     ///
     /// The objects in memory are changed immediately, so values can be set afterwards. The save continues when all
-    /// conflicts are resolved. `.error` has no effect.
+    /// conflicts are resolved. The call has no effect for `.error`, or if the conflict is already resolved.
     ///
-    /// - Throws: `.invalidArgument` unless the conflict's save is running its merge policy.
+    /// - Throws: `.invalidArgument` unless the conflict's save is running its merge policy; `.wrongThread`; errors of
+    ///   the merge.
     public func resolve(as type: MergePolicyType) throws {
         try context?.checkQueue()
         if type == .error || resolution != nil { return }
@@ -51,7 +54,9 @@ public class SaveConflict: @unchecked Sendable {
 
     func settle(as type: MergePolicyType, in context: Context) throws {}
 
-    /// The description of the conflict: one line, and one more for each property that differs.
+    /// The description of the conflict: one line, and for a version conflict one more per property that differs.
+    ///
+    /// At most 20 properties are described.
     public var message: String { "" }
     /// The error of this conflict alone.
     var error: CoreError { CoreError(.conflict, message) }
@@ -66,7 +71,7 @@ final class ConflictList: Sendable {
 }
 
 extension CoreError {
-    /// The conflicts that made a save fail; attached to errors 133020 and 133021.
+    /// The conflicts that made a save fail, attached to errors 133020 and 133021; empty for other errors.
     public var conflicts: [SaveConflict] {
         (payload as? ConflictList)?.conflicts ?? (payload as? OutcomeList)?.conflicts ?? []
     }

@@ -3,15 +3,15 @@ import CorestoneValues
 
 /// A change of a row that a merge did not apply.
 ///
-/// The object has unsaved changes or is deleted here. The change is merged when the object's own changes are saved or
-/// discarded.
+/// The object had unsaved changes or was deleted here. The change is merged when these changes are discarded. If they
+/// are saved, the save resolves the conflict with the change.
 struct DeferredMerge {
     let object: ManagedObject
-    /// Whether the row is deleted; otherwise it has other values.
+    /// Whether the row was deleted; otherwise it was changed or inserted again.
     let isRowGone: Bool
     /// Whether a batch request wrote the change.
     ///
-    /// Its values are never merged below unsaved changes of the same properties.
+    /// Such a change is not merged while the object has unsaved changes of the same properties.
     let isBatch: Bool
 }
 
@@ -23,10 +23,10 @@ extension Context {
             object: object, isRowGone: isRowGone, isBatch: isBatch || mergeState.deferred[key]?.isBatch == true)
     }
 
-    /// Records that the deleted row of an object was inserted again.
+    /// Records that the row of an object was inserted again, if a merge skipped the deletion of the row.
     func noteReinsertedRow(of object: ManagedObject) { if isRowGone(object) { deferMerge(object, isBatch: true) } }
 
-    /// Merges the skipped changes of objects whose own changes were rolled back, undone or saved.
+    /// Merges skipped changes of rows into objects whose own changes were rolled back, undone or saved.
     func mergeDeferred() {
         if mergeState.deferred.isEmpty { return }
         let gone = Set(mergeState.deletedElsewhere.map(ObjectIdentifier.init))
@@ -45,22 +45,23 @@ extension Context {
         mergeLate(ids)
     }
 
-    /// Returns the objects whose postponed changes can now be merged.
+    /// Returns the objects with unsaved changes into which skipped changes of batch requests can now be merged.
     ///
-    /// They are not deleted any more, and their changes do not overlap with the values of a batch request.
+    /// These objects are not deleted here, and their unsaved changes are of properties that have not changed in the
+    /// store.
     private func mergeableDeferred() -> Set<ObjectIdentifier> {
         let changed = mergeState.deferred.values.filter { $0.isBatch && !$0.isRowGone && $0.object.context === self }
         return byStore(changed.map(\.object).filter { $0.hasChanges && !$0.isDeleted }).reduce(into: []) {
             found, group in
-            // Rows that cannot be read now are merged after the save.
+            // Rows that cannot be read now are merged later.
             let objects = (try? mergeable(group.elements, in: group.key)) ?? []
             found.formUnion(objects.map(ObjectIdentifier.init))
         }
     }
 
-    /// Runs `body`, then discards the skipped changes of the objects that it wrote.
+    /// Runs `body`, which writes the changes of a save, then discards the skipped changes of the written objects.
     ///
-    /// `body` writes the changes of a save. The save resolved the conflicts of these objects with other writers.
+    /// The save has resolved the conflicts of these objects with other writers.
     func resolvingDeferred<Result>(_ body: () throws -> Result) rethrows -> Result {
         if mergeState.deferred.isEmpty { return try body() }
         let others = mergeState.deferred.filter { !$0.value.object.isDeleted && !$0.value.object.concernsStore }
@@ -69,9 +70,10 @@ extension Context {
         return result
     }
 
-    /// Deletes an object whose row was deleted, before its changes are discarded.
+    /// Merges the skipped deletion of an object's row, before the object's changes are discarded.
     ///
-    /// Returns false if the row exists.
+    /// Returns false if no deletion was skipped. A skipped change of another kind is discarded, because the caller
+    /// makes the object read its row again.
     func mergesDeletion(of object: ManagedObject) -> Bool {
         guard !object.isDeleted, let entry = mergeState.deferred.removeValue(forKey: ObjectIdentifier(object)),
             entry.isRowGone
@@ -80,12 +82,12 @@ extension Context {
         return true
     }
 
-    /// Whether the store has a newer row of an object than the object itself.
+    /// Whether a merge skipped a change of an object's row. False in a nested context.
     func hasDeferredMerge(_ object: ManagedObject) -> Bool {
         parent == nil && !mergeState.deferred.isEmpty && mergeState.deferred[ObjectIdentifier(object)] != nil
     }
 
-    /// Whether the row of an object is deleted in the store while unsaved changes keep the object alive.
+    /// Whether a merge skipped the deletion of an object's row because the object had unsaved changes.
     func isRowGone(_ object: ManagedObject) -> Bool {
         mergeState.deferred[ObjectIdentifier(object)]?.isRowGone ?? false
     }

@@ -2,27 +2,28 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-// Merging of saves of other contexts and processes into a context that already has some of the objects.
+// Merging of saves of other contexts and processes into a context.
 extension Context {
     /// Merges a save of another context.
     ///
-    /// Objects in memory are read again and keep their own changes. New objects are registered and retained until the
-    /// perform ends, or outside a perform until the next merge. Deleted objects are deleted here too, but this context
-    /// does not save that as a change.
+    /// Updated objects use the newest values and keep their own changes. Inserted objects are registered and retained
+    /// until the perform ends, or outside a perform until the next merge. Deleted objects are deleted here too, and
+    /// their unsaved changes are discarded. A save of this context does not write these deletions.
     ///
-    /// - Parameter ids: The IDs of that context's `didSave` notification, or those of a context of another coordinator.
+    /// - Parameter ids: The IDs in the `didSave` notification of the other context, which may be a context of another
+    ///   coordinator.
     /// - Throws: `.wrongThread`; errors of reading.
     public func mergeChanges(_ ids: ChangedIDs) throws { try mergeChanges(ids, late: []) }
 
     private func mergeChanges(_ ids: ChangedIDs, late: [ManagedObject]) throws {
         try merge(ids, late: late)
-        // The child contexts merge the same changes.
+        // The child contexts with automatic merging merge the same changes.
         for inbox in links.children.merging { inbox.post(ids) }
     }
 
     /// Merges a save without notifying child contexts.
     ///
-    /// - Parameter late: The objects whose changes an earlier merge has skipped.
+    /// - Parameter late: The objects for which an earlier merge skipped these changes.
     func merge(_ ids: ChangedIDs, late: [ManagedObject] = []) throws {
         try checkQueue()
         holdNotices()
@@ -53,11 +54,11 @@ extension Context {
 
     /// Merges changes into the context.
     ///
-    /// - Returns: The objects that were read again, because they were updated elsewhere or refreshed here.
+    /// - Returns: The IDs of objects, except faults, that were updated elsewhere or refreshed.
     private func takeIn(_ ids: ChangedIDs) throws -> [ObjectID] {
         var (observed, changed): ([ManagedObject], [ManagedObject]) = ([], [])
         var refreshed: [ObjectID] = []
-        // An object that was treated as deleted because its row was missing has a row now.
+        // An object that was treated as deleted because its row was missing may have a row now.
         for id in ids.inserted + ids.updated { registered(with: id)?.endInaccessibility() }
         for id in try ids.updated + ids.refreshed + othersRows(among: ids) {
             guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
@@ -78,7 +79,7 @@ extension Context {
             }
         }
         try refreshObserved(observed)
-        // Last, because they are removed from the lists of newer owners again.
+        // Last, because their unsaved changes remove them again from the members of owners that were just read.
         for object in changed { try readAnew(object) }
         if changed.count > 1 { for object in changed { try object.unlessGhost { try settleInverses(of: object) } } }
         for id in ids.invalidated {
@@ -96,7 +97,7 @@ extension Context {
                 if object.isDeleted { deferMerge(object) }
                 return !object.isDeleted && !back.contains { $0 === object }
             }
-        // An object whose row was deleted in the meantime is skipped.
+        // An inserted object whose row was deleted in the meantime is skipped.
         let missing = try loadRows(of: inserted)
         if !missing.isEmpty { inserted.removeAll { $0.record == nil } }
         if access.holds.isNone { mergeState.mergedIn = [] }
@@ -106,7 +107,10 @@ extension Context {
         return refreshed
     }
 
-    /// Reads the newest values of an object. A fault remains a fault, and reads them when it fires.
+    /// Makes an object use its newest values.
+    ///
+    /// An object with unsaved changes reads its row now. Without changes, the object becomes a fault, unless it is an
+    /// observed object of a nested context.
     private func readAnew(_ object: ManagedObject) throws {
         if parent != nil, object.state.contains(.observed), !object.hasChanges {
             return try refreshNested(object, mergeChanges: true)
@@ -118,16 +122,16 @@ extension Context {
             return
         }
         do { try refresh(object, mergeChanges: true) } catch let error as CoreError where error.status == .objectGone {
-            // Deleted in the meantime. The save of its changes reports the conflict.
+            // The object's row was deleted in the meantime. The save of its changes reports the conflict.
         }
     }
 
     /// Deletes the objects of deleted rows.
     ///
-    /// Their values can be read until the next save. They are removed from all relationships and from the identity map,
-    /// so that a row that is inserted again has a new object.
+    /// Their loaded values can be read until the next save. The objects are removed from the members of relationships
+    /// and from the identity map, so that a row that is inserted again has a new object.
     ///
-    /// - Returns: The deleted objects that have values, and those without values, which left the context.
+    /// - Returns: The deleted objects that were not faults, and the objects without a row, which left the context.
     private func mergeDeletions(_ ids: [ObjectID]) throws -> (seen: [ManagedObject], left: [ManagedObject]) {
         var deleted: [ManagedObject] = []
         for id in ids {
@@ -153,7 +157,7 @@ extension Context {
         return (deleted.filter { !$0.isGone && !$0.isFault }, deleted.filter(\.isGone))
     }
 
-    /// Returns the equivalent ID for the stores and the model of this context's coordinator.
+    /// Returns the equivalent ID for the stores and the model of this context's coordinator; nil without such a store.
     func ownID(_ id: ObjectID) -> ObjectID? {
         guard let store = id.store.flatMap({ store(like: $0) }), let entity = entity(like: id.entity) else {
             return nil
@@ -170,13 +174,13 @@ extension Context {
     /// A child context merges the saves of its parent. Other contexts merge the saves of contexts of the same
     /// coordinator.
     ///
-    /// The merge runs on the context's queue. A context with a private queue or of the main queue merges when the queue
+    /// The merge runs on the context's queue. A context with a private queue or on the main queue merges when the queue
     /// is free. A context that is confined to the saving thread merges immediately. A context that is confined to
     /// another thread merges when it next processes pending changes, or when it fetches without having changes of its
     /// own.
     ///
-    /// A pinned context advances to the newest state with each merge. A context that is pinned to the token of a state
-    /// does not merge automatically until it has advanced (`setQueryGeneration`).
+    /// A context that is pinned to the current generation advances to the newest state with each merge. A context that
+    /// is pinned to another token does not merge automatically until it is pinned again (`setQueryGeneration`).
     public var automaticallyMergesChangesFromParent: Bool {
         get { links.inbox.merges.load(ordering: .relaxed) }
         set {
@@ -186,7 +190,7 @@ extension Context {
         }
     }
 
-    /// Notifies the contexts with automatic merging of this context's save.
+    /// Posts this context's save to the other contexts that merge automatically.
     func notifyOtherContexts(_ plan: SavePlan) {
         var others = links.children.merging
         if parent == nil { others += coordinator.followers.merging.filter { $0 !== links.inbox } }
@@ -195,10 +199,10 @@ extension Context {
         for inbox in others { inbox.post(ids) }
     }
 
-    /// Processes the inbox of a context without a queue, at the end of an operation.
+    /// Processes the inbox at the end of an operation, if the context does not have a queue.
     ///
-    /// A context with a queue processes its inbox between two blocks, so that one block reads and saves a consistent
-    /// state.
+    /// A context with a queue applies only permanent IDs here. It merges between two blocks, so that one block reads
+    /// and saves a consistent state.
     func processInboxAtEnd() { if queueType == .caller { processInbox() } else { takeRenamed() } }
 
     /// Processes the inbox during an operation, unless the context has changes.
@@ -209,7 +213,9 @@ extension Context {
         if hasChanges { takeRenamed() } else { processInboxAtEnd() }
     }
 
-    /// Processes the inbox: renamed IDs, removed stores and saves to be merged.
+    /// Processes the inbox: permanent IDs, removed stores, and changes to be merged.
+    ///
+    /// Has no effect while a merge cannot run.
     func processInbox() {
         if links.inbox.isEmpty || !mayMergeNow { return }
         takeRenamed()
@@ -235,9 +241,9 @@ extension Context {
     /// Whether a merge can run now. It cannot during a prior notification, a lifecycle hook or the merge policy.
     var mayMergeNow: Bool { observation.objects?.isTellingPrior != true && !isInHook && !mergeState.isResolving }
 
-    /// Reports the failure of an automatic merge, which does not have a caller.
+    /// Reports the failure of an automatic merge, which does not have a caller that could handle the error.
     ///
-    /// Logs the error, and makes trackers fetch their results again, which fails with the error too.
+    /// Logs the error, and makes trackers fetch their results again.
     private func tellNotMerged(_ error: any Error) {
         let reason = (error as? CoreError)?.message.withoutRemedy ?? "\(error)"
         DebugLog.write(
@@ -246,14 +252,17 @@ extension Context {
         noteEverythingMerged()
     }
 
-    /// Merges changes. If the rows cannot be read now, the changes stay in the inbox for the next call.
+    /// Merges changes. If the rows cannot be read now, the changes are put back into the inbox.
     private func mergeOrPutBack(_ ids: ChangedIDs, late: [ManagedObject] = []) {
         do { try mergeChanges(ids, late: late) } catch let error as CoreError where error.mayPass {
             links.inbox.putBack(ids)
         } catch { tellNotMerged(error) }
     }
 
-    /// Merges changes that an earlier merge skipped. They are added to the inbox if a merge cannot run now.
+    /// Merges changes that an earlier merge skipped.
+    ///
+    /// If a merge cannot run now, the changes are added to the inbox. If the context is pinned to a chosen state, the
+    /// changes are ignored.
     func mergeLate(_ ids: ChangedIDs) {
         if ids.isEmpty || generation?.isChosen == true { return }
         if mayMergeNow {
@@ -271,7 +280,7 @@ extension CoreError {
 
 // MARK: - Changes by batch requests and other processes
 
-/// An object of another context, process or machine, as its ID or its URI.
+/// A reference to an object of another context, process or machine: its ID or its URI.
 public enum RemoteObject: Sendable, ExpressibleByStringLiteral {
     case id(ObjectID)
     case uri(String)
@@ -280,16 +289,17 @@ public enum RemoteObject: Sendable, ExpressibleByStringLiteral {
 }
 
 extension Context {
-    /// Merges changes that were made in the stores by a batch request or another process into contexts.
+    /// Merges into contexts the changes that a batch request or another process made in the stores.
     ///
-    /// Each context merges on its own queue. A context that is confined to another thread merges when it next fetches
-    /// or processes pending changes.
+    /// The call waits until each context has merged on its own queue. A context that is confined to another thread
+    /// merges later, when it next fetches or processes pending changes.
     ///
     /// - Parameters:
-    ///   - changes: The objects by kind of change: `inserted`, `updated`, `deleted`, `refreshed` and `invalidated`,
-    ///     optionally with the suffix `_objectIDs`.
+    ///   - changes: The objects by kind of change. The keys are `inserted`, `updated`, `deleted`, `refreshed` and
+    ///     `invalidated`, optionally with the suffix `_objectIDs`.
     ///   - contexts: The contexts that merge the changes.
-    /// - Throws: `.invalidArgument` for another key, or a text that is not an object URI; errors of merging.
+    /// - Throws: `.invalidArgument` for another key, or for a text that is not the URI of a saved object; errors of
+    ///   merging.
     public static func mergeChanges(
         fromRemoteContextSave changes: [String: [RemoteObject]], into contexts: [Context]
     ) throws {
@@ -312,7 +322,7 @@ extension Context {
 }
 
 extension ChangedIDs {
-    /// Creates the IDs of changes. IDs of stores that the coordinator does not have are skipped.
+    /// Creates the IDs of changes. URIs that do not have an ID in the coordinator's stores and model are skipped.
     fileprivate init(_ changes: [String: [RemoteObject]], _ coordinator: Coordinator) throws {
         self.init()
         for (key, objects) in changes {
@@ -347,10 +357,11 @@ extension ChangedIDs {
 }
 
 extension Coordinator {
-    /// Removes the rows of objects that another writer changed from the row cache, so that they are read again.
+    /// Removes from the row cache the rows that another writer changed, so that they are read again.
     func forgetRows(of ids: [ObjectID]) {
         if ids.isEmpty { return }
-        // First, so that a fault does not read an old row again in a transaction that began before the change.
+        // Read transactions end first. Otherwise a fault could read an old row again in a transaction that began before
+        // the change.
         for store in stores { store.backing.endRead() }
         for id in ids {
             guard let store = id.store, store.coordinator == ObjectIdentifier(self), store.isOpen else { continue }

@@ -1,12 +1,15 @@
 import CorestoneModel
 import CorestoneValues
 
-// Faulting in nested contexts: values come from the nearest ancestor context that has the object in memory. Otherwise
-// the row is read from the store once, only for this context.
+// Faulting in nested contexts. The values are those of the nearest ancestor context that has the object's values in
+// memory. Otherwise the row is read from the store, and its values are not copied to the ancestors.
 extension Context {
-    /// Fires a fault, and its siblings with it.
+    /// Fires a fault, and with it the next faults of its group.
     ///
-    /// - Throws: `.objectGone` if neither an ancestor context nor the store has the values. `loadRow` lists exceptions.
+    /// - Parameter slot: The property that the application reads. If set, an object without values is handled as an
+    ///   inaccessible fault; if nil, it is an error.
+    /// - Throws: `.objectGone` if an ancestor context has deleted the object, or if neither an ancestor nor the store
+    ///   has its values. `loadRow` lists exceptions.
     func loadNestedRow(of object: ManagedObject, askedFor slot: Int?) throws {
         coordinator.count { $0.faults += 1 }
         try withAncestors {
@@ -23,7 +26,7 @@ extension Context {
         try meetInaccessible(object, askedFor: slot)
     }
 
-    /// Fires faults. Objects that are deleted in an ancestor, or unknown, remain without values.
+    /// Fires faults. Objects that are deleted in an ancestor, or that no ancestor and no store has, remain faults.
     func loadNestedRows(of faults: [ManagedObject]) throws {
         if faults.isEmpty { return }
         try withAncestors {
@@ -33,13 +36,13 @@ extension Context {
         }
     }
 
-    /// Replaces values of newly fetched objects by those of an ancestor context, where they differ.
+    /// Replaces the rows of newly fetched faults with the values of the nearest ancestor contexts that have them.
     func followAncestors(_ objects: [ManagedObject]) {
         var lent = LentRecords()
         for object in objects where object.state.contains(.fault) { _ = isDecidedBeneath(object, &lent) }
     }
 
-    /// Copies the values of the nearest ancestor context to a fault.
+    /// Copies to a fault the values of the nearest ancestor context that has them.
     ///
     /// Returns true if an ancestor has the values or has deleted the object.
     private func isDecidedBeneath(_ fault: ManagedObject, _ lent: inout LentRecords) -> Bool {
@@ -50,7 +53,7 @@ extension Context {
                     fault.dropRecord()
                     return true
                 }
-                // A fault that has not fired gets the newest row, as in a fetch.
+                // If the ancestor's object is a fault with a row, it receives the newest row, as in a fetch.
                 if own.state.contains(.fault), !own.hasChanges, own.record != nil, let newest = fault.record {
                     own.renew(Record(newest))
                 }
@@ -64,7 +67,7 @@ extension Context {
         return false
     }
 
-    /// Reads the current values of the ancestor contexts; see `refresh`.
+    /// Refreshes an object from the ancestor contexts; see `refresh`.
     func refreshNested(_ object: ManagedObject, mergeChanges: Bool) throws {
         if object.state.contains(.inserted) { return }
         if mergeChanges, !object.state.isDisjoint(with: [.updated, .deleted, .observed]),
@@ -91,7 +94,7 @@ extension Context {
         try loadNestedRows(of: [object])
         if object.record != nil { return try stand(object) }
         if object.hasChanges { throw object.unknownBeneath() }
-        // Observed, and deleted in the ancestors: becomes a fault.
+        // The object is observed and was deleted in an ancestor or the store, so it becomes a fault.
         if !wasFault { object.state.remove(.fault) }
         object.turnIntoFault()
         tellRefreshed(object)
@@ -99,7 +102,7 @@ extension Context {
 
     // MARK: Members
 
-    /// Reads the members of a relationship for owners that have not loaded them.
+    /// Reads the members of a relationship for owners that have not loaded these members.
     func loadNestedMembers(of relationship: Relationship, owners: [ManagedObject], rows: MemberRows) throws {
         if owners.isEmpty { return }
         try withAncestors {
@@ -120,7 +123,7 @@ extension Context {
         }
     }
 
-    /// Returns the relationship of the nearest ancestor context whose members may differ from those of the store.
+    /// Returns the relationship in the nearest ancestor context that has loaded or changed the members.
     private func keeperBeneath(of relationship: Relationship, _ owner: ManagedObject) throws -> ToManyRelationship? {
         var ancestor = parent
         while let context = ancestor {
@@ -155,8 +158,8 @@ private struct LentRecords {
 extension ManagedObject {
     /// Shares the values with the object of a descendant context.
     ///
-    /// The descendant's object receives the same row, or a row written from the changed values. Transient values are
-    /// not in rows, so the descendant's object has its defaults.
+    /// The descendant's object receives the same row, or a row that is written from the changed values. Rows do not
+    /// contain transient values, so the descendant's object has the defaults of transient properties.
     fileprivate func lendValues(to fault: ManagedObject, _ lent: inout LentRecords) {
         if let record, changedStoredSlots.isEmpty {
             fault.borrow(Record(record), isWritten: state.contains(.nested))
@@ -172,7 +175,9 @@ extension ManagedObject {
         if isWritten { state.insert(.nested) } else { state.remove(.nested) }
     }
 
-    /// Writes the current values as a row. Only contexts can use it, because it may refer to unsaved objects.
+    /// Writes the current values as a row.
+    ///
+    /// The row must not be written to a store, because it may refer to unsaved objects.
     func writeValues(_ writer: inout RecordWriter) -> Record {
         writer.begin(primaryKey: primaryKey, version: version, entity: entity)
         let base = record.map { Record($0) }
@@ -200,7 +205,7 @@ extension ManagedObject {
 }
 
 extension ManagedObject {
-    /// Creates the error for an object that neither the ancestor contexts nor the store contain any more.
+    /// Creates the error for an object that an ancestor deleted, or that no ancestor and no store contains any more.
     func unknownBeneath() -> CoreError {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,

@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-// A fetch of a nested context runs one query on the store. Unsaved changes of ancestor contexts are evaluated like the
+// A fetch of a nested context queries the stores directly. Unsaved changes of ancestor contexts are evaluated like the
 // context's own unsaved changes, on the context's own objects.
 extension Context {
     /// Processes pending changes here and in all ancestors, before a descendant context reads.

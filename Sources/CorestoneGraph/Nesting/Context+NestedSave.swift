@@ -4,9 +4,10 @@ import CorestoneValues
 extension Context {
     /// Moves the changes of a save to the parent, where they become pending changes.
     ///
-    /// The stores are not written. After a failure, the parent is unchanged, and all changes are still pending here.
+    /// The stores are not written. Conflicts with other saves are resolved first, by the merge policy. After a failure,
+    /// the changes are still pending here.
     ///
-    /// - Returns: The changes that were moved. Conflicts with other saves are resolved first, by the merge policy.
+    /// - Returns: The changes that were moved.
     func push(_ first: SavePlan, into parent: Context) throws -> SavePlan {
         try withAncestors {
             try parent.refuseDuringSave()
@@ -18,7 +19,7 @@ extension Context {
                 transfer = Transfer(try SavePipeline(context: self).reload(), from: self, into: parent)
                 try transfer.prepare()
             }
-            // The transfer notifies observers of the parent and of its objects.
+            // The transfer notifies observers of the parent and of its objects, which must not use this context.
             try closed(for: .save) {
                 try transfer.write()
                 transfer.commit()
@@ -29,7 +30,7 @@ extension Context {
         }
     }
 
-    /// Throws if this context is calling a hook or validator, because its own save is already prepared.
+    /// Throws if this context is running a lifecycle hook, a validator or its merge policy.
     private func refuseDuringSave() throws {
         try refuseInHook("save a child of its context")
         if hookState.isAskingValidators {
@@ -43,14 +44,14 @@ extension Context {
 
 /// The transfer of the changes of a save from a child context to its parent.
 ///
-/// Values that changed in the child replace those of the parent for the same property; all other values of the parent
-/// remain. The parent updates inverses and applies delete rules itself, so that its graph stays consistent with changes
-/// there in the meantime.
+/// Values that changed in the child replace those of the parent for the same property. Other values of the parent
+/// remain. The parent updates inverses and applies delete rules itself, so that its graph stays consistent even if the
+/// parent has changed since the child read it.
 private struct Transfer {
     let plan: SavePlan
     let child: Context
     let parent: Context
-    /// The parent's objects for the inserted objects of the plan, followed by those for updated and deleted ones.
+    /// The parent's objects for the inserted objects of the plan, in the plan's order.
     var inserted: [ManagedObject] = []
     var updated: [ManagedObject] = []
     var deleted: [ManagedObject] = []
@@ -67,9 +68,11 @@ private struct Transfer {
 
     // MARK: Preparation
 
-    /// Looks up the parent's objects and reads all rows that the changes need.
+    /// Looks up the parent's objects and reads the rows that the changes require.
     ///
-    /// Later steps must not fail.
+    /// Reading is complete here, because a failure of a later step would leave the parent half changed.
+    ///
+    /// - Throws: `.conflict` if the parent does not have an updated object any more; errors of reading.
     mutating func prepare() throws {
         updated = plan.updated.map { parent.counterpart(of: $0) }
         deleted = plan.deleted.map { parent.counterpart(of: $0) }
@@ -92,7 +95,7 @@ private struct Transfer {
                 entity: conflicts[0].entity, objectURI: conflicts[0].objectURI, children: conflicts)
         }
         for object in plan.inserted { try prepareTargets(of: object, nil) }
-        // Objects that are also deleted in the parent are skipped.
+        // Objects that are also deleted in the parent, or do not have a row any more, are skipped.
         deleted = deleted.filter { !$0.isDeleted && ($0.record != nil || $0.state.contains(.inserted)) }
     }
 
@@ -104,7 +107,7 @@ private struct Transfer {
         }
     }
 
-    /// Fires the faults whose values a change of a one-to-one relationship changes.
+    /// Fires the faults that a change of a one-to-one relationship will change.
     private func prepareTargets(of object: ManagedObject, _ own: ManagedObject?) throws {
         for (relationship, target) in object.changedTargets {
             guard let inverse = relationship.settledInverse, !inverse.isToMany else { continue }
@@ -115,9 +118,10 @@ private struct Transfer {
         }
     }
 
-    /// Returns conflicts, by store, for objects that were saved elsewhere since they were read here.
+    /// Returns the conflicts, by store, of objects that were saved elsewhere since the child read them.
     ///
-    /// The parent already has their newer rows, and would silently accept changes based on older ones.
+    /// The parent already has the newer rows of these objects, so without this check, changes that are based on older
+    /// rows would overwrite them without a conflict.
     func conflicts() -> [(key: Store, elements: [MergeConflict])] {
         var conflicts = Groups<Store, MergeConflict>()
         // Retains the rows that are written here until the conflicts retain them.
@@ -146,8 +150,8 @@ private struct Transfer {
         for (object, own) in changed { own.takeValues(of: object) }
         for (object, own) in changed {
             for (relationship, target) in object.changedTargets {
-                // A target that was deleted in the parent becomes nil. The parent's validation fails if a target is
-                // required.
+                // A target that was deleted in the parent becomes nil. If a target is required, the validation in the
+                // parent's save fails.
                 try own.setTarget(try target.flatMap(present), of: relationship)
             }
         }
@@ -160,7 +164,7 @@ private struct Transfer {
         for keeper in object.keptToManyRelationships where keeper.hasChanges {
             let relationship = keeper.relationship
             let ownKeeper = try own.toMany(relationship)
-            // The other side records the remaining pairs.
+            // If this side does not own the join rows, the inverse or the to-one side moves the pairs.
             if relationship.ownsJoinRows {
                 let inverse = relationship.settledInverse
                 for member in keeper.removedMembers where !member.isGone {
@@ -180,7 +184,7 @@ private struct Transfer {
 
     /// Returns the parent's object for a target or a member.
     ///
-    /// Returns nil if it was deleted there, or was never saved and is not in the parent.
+    /// Returns nil if the object was deleted in the parent, or was never saved and is not in the parent.
     private func present(_ object: ManagedObject) throws -> ManagedObject? {
         let own =
             object.hasTemporaryID
@@ -189,7 +193,7 @@ private struct Transfer {
         return own?.isDeleted == true ? nil : own
     }
 
-    /// Applies the child's order, followed by members that the parent added in the meantime.
+    /// Arranges the parent's members in the child's order, followed by the members that only the parent has.
     private func writeOrder(_ keeper: ToManyRelationship, _ ownKeeper: ToManyRelationship) throws {
         let members = try ownKeeper.all()
         var (rest, order) = (ObjectList(members), ObjectList())
@@ -235,10 +239,11 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// Whether the object has a newer row than a child context's object that cannot be merged with the child's changes.
+    /// Whether the object's row is newer than the row of a child context's object and conflicts with its changes.
     ///
-    /// Either the same property was changed on both sides, or the child deletes the object. Pending changes of this
-    /// context do not count; the child's changes replace them.
+    /// The newer row has another value of a property that the child changed, or of any property if the child deletes
+    /// the object. Properties with pending changes in this context do not count, because the child's changes replace
+    /// these changes.
     fileprivate func overtakes(_ other: ManagedObject) -> Bool {
         guard let record, let former = other.record, !isDeleted, version > other.version else { return false }
         let (base, now) = (Record(former), Record(record))
@@ -270,7 +275,7 @@ extension ManagedObject {
         }
     }
 
-    /// The changed to-one relationships with their current targets.
+    /// The changed to-one relationships with their current targets; nil for deleted targets.
     fileprivate var changedTargets: [(relationship: Relationship, target: ManagedObject?)] {
         guard let overlay else { return [] }
         var targets: [(Relationship, ManagedObject?)] = []

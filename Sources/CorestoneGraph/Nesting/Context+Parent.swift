@@ -2,12 +2,14 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-// A nested context reads the saved and unsaved state of its parent, and saves into it. A thread that uses a context
-// locks all ancestor contexts, from the child up to the root, and then the coordinator. This is the lock order.
+// A nested context reads the saved and unsaved state of its parent, and saves into its parent. A thread that reads from
+// ancestor contexts, or saves into one, acquires the contexts from the child up to the root, and then the coordinator.
+// This is the lock order.
 extension Context {
     /// Runs `body` while the calling thread may also use the ancestor contexts.
     ///
-    /// - Throws: `.wrongThread` if one of them is confined to another thread.
+    /// - Throws: `.wrongThread` if an ancestor is confined to another thread; the errors of waiting for a queue; the
+    ///   error of `body`.
     func withAncestors<Result>(_ body: () throws -> Result) throws -> Result {
         if parent == nil { return try keepingHold(body) }
         var result: Swift.Result<Result, any Error>?
@@ -64,7 +66,7 @@ extension Context {
         try body()
     }
 
-    /// Blocks the main thread in its queue while `body` runs on the calling thread.
+    /// Makes the calling thread the owner of a main context while `body` runs, and blocks the main thread meanwhile.
     private func borrow(_ body: () throws -> Void) throws {
         let main = MainQueue.boundThread, borrower = platform_thread_id()
         guard main != 0 else { throw wrongThread(asParent: true) }
@@ -88,21 +90,21 @@ extension Context {
 // MARK: - The same object in two contexts
 
 extension Context {
-    /// Returns this context's registered object for an object of a related context; nil if it is not registered.
+    /// Returns this context's registered object for an object of a related context; nil if no object is registered.
     func registeredCounterpart(of other: ManagedObject) -> ManagedObject? {
         if other.hasTemporaryID { return registered(with: other.objectID) }
         return registered(store: other.store, root: other.entity, primaryKey: other.primaryKey)
     }
 
-    /// Returns this context's object for an object of a related context; a new fault if it was not registered.
+    /// Returns this context's object for an object of a related context; a new fault if no object is registered.
     func counterpart(of other: ManagedObject) -> ManagedObject {
         if let known = registeredCounterpart(of: other), known.entity === other.entity { return known }
         return object(store: other.store, entity: other.entity, primaryKey: other.primaryKey)
     }
 
-    /// Returns the target in the record of an object, if either of them was never saved.
+    /// Returns the target in an object's record, if the object or the target does not have a store yet.
     ///
-    /// Such an object is not in a store yet. Returns nil for a target that was deleted before it was saved.
+    /// Returns nil for a target that was deleted before it was saved.
     func unsavedTarget(of object: ManagedObject, _ slot: Int, key: Int64, entity index: UInt32) throws -> ManagedObject?
     {
         let entity = entity(at: index)
@@ -120,7 +122,7 @@ extension Context {
         return self.object(store: store, entity: entity, primaryKey: key)
     }
 
-    /// Returns the object of a temporary ID that an ancestor context has saved and later released.
+    /// Returns the object of a temporary ID that has become permanent in this context or an ancestor.
     private func savedSince(_ id: ObjectID) throws -> ManagedObject? {
         try withAncestors {
             var context: Context? = self
@@ -134,7 +136,7 @@ extension Context {
         }
     }
 
-    /// Returns an unsaved object that has values here or in an ancestor context; nil if it does not exist.
+    /// Returns an unsaved object that has values here or in an ancestor context; nil if there is no such object.
     func unsavedObject(with id: ObjectID) throws -> ManagedObject? {
         if let known = registered(with: id), known.record != nil || known.state.contains(.inserted) { return known }
         guard parent != nil, id.isTemporary, id.entity.model === coordinator.model else { return nil }
@@ -168,7 +170,7 @@ extension Context {
         sendRenamedIDs()
     }
 
-    /// Notifies child contexts of the IDs that became permanent since the last call.
+    /// Posts to child contexts the IDs that have become permanent since the last call.
     func sendRenamedIDs() {
         if links.renamed.isEmpty { return }
         let news = links.renamed

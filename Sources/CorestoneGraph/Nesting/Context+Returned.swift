@@ -1,20 +1,19 @@
 import CorestoneModel
 import CorestoneValues
 
-// Rows that another writer deleted and that were inserted again with the same key, either by a save whose merge policy
-// overwrites the deletion, or by another process. The object of the deleted row stays deleted; a new object represents
-// the row.
+// Rows that another writer deleted and that were inserted again with the same key, for example by a save whose merge
+// policy overwrites the deletion. The object of the deleted row stays deleted, and the row has a new object.
 extension Context {
     func isDeletedElsewhere(_ object: ManagedObject) -> Bool { mergeState.deletedElsewhere.contains { $0 === object } }
 
-    /// Detaches the objects that other writers deleted, which are no longer registered.
+    /// Detaches the objects whose rows other writers deleted from the context.
     func releaseDeletedElsewhere() {
         if mergeState.deletedElsewhere.isEmpty { return }
         for object in mergeState.deletedElsewhere where object.context === self { object.leaveContext() }
         (mergeState.deletedElsewhere, mergeState.reinsertedElsewhere) = ([], [])
     }
 
-    /// Detaches the deleted objects whose rows were inserted again, after observers were notified.
+    /// Detaches the deleted objects whose rows were inserted again. Called after observers were notified.
     func forgetReturned() {
         if mergeState.reinsertedElsewhere.isEmpty { return }
         let former = mergeState.reinsertedElsewhere
@@ -25,8 +24,8 @@ extension Context {
 
     /// Returns new objects for the rows that were inserted again.
     ///
-    /// Posted changes and the history of a store do not have a common order. All IDs of a merge, including those of
-    /// deletions, are therefore looked up in the store.
+    /// Posted changes and the history of a store do not have a common order. The rows of all deleted objects that the
+    /// merge names, even as deleted, are therefore looked up in the store.
     ///
     /// - Parameter left: The objects that leave the context in this merge.
     func takeInReturned(named ids: ChangedIDs, _ left: [ManagedObject]) throws -> [ManagedObject] {
@@ -71,7 +70,7 @@ extension Context {
         return back
     }
 
-    /// Makes changed references to a deleted object refer to its replacement.
+    /// Makes unsaved references to a deleted object refer to its replacement, and discards its undo steps.
     private func replace(_ former: ManagedObject, by object: ManagedObject) {
         forgetUndo(of: former)
         for holder in everyObject {
@@ -85,7 +84,7 @@ extension Context {
         }
     }
 
-    /// Returns the IDs of the objects that other writers deleted and whose rows exist again.
+    /// Returns the IDs of objects whose rows were deleted by other writers and exist again in `store`.
     func returned(to store: Store) throws -> [ObjectID] {
         var groups = Groups<Entity, ManagedObject>()
         for object in mergeState.deletedElsewhere where object.store === store {
@@ -124,10 +123,10 @@ extension Context {
         return found
     }
 
-    /// Adds merged objects to the loaded to-many relationships of their targets.
+    /// Makes an owner read its loaded members again if a merged object is missing among them.
     ///
-    /// A save that inserts an object also reports the targets. A save that inserts an object again does not report
-    /// them, because the targets' contexts have not merged the deletion.
+    /// A save that inserts an object also reports its owners as updated. A save that inserts an object again does not
+    /// report them, because the owners in the saving context still contain the object.
     func enterLists(_ objects: [ManagedObject]) throws {
         var observed: [ManagedObject] = []
         for object in objects {
@@ -153,7 +152,7 @@ extension Context {
 }
 
 extension Context {
-    /// Reports owners that lose members to trackers of dependencies.
+    /// Notifies dependency trackers of owners that lose members.
     ///
     /// A batch request can delete members without a change of the owners' rows.
     func noteOwners(of deleted: [ManagedObject]) {

@@ -2,7 +2,7 @@ import CPlatform
 import CorestoneValues
 import Synchronization
 
-/// A temporary reference that was replaced by a permanent key.
+/// A temporary reference and the permanent key that replaced it.
 struct Renaming: Sendable {
     /// The index of the root entity of the object's entity.
     let root: UInt32
@@ -13,26 +13,26 @@ struct Renaming: Sendable {
 
 /// Messages for a context: temporary IDs that became permanent, changes to merge, and removed stores.
 ///
-/// Any thread may post. A context that is confined to the posting thread processes its inbox immediately, and a context
-/// with a queue does so on the queue. A context that is confined to another thread does so when it next fetches or
-/// processes pending changes.
+/// Any thread may post. A context that the posting thread owns processes its inbox immediately. Otherwise a context
+/// with a queue processes its inbox on the queue, and a context that is confined to another thread when it next fetches
+/// or processes pending changes.
 final class ContextInbox: @unchecked Sendable {
-    /// The memory of `Context.owner`. It is stored here because the context may be deallocated before its inbox.
+    /// The memory of `Context.owner`. The inbox owns it because the context may be deallocated before the inbox.
     let owner = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
     private let queueType: Context.QueueType
     private let queue: SerialQueue?
 
     /// The waiting messages and the state of their delivery.
     private struct Mail {
-        /// The context of the inbox until it is deallocated.
+        /// The context, which removes this pointer before it is deallocated.
         ///
-        /// It is not a weak reference, which would make each retain of a context slower.
+        /// The pointer is not a weak reference, because that would make each retain of a context slower.
         var context: UnsafeMutableRawPointer?
         /// Whether a block that processes the inbox is queued and has not begun.
         ///
         /// The inbox can contain messages without a queued block, if changes that could not be merged were put back.
         var isUnderway = false
-        /// Whether the context was closed and rejects messages.
+        /// Whether the context was closed and ignores new posts.
         var isRefused = false
         var renamed: [Renaming] = []
         var merges = Merges.these([])
@@ -59,12 +59,12 @@ final class ContextInbox: @unchecked Sendable {
         case everything
     }
 
-    /// The maximum number of IDs that wait for a context. If there are more, all objects are refreshed instead.
+    /// The maximum number of IDs in waiting saves. If there are more, all objects are refreshed instead.
     private static let limit = 1 << 16
 
     private let mail = Locked(Mail())
     private let hasMail = Atomic(false)
-    /// Whether the context merges the saves of its parent or coordinator.
+    /// Whether the context merges the saves of its parent or of other contexts of its coordinator.
     let merges = Atomic(false)
     /// Whether the context merges saves of other processes.
     let mergesRemote = Atomic(false)
@@ -86,7 +86,7 @@ final class ContextInbox: @unchecked Sendable {
     /// Stops delivery. Called by a context that is deallocated.
     func close() { mail.withLock { $0.context = nil } }
 
-    /// Discards all messages and rejects new ones. Called by a context that was closed and may still be retained.
+    /// Discards all messages and ignores new posts. Called by a context that is closed but may still be retained.
     func refuse() {
         mail.withLock { mail in
             (mail.isRefused, mail.renamed, mail.merges, mail.foreign, mail.removed) = (true, [], .these([]), [], [])
@@ -110,14 +110,14 @@ final class ContextInbox: @unchecked Sendable {
     /// Makes the context refresh all objects, because there are too many changes to list.
     func postEverything() { post { $0.merges = .everything } }
 
-    /// Puts back changes that could not be merged now, for the next call.
+    /// Puts back changes that could not be merged, for the next processing of the inbox.
     func putBack(_ changes: ChangedIDs) {
         putBack { if case .these(let others) = $0.merges { $0.merges = .these([changes] + others) } }
     }
 
     func putBack(_ changes: ExternalChanges, of store: Store) { putBack { $0.add(changes, of: store) } }
 
-    /// Puts back a removed store for the next call, because the context has since registered one of its objects.
+    /// Puts back a removed store, because the context has since registered one of the store's objects.
     func putBack(removed store: Store) { putBack { $0.removed.append(store) } }
 
     private func putBack(_ add: (inout Mail) -> Void) {
@@ -154,7 +154,7 @@ final class ContextInbox: @unchecked Sendable {
             if let context = self.recipient { try? context.performHere { $0.processInbox() } }
         }
         if queueType == .main { return MainQueue.enqueue(taking) }
-        // If no thread can be created for its queue, the context processes the inbox in its next call.
+        // If no thread can be created for the queue, the context processes the inbox in its next operation.
         do { try queue?.enqueue(taking) } catch { mail.withLock { $0.isUnderway = false } }
     }
 
@@ -189,17 +189,17 @@ final class ContextInbox: @unchecked Sendable {
     }
 }
 
-/// The contexts that are notified of the saves of a parent or coordinator. Thread-safe.
+/// The inboxes of a parent's or coordinator's contexts that receive saves and other changes. Thread-safe.
 final class ContextFollowers: Sendable {
     private let inboxes = Locked<[ContextInbox]>([])
     private let count = Atomic(0)
 
-    /// Whether there are no contexts. The test is one atomic load.
+    /// Whether there are no inboxes. The test is one atomic load.
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
     /// Adds an inbox.
     ///
-    /// - Parameter isNew: Whether the inbox was never added before.
+    /// - Parameter isNew: Whether the inbox was never added before, so that no duplicate must be removed.
     func add(_ inbox: ContextInbox, isNew: Bool = false) {
         inboxes.withLock { all in
             if !isNew { all.removeAll { $0 === inbox } }

@@ -1,8 +1,8 @@
 /// The connections of a context to its parent or coordinator and to its children.
 struct ContextLinks {
-    /// The inbox for changes, renamed IDs and removed stores from other contexts and threads.
+    /// The inbox for changes, permanent IDs and removed stores, to which other contexts and threads post.
     let inbox: ContextInbox
     let children = ContextFollowers()
-    /// IDs that became permanent and were not passed to the children yet.
+    /// IDs that became permanent and were not posted to the child contexts yet.
     var renamed: [Renaming] = []
 }

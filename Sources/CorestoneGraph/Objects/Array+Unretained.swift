@@ -12,7 +12,7 @@ extension [ManagedObject] {
         }
     }
 
-    /// Whether all objects satisfy a test. The test must not retain the object.
+    /// Whether all objects satisfy a test, which is called without retaining the object.
     @inline(__always)
     func allUnretained(_ test: (ManagedObject) throws -> Bool) rethrows -> Bool {
         try withUnsafeBufferPointer { buffer in

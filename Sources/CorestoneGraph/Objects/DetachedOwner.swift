@@ -3,12 +3,12 @@ import CorestoneModel
 
 /// The owner of the model and the stores of objects that have left their context.
 ///
-/// It retains both, so that the objects' entities and IDs remain valid. An object refers to it through the pointer to
-/// its owner thread ID, so that no additional memory per object is needed.
+/// This owner retains both, so that the objects' entities and IDs remain valid. An object refers to this owner through
+/// the pointer to the object's owner thread ID, so that no additional memory per object is needed.
 final class DetachedOwner {
     private let model: Model
     private let stores: StoreKeeper
-    /// The owner thread ID, as in a context that no thread may use, followed by a pointer to this object.
+    /// The owner thread ID 0, with the same layout as in a context, followed by a pointer to this owner.
     private let place: UnsafeMutablePointer<UInt64>
 
     private static let self_ = 3
@@ -22,7 +22,7 @@ final class DetachedOwner {
 
     deinit { place.deallocate() }
 
-    /// Retains this object and returns the pointer, for an object that keeps it until `release`.
+    /// Retains this owner and returns the pointer to its owner thread ID, for an object that later calls `release`.
     func retained() -> UnsafeMutablePointer<UInt64> {
         _ = Unmanaged.passRetained(self)
         return place
@@ -37,7 +37,7 @@ final class DetachedOwner {
     }
 }
 
-/// All stores that a coordinator ever had, because objects and IDs refer to them unretained.
+/// All stores that a coordinator ever had. They are retained because objects refer to their stores unretained.
 ///
 /// Guarded by the coordinator's lock.
 final class StoreKeeper: @unchecked Sendable {

@@ -1,6 +1,6 @@
 /// Distinct objects in the order of their first appearance.
 ///
-/// A flag on each object marks those in the list until `end` clears it.
+/// A flag on each object marks the objects in the list until `end` clears the flags.
 struct DistinctObjects {
     private(set) var list: [ManagedObject] = []
 

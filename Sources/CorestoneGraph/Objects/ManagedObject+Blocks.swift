@@ -1,6 +1,6 @@
 /// Memory blocks of an object.
 ///
-/// They are allocated from its context's pool, or from the plain allocator while the object is not in a context.
+/// They are allocated from the pool of the object's context, or individually while the object is not in a context.
 extension ManagedObject {
     func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
         contextReference?._withUnsafeGuaranteedRef { $0.blocks.allocate(bytes) } ?? allocateBlock(bytes)
@@ -47,7 +47,7 @@ extension ManagedObject {
 
     /// The existing to-many relationships, retained.
     ///
-    /// For loops that may call the application, which could turn the object into a fault.
+    /// The array is for loops that may call the application, which could turn the object into a fault.
     var keptToManyRelationships: [ToManyRelationship] { toManyRelationships.compactMap { $0 } }
 
     func allocateToManyKeepers() -> UnsafeMutablePointer<ToManyRelationship?> {

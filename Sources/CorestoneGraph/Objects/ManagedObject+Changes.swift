@@ -2,11 +2,13 @@ import CorestoneModel
 import CorestoneValues
 
 // Differences between an object and its last fetched or saved state. Values are compared, so a value that was set to
-// its former value again is not a change. No fault of a relationship fires.
+// its former value again is not a change, unless the row's value is in a backing file. Faults of related objects are
+// not fired.
 extension ManagedObject {
     /// Whether a persistent property of the object differs from its committed value.
     ///
-    /// A save writes only such objects. `hasChanges` is true if any property was set at all.
+    /// A save writes an updated object only if this is true. `hasChanges` is also true if only transient properties
+    /// were changed, or if properties were set to equal values.
     public var hasPersistentChangedValues: Bool {
         hasChanges && (0..<Int(entity.slotCount)).contains { isDifferent($0) }
     }
@@ -19,8 +21,8 @@ extension ManagedObject {
 
     /// Returns the new values of the persistent properties that differ, by name.
     ///
-    /// The members of a to-many relationship are an array, or null if they are not loaded; this function does not load
-    /// them.
+    /// The members of a to-many relationship are an array, or null if they are not loaded. This function does not load
+    /// members.
     public func changedValues() throws -> [String: PropertyValue] {
         try checkQueue()
         var values: [String: PropertyValue] = [:]
@@ -50,8 +52,8 @@ extension ManagedObject {
 
     /// Returns the last fetched or saved values.
     ///
-    /// To-one targets are IDs, and members are arrays of IDs. All values of an unsaved object are null. Transient
-    /// properties are omitted.
+    /// To-one targets are IDs, and members are arrays of IDs, read from the store. Values of an unsaved object are
+    /// null, and its members are an empty array. Transient properties are omitted.
     ///
     /// - Parameter names: The properties; nil for all persistent properties except to-many relationships that are not
     ///   loaded.
@@ -80,10 +82,12 @@ extension ManagedObject {
     }
 
     /// Whether the value of a persistent property differs from its committed value.
+    ///
+    /// False for derived attributes, and for elements of composite attributes.
     func isDifferent(_ slot: Int) -> Bool {
         let layout = entity.layout.slots[slot]
         let property = entity.properties[slot]
-        // The change of an element is reported for its composite attribute.
+        // The change of an element counts as a change of its outermost composite attribute.
         if layout.conditions.contains(.derived) || property.isTransient || isElement(property) { return false }
         switch layout.role {
         case .transient: return false
@@ -113,12 +117,12 @@ extension ManagedObject {
 // MARK: - Faulting state
 
 extension ManagedObject {
-    /// The faulting state: 0 for an object with its values, 1 for a fault.
+    /// The faulting state: 1 for a fault or an object that has left its context, otherwise 0.
     public var faultingState: Int { isFault ? 1 : 0 }
 
-    /// Whether access to a relationship would read the store. This call does not read it.
+    /// Whether a relationship is a fault: its members are not loaded, or the object or the target is a fault.
     ///
-    /// True if the members are not loaded, or the target is a fault.
+    /// This call does not read the store.
     package func hasFault(key: UInt32) throws -> Bool {
         let relationship = try requireRelationship(key: key)
         if state.contains(.gone) { throw gone() }
@@ -138,7 +142,7 @@ extension ManagedObject {
     /// Returns the IDs of a relationship's targets, including unsaved changes.
     ///
     /// The targets of an ordered relationship are in order. Reads the store if necessary, but does not create objects
-    /// or fire faults.
+    /// for the targets.
     package func objectIDs(key: UInt32) throws -> [ObjectID] {
         let relationship = try requireRelationship(key: key)
         if relationship.isToMany {
@@ -160,7 +164,7 @@ extension ManagedObject {
         return [ObjectID(store: store, entity: context.entity(at: index), reference: target)]
     }
 
-    /// Returns the IDs of the members in the store.
+    /// Returns the IDs of the members in the store; empty for an object that was never saved.
     func storedMembers(of relationship: Relationship) throws -> [ObjectID] {
         guard let context, let store, !state.contains(.inserted) else { return [] }
         return try context.using(store) {

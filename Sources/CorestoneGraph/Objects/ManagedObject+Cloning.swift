@@ -9,11 +9,12 @@ public struct CloneOptions: Sendable {
     public var depth: Int
     /// The relationships whose targets are cloned too; nil for all.
     ///
-    /// They are key paths from the object ("lines", "lines.notes"). A path includes its prefixes.
+    /// They are key paths from the object ("lines", "lines.notes"). The prefixes of a path are included too.
     public var including: [String]?
-    /// Whether clones keep the values of unique constraints.
+    /// Whether clones have the same values of unique constraints as the originals.
     ///
-    /// If not, clones have the initial values of a new object for them.
+    /// If not, the properties of a constraint have the initial values of a new object. A constraint that contains a
+    /// relationship to another clone is an exception, because equal values do not violate it.
     public var keepsUnique: Bool
 
     public init(depth: Int = 0, including: [String]? = nil, keepsUnique: Bool = false) {
@@ -27,11 +28,11 @@ extension ManagedObject {
     /// Returns a new object of the same entity with the values of this one, in the same context.
     ///
     /// Related objects within `options` are cloned too, each only once. The clones refer to each other as the originals
-    /// do, in the same order. A relationship to any other object refers to the same object, or is left empty if that
-    /// would remove the object from the original. Derived values and deleted objects are omitted.
+    /// do, in the same order. A clone also refers to the original's other targets, unless the inverse is to-one,
+    /// because the original would lose such a target. Derived values and deleted objects are omitted.
     ///
-    /// - Throws: `.invalidArgument` if the object is deleted or a path of `options` contains a property that is not a
-    ///   relationship.
+    /// - Throws: `.invalidArgument` if the object is deleted, or if a path of `options` contains a property that is not
+    ///   a relationship; errors of reading. After an error, the clones are deleted again.
     public func clone(_ options: CloneOptions = CloneOptions()) throws -> ManagedObject {
         try checkQueue()
         let cloning = Cloning(options)
@@ -113,7 +114,7 @@ private final class Cloning {
         return found
     }
 
-    /// Loads rows and members with one query per relationship of each entity.
+    /// Loads the rows of objects and the members of their relationships in batches.
     private func load(_ objects: [ManagedObject]) throws {
         guard let context = objects[0].context else { return }
         try context.loadRows(of: objects)
@@ -141,7 +142,7 @@ private final class Cloning {
 
     /// Deletes a clone after a failure.
     ///
-    /// Its relationships are emptied first, so that no delete rule affects their targets.
+    /// The clone's relationships are emptied first, so that no delete rule affects their targets.
     private func takeBack(_ clone: ManagedObject) {
         for relationship in clone.entity.relationships {
             if relationship.isToMany {
@@ -168,7 +169,7 @@ private final class Cloning {
         return clone
     }
 
-    /// Returns the attributes that clones omit: those of constraints that the clone would violate.
+    /// Returns the properties whose values a clone omits: those of constraints that equal values would violate.
     ///
     /// A constraint is not violated if it contains a relationship to another clone.
     private func uniqueNames(_ original: ManagedObject) -> Set<String> {
@@ -196,7 +197,7 @@ private final class Cloning {
         }
     }
 
-    /// Returns the clone's target for a target of the original.
+    /// Returns the clone's target for a target of the original; nil if the original would lose the target.
     private func clonedOrShared(_ target: ManagedObject, _ relationship: Relationship) -> ManagedObject? {
         if let place = originals.place(of: target) { return clones[place] }
         guard let inverse = relationship.inverse else { return target }

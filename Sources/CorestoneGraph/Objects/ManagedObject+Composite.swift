@@ -28,7 +28,9 @@ extension ManagedObject {
         return entity.attribute(slot).leaves.contains { overlay.isChanged(Int($0.slot)) }
     }
 
-    /// Returns the element at a path from this object; nil if the path continues behind an element.
+    /// Returns the element at a path from this object; nil if the path continues after an element.
+    ///
+    /// - Throws: An error if a composite attribute does not have the element.
     func element(_ path: Substring) throws -> Property? {
         if let property = entity.property(named: String(path)) { return property }
         var head = path
@@ -41,7 +43,9 @@ extension ManagedObject {
         return try entity.requireProperty(named: String(path))
     }
 
-    /// Whether an attribute must have a value. An element must have one only if its composite attribute has a value.
+    /// Whether the value of a required attribute must not be null.
+    ///
+    /// An element of a composite attribute may be null as long as the composite attribute is null.
     func isAsked(_ attribute: Attribute) throws -> Bool {
         guard let composite = attribute.composite else { return true }
         return try !compositeValue(Int(composite.slot)).isNull

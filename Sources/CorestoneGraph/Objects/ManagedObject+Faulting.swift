@@ -9,7 +9,7 @@ extension ManagedObject {
     /// Fires the fault for the value of a property.
     ///
     /// The row of the fault may name a backing file that another save has removed. The row was not accessed before, so
-    /// the newest row replaces it. If the row is missing, the object becomes inaccessible or an error is thrown,
+    /// the newest row then replaces it. If the row is missing, the object becomes inaccessible or an error is thrown,
     /// depending on the settings of the context.
     @usableFromInline
     func fire(for slot: Int) throws {
@@ -20,9 +20,10 @@ extension ManagedObject {
 
     /// Fires the fault.
     ///
-    /// Uses the row of a previous fetch, or else of the row cache, or else reads the store.
+    /// Uses the row of a previous fetch, or else of the row cache, or else reads the store. In a nested context, values
+    /// of ancestor contexts have precedence.
     ///
-    /// - Throws: Code 133000 if the row does not exist.
+    /// - Throws: Code 133000 if the row does not exist; errors of reading and of the `awakeFromFetch` hook.
     @usableFromInline
     func fire() throws { try fill(askedFor: nil) }
 
@@ -60,7 +61,7 @@ extension ManagedObject {
         if isTold { sendDidTurnIntoFault(in: context) }
     }
 
-    /// Releases the row, which is read again at the next access. Other data in memory is kept.
+    /// Releases the row, which is read again at the next access. Changes, targets and members are kept.
     func forgetRow() {
         dropRecord()
         forgetFiles()
@@ -81,7 +82,7 @@ extension ManagedObject {
         state.subtract([.updated, .membersChanged, .touched])
     }
 
-    /// Detaches the object from its context. Its handles return an error from now on.
+    /// Detaches the object from its context. Calls with the object's handles fail from now on.
     ///
     /// - Parameter alone: False if the context releases all of its objects.
     func leaveContext(alone: Bool = true) {

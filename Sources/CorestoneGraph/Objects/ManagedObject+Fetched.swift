@@ -48,7 +48,7 @@ extension ManagedObject {
                 "FETCH_SOURCE": .object(self), "FETCHED_PROPERTY": property.description,
             ]
             let request = try FetchRequest(property.fetchRequest, in: entity.model, variables: variables)
-            // The value of the property is always objects, regardless of the request's result type.
+            // The value of the property is a list of objects, regardless of the request's result type.
             request.resultType = .objects
             return try context.fetch(request)
         }

@@ -1,19 +1,19 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A value that was read from a backing file, kept while views of it may be in use.
+/// A value that was read from a backing file, retained while views of the value may be in use.
 struct FileValue {
     let slot: Int
     let name: String
     let bytes: Bytes
 }
 
-// Values in backing files beside the store. The row contains only the file's name; the file is read when the value is
-// first accessed.
+// Values in backing files. The row contains only the name of the file, which is read when the value is accessed.
 extension ManagedObject {
     /// Returns the committed value of an attribute of role `external`, without a copy.
     ///
-    /// Bytes of a backing file stay in memory until the object is refreshed, saved with another value, or deallocated.
+    /// Bytes of a backing file stay in memory until the object is saved with another value, becomes a fault or is
+    /// deallocated.
     func externalView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
         guard let name = try fileName(slot, layout) else {
             return record.map { Record($0).view(slot, layout) } ?? .null
@@ -43,7 +43,7 @@ extension ManagedObject {
         return try withExtendedLifetime(bytes) { try body(ValueView(PropertyValue.bytes(bytes))) }
     }
 
-    /// Whether the value is null, which is known from the row without the backing file.
+    /// Whether the value of an attribute of role `external` is null. Does not read the backing file.
     func isExternalNull(_ slot: Int) throws -> Bool {
         try fireIfNeeded()
         if let overlay, overlay.isChanged(slot) { return overlay[slot].isNull }
@@ -51,7 +51,7 @@ extension ManagedObject {
         return try !Record(record).hasValue(slot) && fileName(slot, entity.layout.slots[slot]) == nil
     }
 
-    /// Returns the name of the backing file in the row; nil if the row itself contains the value.
+    /// Returns the name of the backing file in the row; nil if the row itself contains the value or null.
     private func fileName(_ slot: Int, _ layout: SlotLayout) throws -> String? {
         return record.flatMap { Record($0).fileName(slot, layout) }.map { String(decoding: $0, as: UTF8.self) }
     }
@@ -103,7 +103,7 @@ extension ManagedObject {
         return try value.bytes(whenMissing: ExternalValue.folderRemedy) { unreadable(slot, $0, $1) }
     }
 
-    /// Whether the store now has another value or null.
+    /// Whether the newest row does not name the backing file. Throws if the row was deleted.
     private func isReplaced(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
         try context.withNewestRow(of: self, in: store) { row in
             guard let row else { throw deleted(from: store) }
@@ -112,9 +112,9 @@ extension ManagedObject {
         }
     }
 
-    /// Whether only the context's pinned generation refers to the file.
+    /// Whether only the context's pinned generation, and no longer the store, refers to the backing file.
     ///
-    /// Such files are kept only for snapshots of this process.
+    /// A process keeps such files for its own snapshots only, so another process may have removed the file.
     private func hasOutlived(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
         if context.pin(of: store) == nil { return false }
         store.backing.endRead()
@@ -126,11 +126,12 @@ extension ManagedObject {
         }
     }
 
-    /// Replaces the row by the newest one if another save removed the backing file that it names.
+    /// Replaces the row with the newest one if another save removed the backing file that the row names.
     ///
-    /// For an object that was a fault until now.
+    /// Called for an object that was a fault until now.
     func renewIfReplaced(_ slot: Int) throws {
-        // Limits the retries while another writer saves continuously; the getter then reports the error.
+        // The number of retries is limited, because another writer may save continuously. The caller's read of the file
+        // then throws the error.
         for _ in 0..<8 {
             guard let name = try fileName(slot, entity.layout.slots[slot]), let context, let store, store.isOpen,
                 !store.backing.hasExternalValue(named: name)

@@ -3,7 +3,7 @@
 /// The reference dangles because the row was deleted without updating its referrers. The values of a ghost cannot be
 /// read, but references to it can be removed.
 extension ManagedObject {
-    /// Whether the row of an object is neither in memory nor in the store.
+    /// Whether the row of a saved object is neither in memory nor in the store.
     func isGhost() throws -> Bool {
         if record != nil || state.contains(.inserted) { return false }
         return try context?.loadRows(of: [self]).isEmpty == false
@@ -11,7 +11,7 @@ extension ManagedObject {
 
     /// Runs `body`, which uses the object's values.
     ///
-    /// Returns nil if `body` failed because the row does not exist. The row is looked up only after a failure.
+    /// Returns nil if `body` failed and the object is a ghost. The row is looked up only after a failure.
     @discardableResult
     func unlessGhost<Result>(_ body: () throws -> Result) throws -> Result? {
         do { return try body() } catch {

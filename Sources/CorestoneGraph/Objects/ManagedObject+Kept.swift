@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// The kept values of all objects. Only few objects have one, so it is not stored in the objects.
+/// The values of `kept` by object. They are not stored in the objects, because only few objects have one.
 private let keptByObjects = Locked<[ObjectIdentifier: AnyObject]>([:])
 
 extension ManagedObject {
@@ -17,7 +17,7 @@ extension ManagedObject {
                 return all[place]
             }
             if newValue == nil { state.remove(.keeps) } else { state.insert(.keeps) }
-            // Released outside the lock, because it may be the last reference to other objects.
+            // The old value is released outside the lock, because it may contain the last reference to other objects.
             withExtendedLifetime(old) {}
         }
     }

@@ -5,10 +5,11 @@ import CorestoneValues
 extension ManagedObject: KeyValueCoding {
     /// Returns the value of a property.
     ///
-    /// This is an attribute's value, a to-one target, an array of the members of a to-many relationship, or the objects
-    /// of a fetched property. Members of an ordered relationship are in order.
+    /// This is an attribute's value, a to-one target, an array of the members of a to-many relationship, or an array of
+    /// the objects of a fetched property. Members of an ordered relationship are in order. The names "entity" and
+    /// "objectID" are supported too.
     ///
-    /// - Throws: `.predicate` if the entity does not have the property.
+    /// - Throws: `.predicate` if the entity does not have the property; errors of reading.
     public func value(forKey name: String) throws -> PropertyValue {
         try checkQueue()
         if let property = entity.property(named: name) { return try value(slot: Int(property.slot)) }
@@ -24,7 +25,7 @@ extension ManagedObject: KeyValueCoding {
         return .null
     }
 
-    /// The class and the name of the object's entity, followed by those of its superentities.
+    /// The class and the name of the object's entity and of its superentities, followed by `NSManagedObject`.
     public var classNames: [String] { entity.classNamesOfObjects }
 
     public var nameOfEntity: String? { entity.name }
@@ -69,7 +70,7 @@ extension ManagedObject: KeyValueCoding {
             }, key: relationship.key)
     }
 
-    /// Returns the value at a name or a key path, collection operators included ("employees.@sum.salary").
+    /// Returns the value at a name or a key path, which may contain collection operators ("employees.@sum.salary").
     public func value(forKeyPath path: String) throws -> PropertyValue {
         try checkQueue()
         if let (source, key) = try resolve(keyPath: path) { return try source.value(slot: source.slot(of: key)) }
@@ -107,7 +108,7 @@ extension ManagedObject: KeyValueCoding {
             let way = path[..<dot]
             switch current.entity.property(named: String(rest[..<dot])) {
             case let attribute as Attribute where attribute.type == .composite:
-                // Element names contain dots: the path continues behind the longest existing one.
+                // Element names contain dots. The path continues after the longest name of an existing element.
                 var element = rest
                 while let end = element.lastIndex(of: ".") {
                     element = element[..<end]

@@ -30,7 +30,7 @@ extension ManagedObject {
         try together { try detach(member, relationship, try toMany(relationship)) }
     }
 
-    /// Replaces the member at an index, which leaves the relationship. If `member` is already a member, it is moved.
+    /// Replaces the member at an index with `member`. If `member` is already in the relationship, it is moved.
     package func replaceMember(at index: Int, with member: ManagedObject, key: UInt32) throws {
         let relationship = try orderedRelationship(key: key)
         let former = try self.member(at: index, key: key)
@@ -47,7 +47,7 @@ extension ManagedObject {
         }
     }
 
-    /// Moves a member to another index, which refers to the resulting order.
+    /// Moves a member to another index in the resulting order.
     package func moveMember(from index: Int, to place: Int, key: UInt32) throws {
         let member = try member(at: index, key: key)
         try insertMember(member, at: place, key: key)
@@ -58,7 +58,7 @@ extension ManagedObject {
         guard relationship.isOrdered else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(relationship.name) is not ordered, so its members have no index; "
+                "\(entity.name).\(relationship.name) is not ordered, so its members do not have an index; "
                     + "add and remove them without an index", entity: entity.name, key: relationship.name,
                 objectURI: objectID.uri)
         }

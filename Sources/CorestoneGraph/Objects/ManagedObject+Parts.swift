@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Part of a row: the values of a fetch with `propertiesToFetch`, for a fault whose row was not read.
+/// A part of a row: the values of a fetch with `propertiesToFetch`, for a fault whose row was not read.
 struct RowPart {
     let record: Record
     let chunk: RecordChunk
@@ -12,9 +12,9 @@ struct RowPart {
 // The context stores the parts, because only few objects have one. A part remains after the whole row is read, because
 // views into it may be in use.
 extension ManagedObject {
-    /// Returns the value of a property that was fetched with the fault.
+    /// Returns the value of a property that was fetched as part of the fault's row.
     ///
-    /// For another property, it fires the fault and returns nil.
+    /// For another property, fires the fault and returns nil.
     @usableFromInline
     func lendOrFire(_ slot: Int) throws -> ValueView? {
         if state.contains(.partial), let view = try partView(slot) { return view }
@@ -34,7 +34,7 @@ extension ManagedObject {
         }
     }
 
-    /// Assigns a part of its row to a fault. Targets that were read with an older row are read again.
+    /// Assigns to a fault a part of its row. Targets that were read with an older row are read again.
     func take(_ part: RowPart) {
         guard part.record.header.pointee.entity == entity.index, let context else { return }
         let known = context.faultLoader.parts.updateValue(part, forKey: ObjectIdentifier(self))

@@ -15,7 +15,7 @@ extension ManagedObject {
 
     /// Returns a value as predicates access it.
     ///
-    /// Returns the decoded contents of a transformable attribute, and any other value unchanged.
+    /// Returns the plain data of a transformable attribute if its transformer supports it. Other values are unchanged.
     func asPredicatesSeeIt(_ value: PropertyValue, _ slot: Int) -> PropertyValue {
         guard case .bytes(let bytes) = value, isTransformable(slot) else { return value }
         return entity.attribute(slot).dataForPredicates(bytes.rawBytes)

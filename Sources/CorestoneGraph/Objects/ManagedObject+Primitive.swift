@@ -2,11 +2,11 @@ import CorestoneModel
 import CorestoneValues
 
 // Access to primitive values, without change tracking or notifications. It is for custom accessors of the application,
-// which call `willChange` and `didChange` around the access.
+// which call `willAccess` and `didAccess` around a read, and `willChange` and `didChange` around a write.
 extension ManagedObject {
-    /// Returns the stored value of a property, without firing a fault.
+    /// Returns the value of a property in memory, without firing a fault.
     ///
-    /// Returns null for a fault, and for a to-many relationship that is not loaded.
+    /// Returns null for an unchanged property of a fault, and for a to-many relationship that is not loaded.
     package func primitiveValue(key: UInt32) throws -> PropertyValue {
         let slot = try self.slot(of: key)
         if state.contains(.gone) { throw gone() }
@@ -25,7 +25,7 @@ extension ManagedObject {
         return try keeper.flatMap { $0.isLoaded ? try $0.all() : nil }
     }
 
-    /// Returns the stored value of a property without a copy, except for to-many relationships.
+    /// Returns the value of an attribute or to-one relationship in memory, without a copy or firing a fault.
     package func primitiveView(key: UInt32) throws -> ValueView {
         let slot = try self.slot(of: key)
         if state.contains(.gone) { throw gone() }
@@ -35,8 +35,8 @@ extension ManagedObject {
     /// Sets a property without further effects.
     ///
     /// The object is not marked as changed, and an inverse is not updated. A save writes the value if another change
-    /// marks the object. A refresh discards it. The function is for values that the application derives when an object
-    /// is fetched, and for custom setters.
+    /// marks the object. A refresh discards the value. The function is for values that the application derives when an
+    /// object is fetched, and for custom setters. Fires a fault.
     package func setPrimitive(_ value: PropertyValue, key: UInt32) throws {
         let prepared = try prepare(value, key: key)
         switch entity.layout.slots[prepared.slot].role {
@@ -82,7 +82,7 @@ private struct ManualChange {
     let formerMembers: [ManagedObject]
 }
 
-/// The manual changes in progress, by object; only few objects have any.
+/// The manual changes in progress, by object. They are not stored in the objects, because only few objects have any.
 private let manualChanges = Locked<[ObjectIdentifier: [ManualChange]]>([:])
 
 extension ManagedObject {
@@ -104,7 +104,8 @@ extension ManagedObject {
 
     /// Prepares a write of a primitive value.
     ///
-    /// Marks the object as changed, records the former value for undo, and notifies observers.
+    /// Marks the object as changed, records the former value for undo, and notifies observers. For an attribute that
+    /// ignores changes, the object is not marked.
     ///
     /// - Parameters:
     ///   - mutation: The kind of change of a to-many relationship.
@@ -189,7 +190,7 @@ extension ManagedObject {
     func dropObservers() {
         guard state.remove(.observed) != nil else { return }
         let former = manualChanges.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
-        // Released outside the lock, because they may be the last references to other objects.
+        // The changes are released outside the lock, because they may contain the last references to other objects.
         withExtendedLifetime(former) { context?.observation.objects?.forget(self) }
     }
 }

@@ -6,7 +6,7 @@ extension ManagedObject {
         toManyKeepers?[ordinal]
     }
 
-    /// Returns the relationship without retaining it.
+    /// Returns the object for a to-many relationship without retaining it; nil before the first access.
     @inline(__always)
     func nearToMany(ordinal: Int) -> Unmanaged<ToManyRelationship>? {
         guard let toManyKeepers else { return nil }
@@ -35,7 +35,7 @@ extension ManagedObject {
         return keeper
     }
 
-    /// Returns the loaded members for a read access, which fires the owner.
+    /// Returns a relationship with loaded members for a read access, which fires the owner if it is a fault.
     ///
     /// The members are loaded first, together with the owner's row, so that no separate query reads the row.
     func readToMany(_ relationship: Relationship) throws -> ToManyRelationship {
@@ -71,7 +71,7 @@ extension ManagedObject {
 
     /// Returns the relationship of a key.
     ///
-    /// - Throws: `.typeMismatch` if the property is not a to-many relationship.
+    /// - Throws: `.typeMismatch` if the property is not a to-many relationship; `.invalidArgument` for an unknown key.
     func toManyRelationship(key: UInt32) throws -> Relationship {
         let slot = try self.slot(of: key)
         let property = entity.properties[slot]
@@ -181,7 +181,7 @@ extension ManagedObject {
             keeper.drop(member)
             if other !== keeper || member !== self { other.drop(self) }
         } else {
-            // A member that already has another target keeps it.
+            // A member whose inverse already has another target keeps that target.
             try member.unlessGhost {
                 if try member.target(of: inverse) === self { try member.writeTarget(nil, inverse) }
             }
@@ -189,7 +189,7 @@ extension ManagedObject {
         }
     }
 
-    /// Replaces all members. An ordered relationship gets the order of `objects`.
+    /// Replaces all members. The members of an ordered relationship are in the order of `objects`.
     package func setMembers(_ objects: [ManagedObject], key: UInt32) throws {
         let relationship = try toManyRelationship(key: key)
         for object in objects { try checkMember(object, relationship) }
@@ -238,7 +238,7 @@ extension ManagedObject {
         try member.toMany(inverse).takingBack { try attach(member, relationship, keeper) { keeper.take(member) } }
     }
 
-    /// Sets a to-one relationship to its last fetched or saved target.
+    /// Sets a changed to-one relationship to its last fetched or saved target; null if the target's row is missing.
     func takeBackTarget(of relationship: Relationship) throws {
         guard let overlay, overlay.isChanged(Int(relationship.slot)), let context else { return }
         var saved: ManagedObject?

@@ -49,7 +49,7 @@ extension ManagedObject {
     func keepTarget(_ target: ManagedObject, ordinal: Int) {
         let targets = toOneTargets ?? allocateTargets()
         let old = targets[ordinal].object
-        // The token stays valid: it was created for this target after the last change.
+        // The token stays valid, because it was created for this target after the last change.
         targets[ordinal].object = Unmanaged.passRetained(target)
         old?.release()
     }
@@ -78,7 +78,7 @@ extension ManagedObject {
 
     /// Returns the changed target of a to-one relationship.
     ///
-    /// Returns nil if the target has left the context without an update of the relationship.
+    /// Returns nil for null, or if the target has left the context without an update of the relationship.
     func changedTarget(_ overlay: Overlay, _ slot: Int) -> ManagedObject? {
         guard case .object(let value) = overlay[slot] else { return nil }
         // The value of a to-one relationship in the overlay is always a managed object.
@@ -86,10 +86,10 @@ extension ManagedObject {
         return target.state.contains(.gone) ? nil : target
     }
 
-    /// Removes references to deleted targets. Cached targets are looked up again by the record.
+    /// Releases deleted targets from the cache. They are looked up again by the record.
     ///
     /// - Parameter withChanges: Whether other writers deleted the targets. A changed relationship with an inverse is
-    ///   then set to null. One without an inverse is kept, because the row may be inserted again.
+    ///   then set to null. A changed relationship without an inverse is kept, because the row may be inserted again.
     func letGoOfTargets(withChanges: Bool, where isGone: (ObjectIdentifier) -> Bool) {
         if withChanges { letGoOfChangedTargets(withInverse: true, where: isGone) }
         guard let targets = toOneTargets else { return }
@@ -115,8 +115,8 @@ extension ManagedObject {
 
     /// Returns the token of the borrowed handle of a relationship's target.
     ///
-    /// Every change of the relationship releases the handle. Returns 0 if there is no token, if the property is not a
-    /// to-one relationship, or if the object is a fault or gone.
+    /// A change of the relationship releases the handle. Returns 0 if there is no token, if the property is not a
+    /// to-one relationship, or if the object is a fault or has left its context.
     @inlinable @inline(__always)
     package func lentToken(key: UInt32) -> UInt {
         let slot = Int(key & 0xFFF)
@@ -143,8 +143,8 @@ extension ManagedObject {
 
     /// Keeps a token for the target of a relationship until the relationship changes.
     ///
-    /// A borrowed handle thus stays valid. Returns false if the object already keeps this token: the caller must then
-    /// release its own reference.
+    /// A borrowed handle thus stays valid. Returns false if the object already keeps this token. The caller must then
+    /// release its own reference to the handle.
     package func holdBorrowedSlot(_ slot: UInt, key: UInt32) -> Bool {
         let ordinal = Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)
         let targets = toOneTargets ?? allocateTargets()
@@ -162,7 +162,7 @@ extension ManagedObject {
         return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
     }
 
-    /// Returns the target of a validated value; nil for null.
+    /// Checks a value for a relationship, and returns its object as the target or member; nil for null.
     func acceptTarget(_ value: PropertyValue, _ relationship: Relationship) throws -> ManagedObject? {
         switch value {
         case .null: return nil
@@ -189,10 +189,11 @@ extension ManagedObject {
             entity: entity.name, key: relationship.name, value: value, objectURI: objectID.uri)
     }
 
-    /// Whether a member does not need a further check, as nearly always.
+    /// Whether a member does not need a further check, which is the usual case.
     ///
-    /// Such a member is in the same context, not deleted, of exactly the destination entity, and not in another store.
-    /// The function runs once per member, so it compares pointers and indexes without retaining objects.
+    /// Such a member is in the same context, of exactly the destination entity, and not in another store, and its
+    /// delete rules were not applied. The function runs once per member, so it compares pointers and indexes without
+    /// retaining objects.
     @inline(__always)
     private func isPlainMember(_ member: ManagedObject, _ relationship: Relationship) -> Bool {
         // Equal owners mean the same context, except for objects without a context. The index identifies the entity
@@ -207,7 +208,7 @@ extension ManagedObject {
     @inline(__always)
     private var entityIndex: UInt32 { Unmanaged.passUnretained(entity)._withUnsafeGuaranteedRef { $0.index } }
 
-    /// Checks that an object may be a target or a member of a relationship of this one.
+    /// Checks that an object may be a target or a member of a relationship of this object.
     func checkMember(_ member: ManagedObject, _ relationship: Relationship) throws {
         if isPlainMember(member, relationship) { return }
         if member.state.contains(.gone) { throw member.gone() }
@@ -262,9 +263,9 @@ extension ManagedObject {
             key: relationship.name, value: .object(member), objectURI: objectID.uri)
     }
 
-    /// Sets a to-one relationship and updates both inverses.
+    /// Sets a to-one relationship and updates the inverses of the old target and of the new target.
     ///
-    /// The inverses are those of the old target and of the new target's former partner.
+    /// In a one-to-one relationship, the former partner of the new target loses its reference.
     func setTarget(_ target: ManagedObject?, of relationship: Relationship) throws {
         try together { try connect(target, relationship) }
     }

@@ -2,24 +2,24 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The result of a transformer, with the bytes from which it was decoded.
+/// A transformed value, with the bytes of the attribute.
 private struct TransformedValue {
     let slot: Int
     let bytes: Bytes
     let value: Any
 }
 
-/// The transformed values of all objects. Only few objects have one, so they are not stored in the objects.
+/// The transformed values by object. They are not stored in the objects, because only few objects have one.
 private let transformedByObjects = Locked<[ObjectIdentifier: [TransformedValue]]>([:])
 
 // Values of transformable attributes. Rows, overlays and records contain only the bytes.
 extension ManagedObject {
     /// Returns the transformed value of a transformable attribute; nil if the attribute is null.
     ///
-    /// The result is cached until the attribute is set or the object is refreshed. Fires a fault.
+    /// The result is cached until the attribute is set or the object becomes a fault. Fires a fault.
     ///
-    /// - Throws: `.unsupported` if the model names a transformer that is not registered; the transformer's error, with
-    ///   entity and key.
+    /// - Throws: `.typeMismatch` for another attribute; `.unsupported` if the model names a transformer that is not
+    ///   registered; the transformer's error, with entity and key; errors of reading.
     public func transformedValue(key: UInt32) throws -> Any? {
         let (slot, attribute) = try transformable(key)
         return try withView(key: key) { view in
@@ -27,11 +27,12 @@ extension ManagedObject {
         }
     }
 
-    /// Sets an attribute to the bytes that its transformer returns for a value; nil sets null.
+    /// Sets a transformable attribute to the bytes that its transformer returns for a value; nil sets null.
     ///
     /// The object caches the value.
     ///
-    /// - Throws: `.typeMismatch` if the value is not of the class named in the model; the transformer's error.
+    /// - Throws: `.typeMismatch` for another attribute, or if the value is not of the class that the model names;
+    ///   `.unsupported` if the transformer is not registered; the transformer's error.
     public func setTransformedValue(_ value: Any?, key: UInt32) throws {
         let (slot, attribute) = try transformable(key)
         guard let value else { return try set(.null, key: key) }
@@ -50,11 +51,11 @@ extension ManagedObject {
         return (try transformer(of: attribute), attribute.valueClassName)
     }
 
-    /// Discards all cached results of transformers.
+    /// Discards the object's transformed values.
     func forgetTransformedValues() {
         guard state.remove(.keepsTransformed) != nil else { return }
         let former = transformedByObjects.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
-        // Released outside the lock, because their deallocation may call the application.
+        // The values are released outside the lock, because their deallocation may call the application.
         withExtendedLifetime(former) {}
     }
 }
@@ -120,7 +121,7 @@ extension ManagedObject {
         withExtendedLifetime(former) {}
     }
 
-    /// Runs a transformer, and adds the attribute to an error that it throws.
+    /// Runs a transformer, and adds the attribute to an error that the transformer throws.
     private func located<Result>(
         _ attribute: Attribute, _ step: String, _ value: PropertyValue?, _ body: () throws -> Result
     ) throws -> Result {
@@ -145,7 +146,7 @@ extension Attribute {
         guard let transformer = ValueTransformers.named(valueTransformerName) as? any PlainDataTransformer else {
             return .bytes(bytes)
         }
-        // Not cached: a predicate may evaluate any number of objects.
+        // The result is not cached, because a predicate may evaluate any number of objects.
         return (try? transformer.plainData(for: bytes)) ?? .bytes(bytes)
     }
 }

@@ -35,8 +35,9 @@ extension ManagedObject {
     /// Validates a value like a save of the object with this value. The object does not change.
     ///
     /// - Returns: The value as the property would store it, for example a double for an integer in a double attribute.
-    ///   The application's validators may replace it.
-    /// - Throws: The failure. Several failures are the children of one error with code 1560.
+    ///   The application's validators may replace the value.
+    /// - Throws: The failure. Several failures are the children of one error with code 1560. Errors for a
+    ///   value that the property cannot store.
     public func validateValue(_ value: PropertyValue, forKey name: String) throws -> PropertyValue {
         try context?.checkQueue()
         let property = try entity.requireProperty(named: name)
@@ -78,10 +79,11 @@ extension ManagedObject {
 // MARK: - Properties
 
 extension ManagedObject {
-    /// Validates every property, as `validateForUpdate` of Core Data does.
+    /// Validates the properties, as `validateForUpdate` of Core Data does.
     ///
     /// Unchanged properties are included, because the model may be stricter than when the row was written. Unchanged
-    /// to-many relationships are skipped, since each would cost a query.
+    /// to-many relationships are skipped, because each would cost a query. Unchanged attributes whose row is not in
+    /// memory are skipped too.
     func validateProperties(as purpose: ValidationPurpose, into failures: inout ValidationFailures) throws {
         let isNew = purpose == .insert
         let (slots, overlay) = (entity.layout.slots, overlay)
@@ -94,7 +96,7 @@ extension ManagedObject {
                     if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
                     try validateUnchanged(slot, layout, isNew: isNew, into: &failures)
                 } else if let overlay, !overlay[slot].isNull {
-                    // A fast path for most values, which need no check and are not copied.
+                    // A fast path for most values, which do not need a check and are not copied.
                     if layout.isPlainlyFit(overlay[slot]) { continue }
                     validateNew(overlay[slot], entity.attribute(slot), into: &failures)
                 } else if layout.conditions.contains(.required), try isAsked(entity.attribute(slot)) {
@@ -126,7 +128,7 @@ extension ManagedObject {
 
     /// Returns the number of members that a save writes.
     ///
-    /// Relationships without an inverse may have deleted members, which do not count.
+    /// A relationship from which delete rules do not remove members may contain deleted members, which do not count.
     private func memberCount(_ relationship: Relationship) throws -> Int {
         let members = try toMany(relationship)
         if !relationship.isOneSided { return try members.count() }
@@ -136,12 +138,12 @@ extension ManagedObject {
     private func validateUnchanged(
         _ slot: Int, _ layout: SlotLayout, isNew: Bool, into failures: inout ValidationFailures
     ) throws {
-        // A fault loses its transient values, and a row that was not needed so far is not read for validation.
+        // A fault does not have transient values, and a row that was not needed so far is not read for validation.
         if !isNew && (layout.role == .transient || record == nil) { return }
         // A value in a backing file exists and was validated when it was written, so the file is not read.
         if let record, Record(record).fileName(slot, layout) != nil { return }
         guard let record, Record(record).hasValue(slot) else {
-            // The null result of a derived attribute is not a failure, because the application cannot set it.
+            // A null value of a derived attribute is not a failure, because the application cannot set it.
             let mayBeMissing =
                 layout.conditions.isDisjoint(with: .required) || !isNew && layout.conditions.contains(.derived)
             if !mayBeMissing, try isAsked(entity.attribute(slot)) { failures.append(missing(entity.attribute(slot))) }
@@ -177,9 +179,9 @@ extension ManagedObject {
         }
     }
 
-    /// Applies the delete rule deny.
+    /// Validates the relationships with the delete rule deny.
     ///
-    /// An object must not be deleted while the relationship has targets that are not deleted.
+    /// The object must not be deleted while such a relationship has targets that exist and are not deleted.
     func validateDenials(into failures: inout ValidationFailures) throws {
         guard let context else { return }
         for relationship in entity.relationships where relationship.deleteRule == .deny {

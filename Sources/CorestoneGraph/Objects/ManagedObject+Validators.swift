@@ -4,12 +4,12 @@ import CorestoneValues
 extension Entity {
     /// Adds a validator for the values of a property.
     ///
-    /// A save runs it before the model's own validation. The validator returns the value or a replacement to be saved,
-    /// or throws if the value is invalid. For a to-many relationship the value is an array. Null values are also
-    /// passed.
+    /// A save runs the validator before the model's own validation. The validator returns the value or a replacement to
+    /// be saved, or throws if the value is invalid. For a to-many relationship, the value is an array. Null values are
+    /// also passed.
     ///
-    /// It runs on the queue of the object's context. It may read and change objects, but must not save or validate
-    /// them.
+    /// The validator runs on the queue of the object's context, also for subentities. It may read and change objects,
+    /// but must not save or validate them.
     ///
     /// - Throws: `.model` if the model is frozen.
     public func addValidator(
@@ -20,7 +20,7 @@ extension Entity {
 
     /// Adds a validator for whole objects that are inserted, updated or deleted.
     ///
-    /// It runs only if the object's properties are valid.
+    /// The validator runs only if the object's properties are valid.
     ///
     /// - Throws: `.model` if the model is frozen.
     public func addValidator(_ check: @escaping @Sendable (ManagedObject, ValidationPurpose) throws -> Void) throws {
@@ -65,7 +65,7 @@ extension ManagedObject {
     ) throws {
         guard !state.contains(.gone), let property = entity.property(named: validator.key) else { return }
         let layout = entity.layout.slots[Int(property.slot)]
-        // Like the model's rules, validators run only for changed to-many relationships.
+        // Like the model's rules, validators skip unchanged to-many relationships.
         if layout.role == .toMany, purpose != .insert, toMany(ordinal: Int(layout.ordinal))?.hasChanges != true {
             return
         }
@@ -104,7 +104,7 @@ extension Context {
 
     /// Runs the application's validators on all objects that a save would write.
     ///
-    /// Objects that validators change are written too, and are validated unless they already were.
+    /// Objects that validators change are written too. They are validated unless they already were.
     ///
     /// - Returns: The plan with these objects.
     func runValidators(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
@@ -118,7 +118,7 @@ extension Context {
         hookState.isAskingValidators = true
         defer { hookState.isAskingValidators = false }
         var asked: Set<Asked> = []
-        // Retained, so that the address of an object of an earlier round is not reused.
+        // The plans are retained, so that the address of an object of an earlier round is not reused.
         var plans = [first]
         while plans.count <= Context.maximumValidationRounds {
             let plan = plans[plans.count - 1]
@@ -129,7 +129,7 @@ extension Context {
             for (objects, purpose) in groups {
                 for object in objects where asked.insert(Asked(object, purpose)).inserted {
                     isNew = true
-                    // Another validator may have reset the context, or deleted the object.
+                    // Another validator may have deleted the object, which may then have left the context.
                     if object.state.contains(.gone) || object.isDeleted != (purpose == .delete) { continue }
                     try object.runValidators(purpose, into: &failures)
                 }

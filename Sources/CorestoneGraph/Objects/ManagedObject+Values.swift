@@ -21,9 +21,9 @@ extension ManagedObject {
         return try relationshipView(slot, layout)
     }
 
-    /// Returns the value of an attribute if the object is not a fault; nil in all other cases, which `view` handles.
+    /// Returns the value of an attribute of role `attribute` if the object is not a fault; nil in other cases.
     ///
-    /// Inlined for values in the row's record, because this is the most frequent call.
+    /// The caller then calls `view`. Inlined for values in the row's record, because this is the most frequent call.
     @inlinable @inline(__always)
     package func plainView(key: UInt32) -> ValueView? {
         let slot = Int(key & 0xFFF)
@@ -51,7 +51,7 @@ extension ManagedObject {
     func relationshipView(_ slot: Int, _ layout: SlotLayout) throws -> ValueView {
         switch layout.role {
         case .attribute: return .null
-        // A fault loses the value, so the default applies.
+        // The value was lost when the object became a fault, so the default applies.
         case .transient: return entity.defaults.first { $0.slot == slot }.map { ValueView($0.value) } ?? .null
         case .external: return try externalView(slot, layout)
         case .composite: throw isComposite(slot)
@@ -72,7 +72,7 @@ extension ManagedObject {
     ///
     /// The value must not need a conversion, and the change must not need tracking or a notification.
     ///
-    /// - Returns: False if nothing was set, because `set` is needed.
+    /// - Returns: False if nothing was set, because `set` must be called.
     package func setPlainly(_ value: PropertyValue, key: UInt32) -> Bool {
         let slot = Int(key & 0xFFF)
         guard state.intersection([.touched, .observed, .fault, .gone, .inaccessible]) == .touched,
@@ -103,14 +103,14 @@ extension ManagedObject {
         }
     }
 
-    /// Writes a validated value, unless it is null and the application's hook for null sets another value.
+    /// Writes an accepted value. For null, the application's hook may set another value instead.
     private func put(_ value: PropertyValue, _ slot: Int) throws {
         if value.isNull, try sendSetNil(slot) { return }
         if entity.layout.slots[slot].role == .transient { return writeTransient(value, slot) }
         write(value, slot)
     }
 
-    /// Returns the value converted to the type of the slot's attribute.
+    /// Returns the value converted to the type of the slot's attribute. Throws for a derived attribute.
     private func accept(_ value: PropertyValue, _ slot: Int) throws -> PropertyValue {
         let attribute = entity.attribute(slot)
         if entity.layout.slots[slot].conditions.contains(.derived) { throw isDerived(attribute, value) }
@@ -168,7 +168,7 @@ extension ManagedObject {
 
     /// Returns the object and property key at a key path of plain names.
     ///
-    /// Returns nil if the path contains operators, a nil target or a to-many relationship.
+    /// Returns nil for another path, for example over an operator, a nil target or a to-many relationship.
     ///
     /// - Throws: An error if a name is not a property.
     package func resolve(keyPath path: String) throws -> (object: ManagedObject, key: UInt32)? {
@@ -196,7 +196,7 @@ extension ManagedObject {
         return try entity.requireProperty(named: String(name))
     }
 
-    /// Writes a value of the slot's type into the overlay.
+    /// Sets a value of the slot's type, with change tracking and notifications.
     @inline(__always)
     func write(_ value: PropertyValue, _ slot: Int) {
         if state.intersection([.touched, .observed]) == .touched { return overlayForWriting().set(value, slot) }
@@ -265,7 +265,7 @@ extension ManagedObject {
         return try committedValue(slot: slot)
     }
 
-    /// Whether the property was changed since the last fetch or save.
+    /// Whether the property was set since the last fetch or save, even to an equal value.
     package func isChanged(key: UInt32) throws -> Bool {
         let slot = try self.slot(of: key)
         if state.contains(.gone) { throw gone() }

@@ -5,8 +5,8 @@ import CorestoneValues
 
 /// A managed object: a row of a store as its entity describes it, plus the changes of its context.
 ///
-/// An unmodified object owns only a pointer to its row record; the first change adds an overlay. It must be used on its
-/// context's queue, or on the thread that created it while it is not in a context. A context has at most one object per
+/// An object refers to its row record, and the first change adds an overlay. An object must be used on its context's
+/// queue, or on the thread that created it while it is not in a context. A context registers at most one object per
 /// row.
 public final class ManagedObject {
     @usableFromInline package unowned(unsafe) let entity: Entity
@@ -31,7 +31,7 @@ public final class ManagedObject {
     private(set) var storeReference: Unmanaged<Store>?
     /// The primary key; negative while the ID is temporary.
     package internal(set) var primaryKey: Int64
-    /// The row as last fetched or saved. Its chunk is retained.
+    /// The row as last fetched or saved, whose chunk is retained; nil if the row is not in memory.
     @usableFromInline package private(set) var record: UnsafeMutableRawPointer?
     @usableFromInline var overlay: Overlay?
     /// The targets of accessed to-one relationships, by ordinal.
@@ -45,8 +45,8 @@ public final class ManagedObject {
     package var hostSlot: UInt = 0
     /// The pointer to the ID of the thread that may use the object.
     ///
-    /// The ID is stored in the object's context, or in separate memory while the object does not have a context. It is
-    /// checked without retaining the context.
+    /// The ID is stored in the object's context, or in separate memory while the object does not have a context. The
+    /// thread is checked without retaining the context.
     @usableFromInline var owner: UnsafeMutablePointer<UInt64>
 
     /// The flags of an object.
@@ -55,11 +55,11 @@ public final class ManagedObject {
         @usableFromInline package let rawValue: UInt32
         @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// The values are not loaded.
+        /// The object is a fault: its values are not loaded, or were not accessed yet.
         @inlinable package static var fault: State { State(rawValue: 1) }
         @inlinable package static var inserted: State { State(rawValue: 2) }
         @inlinable package static var updated: State { State(rawValue: 4) }
-        /// Deletion is pending.
+        /// The object is deleted, and has not left its context yet.
         @inlinable package static var deleted: State { State(rawValue: 8) }
         /// The object has left its context.
         @inlinable package static var gone: State { State(rawValue: 16) }
@@ -81,7 +81,7 @@ public final class ManagedObject {
         static var keeps: State { State(rawValue: 2048) }
         /// The object has an entry in its context's `fileValues`.
         static var keepsFiles: State { State(rawValue: 8192) }
-        /// The record was written from unsaved values of an ancestor context, regardless of its version.
+        /// The record contains values that are not in the store, regardless of its version. Used in nested contexts.
         static var nested: State { State(rawValue: 1 << 21) }
         /// The application's validators are running for the object.
         static var validating: State { State(rawValue: 1 << 19) }
@@ -102,11 +102,11 @@ public final class ManagedObject {
         static var keepsTransformed: State { State(rawValue: 32768) }
         /// The object has an entry in its context's `parts`.
         static var partial: State { State(rawValue: 1 << 27) }
-        /// The object left its context individually, as a deleted object, and not in a reset.
+        /// The object left its context individually, for example as a deleted object, and not in a reset.
         static var left: State { State(rawValue: 1 << 18) }
         /// The object left its context and retains a `DetachedOwner` through `owner`.
         static var departed: State { State(rawValue: 1 << 28) }
-        /// The object's properties have observers.
+        /// The object has observers, or manual changes are in progress.
         @usableFromInline static var observed: State { State(rawValue: 1 << 17) }
     }
 
@@ -144,11 +144,11 @@ public final class ManagedObject {
         }
         dropRecord()
         if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
-        // Last, because it may deallocate the entity.
+        // The owner is released last, because its deallocation may deallocate the entity.
         dropDetachedOwner()
     }
 
-    /// Releases the objects to which this one refers; see `DeferredReleases`.
+    /// Releases the objects to which this object refers; see `DeferredReleases`.
     private func letGo() {
         DeferredReleases.run { list in
             for keeper in toManyRelationships { if let keeper { list.take(keeper) } }
@@ -225,19 +225,19 @@ extension ManagedObject {
 extension ManagedObject {
     public var objectID: ObjectID { ObjectID(store: store, entity: entity, reference: primaryKey) }
     public var hasTemporaryID: Bool { primaryKey < 0 }
-    /// Whether the object is new and not saved yet.
+    /// Whether the object is new, not saved yet and not deleted.
     public var isInserted: Bool { state.contains(.inserted) && !state.contains(.deleted) }
-    /// Whether a saved object has unsaved changes.
+    /// Whether a saved object has unsaved changes and is not deleted.
     public var isUpdated: Bool { state.contains(.updated) && !state.contains(.inserted) && !state.contains(.deleted) }
     /// Whether the object is deleted, even if the deletion is not saved yet.
     public var isDeleted: Bool { state.contains(.deleted) }
     /// Whether the object is a fault.
     ///
-    /// As in Core Data, this is true for an object that has left its context. Its values cannot be read again.
+    /// As in Core Data, this is also true for an object that has left its context, whose values cannot be read again.
     public var isFault: Bool { !state.isDisjoint(with: [.fault, .gone]) }
     /// Whether the object has left its context.
     ///
-    /// This happens by a reset, by the save of its deletion, or by the deallocation of the context.
+    /// An object leaves its context, for example, by a reset, by the save of its deletion, or when the context ends.
     public var isGone: Bool { state.contains(.gone) }
     /// Whether the object has an unsaved insertion, update or deletion.
     public var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
@@ -261,8 +261,8 @@ extension ManagedObject: ValueObject {
 extension ManagedObject {
     /// Sets the object's row and retains its memory.
     ///
-    /// A row of another entity has another layout. An object that was created from an ID with a wrong entity never
-    /// accepts it.
+    /// A row of another entity is ignored, because it has another layout. The object was then created from an ID with a
+    /// wrong entity.
     func setRecord(_ new: Record) {
         guard new.header.pointee.entity == entity.index else { return }
         _ = new.chunk.retain()
@@ -270,10 +270,10 @@ extension ManagedObject {
         record = new.start
     }
 
-    /// Replaces the row of a fault by the newest one.
+    /// Replaces the row of a fault with the newest one.
     ///
-    /// Targets and members that were read with an older row are read again, because a save detects stale ones only by
-    /// the row's version.
+    /// Targets and members that were read with an older row are read again, because a save detects stale targets and
+    /// members only by the row's version. If members were reordered here, the older row is kept.
     @inline(__always)
     func renew(_ new: Record) {
         if record == nil || version == new.version && !state.contains(.nested) || forgetPartners() {
@@ -284,7 +284,7 @@ extension ManagedObject {
 
     /// Discards the cached targets and members.
     ///
-    /// Returns false, and keeps them, if members were reordered here, because the new order refers to the members of
+    /// Returns false, without an effect, if members were reordered here, because the new order refers to the members of
     /// the current row.
     @discardableResult
     func forgetPartners() -> Bool {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The identity of an object: store, entity and reference.
 ///
-/// It is temporary until the object is first saved. Two IDs are equal if they identify the same row. Can be used on any
-/// thread.
+/// An object has a temporary ID until it is first saved or a permanent ID is obtained. Two IDs are equal if they
+/// identify the same row, or the same unsaved object. Can be used on any thread.
 public struct ObjectID: Sendable {
     /// The store; nil while the ID is temporary.
     package let store: Store?
@@ -23,8 +23,8 @@ public struct ObjectID: Sendable {
 
     /// The URI: `x-coredata://<store UUID>/<Entity>/p<key>`.
     ///
-    /// While the ID is temporary, it is `x-coredata:///<Entity>/t<UUID>`. In a custom store, the escaped reference
-    /// replaces the key.
+    /// The URI of a temporary ID is `x-coredata:///<Entity>/t<UUID>`. In a custom store with references, the escaped
+    /// reference replaces the key.
     public var uri: String {
         if isTemporary { return "x-coredata:///\(entity.name)/t\(TemporaryReference.uuid(reference))" }
         guard let store else { return ObjectID.uri(ofKey: reference, entity: entity.name, store: "") }
@@ -33,7 +33,7 @@ public struct ObjectID: Sendable {
 
     /// Returns the URI of a row.
     ///
-    /// - Parameter references: The reference table of a store whose rows have references instead of keys.
+    /// - Parameter references: The reference table of a store whose rows have references; nil for other stores.
     package static func uri(
         ofKey key: Int64, entity: Entity, in references: ReferenceTable?, store: String
     ) -> String {

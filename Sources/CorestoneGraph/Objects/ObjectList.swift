@@ -3,7 +3,7 @@
 /// A short list is searched linearly. A longer list has an index of addresses, which is built for the first search.
 struct ObjectList {
     private(set) var objects: [ManagedObject] = []
-    /// Positions in `objects`; nil until needed, or after an insertion in the middle.
+    /// The positions in `objects`; nil until a search needs them, or after a change that cannot update them.
     private var index: PositionIndex?
     /// Whether the index exists. For tests.
     var isIndexed: Bool { index != nil }
@@ -22,7 +22,7 @@ struct ObjectList {
         return ownIndex().place(of: object)
     }
 
-    /// Returns an index that is not shared. A copy of the list shares the index until either list changes.
+    /// Returns an index that is not shared. A copy of the list shares the index until either list is searched.
     private mutating func ownIndex() -> PositionIndex {
         if isKnownUniquelyReferenced(&index), let index { return index }
         let fresh = PositionIndex(objects)
@@ -58,14 +58,14 @@ struct ObjectList {
 
     mutating func reserve(_ count: Int) { objects.reserveCapacity(count) }
 
-    /// Inserts an object that is not a member at a position.
+    /// Inserts an object, which must not be in the list, at a position.
     mutating func insert(_ object: ManagedObject, at place: Int) {
         if place == objects.count { return append(new: object) }
         objects.insert(object, at: place)
         index = nil
     }
 
-    /// Moves an object to a position, which refers to the resulting list.
+    /// Moves an object to a position in the resulting list.
     mutating func move(from former: Int, to place: Int) {
         objects.insert(objects.remove(at: former), at: place)
         index = nil

@@ -2,8 +2,8 @@ import CorestoneValues
 
 /// The changed slots of one object: the number of slots, a bitmap of the changed ones, and their values.
 ///
-/// It is a single pointer, because every object contains one. The memory for values of unchanged slots is not
-/// initialised.
+/// An overlay is a single pointer, because every object has a field for one. The memory for values of unchanged slots
+/// is not initialised.
 @usableFromInline
 struct Overlay {
     @usableFromInline let start: UnsafeMutablePointer<UInt64>
@@ -48,7 +48,7 @@ struct Overlay {
         }
     }
 
-    /// The changed value of an attribute.
+    /// Returns a view of the changed value of an attribute.
     @usableFromInline @inline(never)
     func attributeView(_ slot: Int) -> ValueView { ValueView(self[slot]) }
 

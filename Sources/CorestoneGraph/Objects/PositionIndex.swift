@@ -1,7 +1,7 @@
 /// An index of the positions of a list's objects, by address.
 ///
-/// It stores each object's rank, which is its position including removed objects. Removals from the middle are counted
-/// in a tree, so that they do not change any rank.
+/// The index stores each object's rank: the position that the object would have if no object had been removed. Removals
+/// from the middle are counted in a tree, so that they do not change the ranks of other objects.
 final class PositionIndex {
     private let table = KeyTable()
     /// The number of removed objects by rank, as a binary indexed tree.
@@ -44,12 +44,12 @@ final class PositionIndex {
         leftCount == 0 ? forget(object) : remove(object, count: count)
     }
 
-    /// Removes one of `count` objects; the positions of the following ones decrease.
+    /// Removes one of `count` objects. The positions of the objects after it decrease.
     ///
     /// Returns false if the index cannot record the removal and must be discarded.
     func remove(_ object: ManagedObject, count: Int) -> Bool {
         guard let rank = rank(of: object) else { return false }
-        // The capacity is twice the size, so a rebuilt index remains valid for at least half its size.
+        // The tree has room for twice as many ranks, so that objects can be appended before it is too small.
         if left.isEmpty { left = [Int32](repeating: 0, count: 2 * count + 1) }
         var node = rank + 1
         if node >= left.count { return false }
@@ -61,7 +61,7 @@ final class PositionIndex {
         return forget(object)
     }
 
-    /// Replaces a removed object by the last of `count` objects.
+    /// Replaces a removed object with the last of `count` objects.
     func replace(_ object: ManagedObject, byLast last: ManagedObject, count: Int) -> Bool {
         guard let rank = rank(of: object), removeLast(last, count: count) else { return false }
         set(last, rank: rank)

@@ -4,16 +4,16 @@ import CorestoneValues
 /// The members of a to-many relationship of one object.
 ///
 /// Until the members are accessed, only differences to the store are kept. Setting the department of a thousand
-/// employees therefore never loads the department's employees.
+/// employees therefore does not load the department's employees.
 final class ToManyRelationship {
     unowned(unsafe) let owner: ManagedObject
     /// The relationship, which is retained by the model of the owner's entity.
     unowned(unsafe) let relationship: Relationship
     /// All members; valid if `isLoaded`.
     private var members = ObjectList()
-    /// The differences between the members and those in the store; nil without differences.
+    /// The differences between the members and the members in the store; nil if none were recorded.
     ///
-    /// Also nil for an object that was never saved, because all of its members are new.
+    /// For an owner that was never saved, only changes of an event are recorded, because all of its members are new.
     private var differences: Differences?
     private(set) var isLoaded: Bool
     private(set) var isOrderChanged = false
@@ -38,7 +38,7 @@ final class ToManyRelationship {
         var isEmpty: Bool { added.isEmpty && removed.isEmpty }
     }
 
-    /// The changes of an event to members that already had changes before it.
+    /// The changes of an event to members that already had changes before the event.
     private final class EventLog {
         var added = ObjectList()
         var removed = ObjectList()
@@ -52,7 +52,7 @@ final class ToManyRelationship {
         let added, removed: [ManagedObject]
         /// The former order, if it is known.
         let order: [ManagedObject]?
-        /// Whether the members did not differ from the store before.
+        /// Whether the members did not differ from the store before the event.
         let wereStored: Bool
     }
 
@@ -95,9 +95,9 @@ final class ToManyRelationship {
         isInDoubt = differences?.isEmpty == false
     }
 
-    /// Applies the differences to the members of the owner's newer row, which are read again.
+    /// Makes the next access apply the differences to the newest members in the store.
     ///
-    /// A changed order remains, or is replaced by a newer order in the store.
+    /// - Parameter keepingOrder: Whether a changed order has precedence over a newer order in the store.
     func rebase(keepingOrder: Bool) {
         reload()
         yieldsOrder = !keepingOrder
@@ -111,7 +111,7 @@ final class ToManyRelationship {
         isOrderChanged = relationship.isOrdered
     }
 
-    /// Adds the members to those of an existing row, of which the new owner becomes the object.
+    /// Makes the members additions to those of a stored row, because the new owner becomes the object of this row.
     func becomeSaved() {
         let added = members.objects
         members.removeAll()
@@ -128,7 +128,7 @@ final class ToManyRelationship {
         isLoaded ? members.contains(object) : differences?.added.contains(object) == true
     }
 
-    /// Whether a member in the store was removed here.
+    /// Whether an object is a member in the store that was removed here.
     func lost(_ object: ManagedObject) -> Bool { differences?.removed.contains(object) == true }
 
     /// Discards the differences after a save has written them.
@@ -166,7 +166,7 @@ final class ToManyRelationship {
         var list = ObjectList(stored)
         if let differences {
             if !differences.removed.isEmpty { list = ObjectList(stored.filter { !differences.removed.contains($0) }) }
-            // An unordered list is searched for duplicates only if the differences may cause them.
+            // The list is searched for duplicates only here, because only the differences may cause them.
             for object in differences.added.objects { _ = list.append(object) }
             if relationship.isOrdered { differences.savedOrder = stored }
         }
@@ -177,7 +177,7 @@ final class ToManyRelationship {
 
     /// Removes differences that another writer has saved too.
     ///
-    /// Otherwise a later reversal would not count as a change.
+    /// Otherwise a later reversal of such a difference would not count as a change.
     private func dropDifferencesShared(with stored: [ManagedObject]) {
         guard let differences, !differences.isEmpty else { return }
         var known = ObjectList(stored)
@@ -199,7 +199,7 @@ final class ToManyRelationship {
         return members.count
     }
 
-    /// Returns the members without the unsaved differences, in no particular order.
+    /// Returns the members without the effect of unsaved changes, in no particular order.
     func membersWithoutDifferences() throws -> [ManagedObject] {
         if isFresh { return [] }
         guard let differences else { return try all() }
@@ -209,7 +209,7 @@ final class ToManyRelationship {
 
     private func forgetEnded() { if isPrimitive { forget(where: \.isGone) } }
 
-    /// Removes deleted members.
+    /// Removes the members that satisfy a test from the members and the differences, without recording a change.
     func forget(where isGone: (ManagedObject) -> Bool) {
         for member in members.objects where isGone(member) { _ = members.remove(member, keepingOrder: true) }
         for member in differences?.added.objects ?? [] where isGone(member) {
@@ -264,7 +264,7 @@ final class ToManyRelationship {
 
     /// Runs `enter`, which adds a removed member again.
     ///
-    /// In an ordered relationship it gets its position in the store, unless the members were reordered.
+    /// In an ordered relationship, the member returns to its position in the store, unless the members were reordered.
     func takingBack(_ enter: () throws -> Void) rethrows {
         guard relationship.isOrdered, !isFresh else { return try enter() }
         if isObserved { owner.willChangeObserved(slot) }
@@ -298,7 +298,7 @@ final class ToManyRelationship {
     ///
     /// - Parameters:
     ///   - isStored: Whether the object's row refers to the owner.
-    ///   - isLoading: Whether the members were just read from the store, so that observers have not seen them.
+    ///   - isLoading: Whether the members were just read from the store, so that observers need not be notified.
     /// - Returns: Whether anything changed.
     func settle(_ object: ManagedObject, isMember: Bool, isStored: Bool, isLoading: Bool = false) -> Bool {
         var isOther = false
@@ -381,7 +381,8 @@ final class ToManyRelationship {
     func place(_ object: ManagedObject, at index: Int) {
         if let former = members.place(of: object), former == min(index, members.count - 1) { return }
         announce()
-        // Looked up again, because an observer of the upcoming change may cause the members to be read again.
+        // The member is looked up again, because an observer of the upcoming change may cause another read of the
+        // members.
         if let former = members.place(of: object) {
             members.move(from: former, to: min(index, members.count - 1))
         } else {
@@ -417,7 +418,7 @@ final class ToManyRelationship {
     /// Loads the members if a changed order is pending, so that another order can replace it.
     private func loadKeptOrder() { if !keptOrder.isEmpty { try? load() } }
 
-    /// Clears `isOrderChanged` if the members are in the store's order again.
+    /// Clears `isOrderChanged` if a changed order does not remain.
     func settleOrder() {
         guard isOrderChanged, !isFresh, differences?.added.isEmpty ?? true else { return }
         if !isLoaded && keptOrder.isEmpty || isSavedOrder { isOrderChanged = false }

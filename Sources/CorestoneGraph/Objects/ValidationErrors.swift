@@ -13,7 +13,7 @@ extension ManagedObject {
             predicate: predicate, objectURI: objectID.uri)
     }
 
-    /// Returns the name of a property in messages: the localised name if the model has one.
+    /// Returns the entity and the property for messages, with their localised names if the model contains them.
     private func shown(_ property: Property) -> String {
         let name = property.localizedName(in: entity)
         return "\(entity.localizedName).\(name == property.name ? property.path : name)"
@@ -26,7 +26,7 @@ extension ManagedObject {
             : "make it optional or set a default value in the model, because it is computed at each save"
         return invalid(
             property, .validationMissingMandatoryProperty,
-            "\(shown(property)) is required and has no value; \(remedy)")
+            "\(shown(property)) is required and does not have a value; \(remedy)")
     }
 
     func wrongCount(_ relationship: Relationship, _ code: CocoaCode, _ count: Int, _ bound: String) -> CoreError {
@@ -46,7 +46,7 @@ extension ManagedObject {
             value: .int(Int64(count)))
     }
 
-    /// Creates the error for another new or changed object with the same values of a unique constraint.
+    /// Creates the error for an object with the same values of a unique constraint as another unsaved object, `owner`.
     func notUnique(_ keys: [String], _ values: [PropertyValue], _ owner: ManagedObject) -> CoreError {
         let pairs = zip(keys, values).map { "\(entity.localizedName).\($0) is \($1.excerpt)" }.joined(
             separator: " and ")
@@ -81,7 +81,7 @@ extension ManagedObject {
 
     /// Creates the error for a value that does not satisfy a validation rule.
     ///
-    /// The error has the rule's own message if there is one.
+    /// If the rule has its own message, the error has this message.
     func broken(_ rule: ValidationRule, _ value: PropertyValue, _ property: Property) -> CoreError {
         switch rule.warning {
         case .text(let warning):
@@ -108,13 +108,14 @@ extension ManagedObject {
         case .validationStringTooShort: "which is too short"
         case .validationStringTooLong: "which is too long"
         case .validationStringPatternMatching: "which does not match its pattern"
-        default: "which does not meet the model's condition"
+        default: "which does not satisfy the model's predicate"
         }
     }
 
-    /// Creates the error of an application's validator.
+    /// Converts the error of an application's validator to a validation error.
     ///
-    /// It is an error of the value, or of the object if there is no property. Fields that the validator set are kept.
+    /// The validation error names the property and its value, or the object if `property` is nil. Fields that the
+    /// validator set are kept.
     func refused(
         _ error: any Error, _ property: Property? = nil, _ value: PropertyValue? = nil,
         purpose: ValidationPurpose? = nil
@@ -142,14 +143,14 @@ extension ManagedObject {
     {
         invalid(
             property, .managedObjectValidation,
-            "cannot check \(shown(property)) against the model's condition \(rule.predicate.text): \(reason)"
-                + (reason.hasRemedy ? "" : "; correct the value, or the condition in the model"),
+            "cannot check \(shown(property)) against the model's predicate \(rule.predicate.text): \(reason)"
+                + (reason.hasRemedy ? "" : "; correct the value, or the predicate in the model"),
             value: value, predicate: rule.predicate.text)
     }
 }
 
 extension CoreError {
-    /// Returns the error of a lifecycle hook with the object as its subject.
+    /// Returns a copy of an error of application code, with the object's entity and URI.
     func about(_ object: ManagedObject) -> CoreError {
         CoreError(
             status, message, domain: domain, customCode: code, entity: object.entity.name, key: key, value: value,

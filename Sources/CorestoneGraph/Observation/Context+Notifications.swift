@@ -1,15 +1,17 @@
 extension Context {
     /// Calls `handler` on the context's queue for each notification of `kind`.
     ///
-    /// The observation ends when the token is cancelled or released. May be called on any thread. The handler may use
-    /// the context without restrictions: change, save or reset it. It is not called recursively more than 8 times.
+    /// The observation ends when the token is cancelled or released, or when the context is closed or deallocated. This
+    /// function may be called on any thread. The handler may change, save or reset the context. A handler is not called
+    /// recursively more than 8 times.
     public func observe(
         _ kind: ContextNotification, _ handler: @escaping (Context, ContextChanges) -> Void
     ) -> Observation { observation.listeners.observe(kind, { handler($0.context, $0.changes) }) }
 
-    /// Observes notifications like `observe(_:_:)`, and the deallocation of the context.
+    /// Observes notifications like `observe(_:_:)`, and the end of the context.
     ///
-    /// `ended` is called once if the context is deallocated before the token, on the thread that releases the context.
+    /// `ended` is called once if the context is closed or deallocated before the observation is cancelled, on the
+    /// thread that closes or releases the context.
     public func observe(
         _ kind: ContextNotification, ended: @escaping @Sendable () -> Void,
         _ handler: @escaping (Context, ContextChanges) -> Void
@@ -17,7 +19,7 @@ extension Context {
 
     /// Notifies the observers of `kind`.
     ///
-    /// Without observers, it does not evaluate `changes`, and costs one atomic load.
+    /// Without observers, `changes` is not evaluated, and the cost is one atomic load.
     func post(_ kind: ContextNotification, _ changes: @autoclosure () -> ContextChanges = ContextChanges()) {
         if hasObservers(kind) { keepingHold { observation.listeners.tell(kind, (self, changes())) } }
     }
@@ -34,11 +36,11 @@ extension Context {
 
 typealias ContextListeners = Listeners<ContextNotification, (context: Context, changes: ContextChanges)>
 
-/// Notifications for trackers of fetch results.
+/// The notifications for trackers of fetch results.
 enum TrackedChange: UInt32, Sendable {
     /// An event ended, or a save of another writer was merged.
     case event = 1
-    /// A save is complete, or objects got permanent IDs.
+    /// A save is complete, or objects received permanent IDs.
     case save
     /// Never posted. An observer of this kind requests the properties that an event changed.
     case slots

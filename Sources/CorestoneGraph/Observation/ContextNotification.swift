@@ -1,43 +1,44 @@
 /// The notifications of a context, which are posted on its queue.
 ///
 /// A save posts `objectsDidChange` if changes were pending, and `willSave` if the context has changes to save. After
-/// the transaction, it posts `didSave` and `didSaveObjectIDs`, even if nothing was written.
+/// the changes are written, the save posts `didSave` and `didSaveObjectIDs`. A save without changes posts these two as
+/// well, unless an observer of `didSave` causes it.
 public enum ContextNotification: UInt32, Sendable, CaseIterable {
     /// A save begins. Objects can still be changed; these changes are saved too.
     case willSave = 1
-    /// A save is complete: `inserted`, `updated` and `deleted` are the objects that it wrote.
+    /// A save is complete. `inserted`, `updated` and `deleted` are the objects that the save wrote.
     case didSave
     /// Pending changes were processed, or objects were refreshed or invalidated. Not posted for a fetch.
     case objectsDidChange
     /// A save is complete, as for `didSave`, but with IDs instead of objects.
     case didSaveObjectIDs
-    /// Changes of another context or of a parent were merged into this one. Contains only IDs.
+    /// Changes of another context or process were merged into this context. Contains only IDs.
     case didMergeChangesObjectIDs
 }
 
 /// The objects of a notification.
 ///
-/// They must be used on the context's queue; `ids` can be used on any thread.
+/// The objects must be used on the context's queue. A value of `ids` can be used on any thread.
 public struct ContextChanges {
     public var inserted: [ManagedObject] = []
     public var updated: [ManagedObject] = []
     public var deleted: [ManagedObject] = []
-    /// The objects whose rows were read again although the context did not change them.
+    /// The objects that were refreshed, or whose values a merge replaced.
     public var refreshed: [ManagedObject] = []
     /// The objects of a removed store, which have left the context.
     public var invalidated: [ManagedObject] = []
     /// Whether the context was reset, so that all of its objects have left it.
     public var invalidatedAll = false
-    /// The generation that a pinned context reads after its save.
+    /// The generation that a pinned context reads after its save; nil in other notifications.
     public private(set) var queryGeneration: QueryGenerationToken?
     /// The merged saves of other writers, for results trackers.
     ///
-    /// `isEverything` is true if their changes are unknown, so that all results must be checked.
+    /// `isEverything` is true if the changes are unknown, so that all results must be checked.
     var merged: [ChangedIDs] = []
     var isEverything = false
     /// The slots of the changed properties of updated objects, if there is an observer of `.slots`.
     var slots: [ObjectIdentifier: Set<Int>] = [:]
-    /// The IDs of a notification that has only IDs.
+    /// The IDs of a notification that does not contain objects.
     private var givenIDs: ChangedIDs?
 
     public init() {}
@@ -47,7 +48,7 @@ public struct ContextChanges {
         invalidatedAll = ids.invalidatedAll
     }
 
-    /// The IDs of the objects.
+    /// The IDs of the changed objects.
     public var ids: ChangedIDs {
         if let givenIDs { return givenIDs }
         func ids(_ objects: [ManagedObject]) -> [ObjectID] { objects.map(\.objectID) }

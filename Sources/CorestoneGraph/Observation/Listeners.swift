@@ -41,7 +41,7 @@ final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable
 
     /// Notifies the observers of `kind`.
     ///
-    /// Without observers, it does not evaluate `news`, and costs one atomic load.
+    /// Without observers, `news` is not evaluated, and the cost is one atomic load.
     func tell(_ kind: Kind, _ news: @autoclosure () -> News) {
         guard hasObservers(kind) else { return }
         let news = news()
@@ -71,7 +71,7 @@ private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, News>: O
 
     /// Ends the observation when the subject is closed or deallocated.
     ///
-    /// The application still owns the token; only the handler is released.
+    /// The application still owns the token. The handler is released, after `ended` was called.
     func end() {
         if !state.isCancelled { ended?() }
         handler.letGo()

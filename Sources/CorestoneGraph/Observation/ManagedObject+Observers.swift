@@ -2,18 +2,19 @@ import CorestoneModel
 import CorestoneValues
 
 extension ManagedObject {
-    /// Calls `handler` when the last property of a key path, or an object on the path, changes.
+    /// Calls `handler` when a property on a key path changes.
     ///
     /// The observation ends when the token is cancelled or released, or when the object leaves its context. The token
     /// retains the object.
     ///
-    /// A key path is a property, or to-one relationships followed by a property. Each change, saved or not, is reported
-    /// separately, after both sides of a relationship are updated. A refresh reports the values that differ. The
-    /// handler may use the context without restrictions, and may cancel its observation. It is not called recursively
-    /// more than 8 times.
+    /// A key path is a property, or to-one relationships followed by a property. Each change in memory is reported
+    /// separately, after both sides of a relationship are updated. A refresh reports the values that differ.
     ///
-    /// - Throws: `.objectGone` if the object has left its context; `.invalidArgument` if it is not in a context or the
-    ///   key path cannot be observed.
+    /// The handler may use and change the context, with the exceptions of `ObservationOptions.prior`, and may cancel
+    /// its observation. A handler is not called recursively more than 8 times.
+    ///
+    /// - Throws: `.objectGone` if the object has left its context; `.invalidArgument` if the object is not in a
+    ///   context, or if the key path cannot be observed; `.wrongThread`; the errors of reading the objects on the path.
     public func observe(
         keyPath: String, options: ObservationOptions = [], _ handler: @escaping (ManagedObject, ValueChange) -> Void
     ) throws -> Observation {
@@ -34,10 +35,10 @@ extension ManagedObject {
         return token
     }
 
-    /// Notifies observers before a property of an object with `.observed` changes.
+    /// Notifies observers before a property of an observed object changes.
     func willChangeObserved(_ slot: Int) { willChangeObserved(slot, asSetting: false) }
 
-    /// Notifies observers after a property of an object with `.observed` changed.
+    /// Notifies observers after a property of an observed object has changed.
     func didChangeObserved(_ slot: Int) { didChangeObserved(slot, asSetting: false) }
 
     func willChangeObserved(_ slot: Int, asSetting: Bool) {
@@ -65,8 +66,8 @@ extension ManagedObject {
 
     /// Runs `body`, which reads the newest row, and notifies observers of differences.
     ///
-    /// Differences on both sides of relationships are reported. A missing row is not reported as a change. Values of a
-    /// fault without a row are not reported either, because observers have not received them.
+    /// Differences on both sides of relationships are reported. A missing row is not reported as a change. If the row
+    /// of the object is not in memory, its values are not compared.
     func refreshingValues(_ body: () throws -> Void) throws {
         guard state.contains(.observed), record != nil, let observers = context?.observation.objects else {
             return try together(body)
@@ -99,12 +100,12 @@ extension ManagedObject {
 
     /// Makes the next access read the members of a relationship again.
     ///
-    /// The members of an observed relationship are read at the end of the current operation.
+    /// Loaded members of an observed relationship are read again at the end of the current operation.
     func rereadMembers(of keeper: ToManyRelationship) { replacingMembers(of: keeper) { keeper.reload() } }
 
     /// Runs an operation that changes both sides of a relationship, then notifies observers.
     ///
-    /// The cost is one test if the context does not have observers of objects.
+    /// If the context does not have observers of objects, the only cost is one test.
     @inline(__always)
     func together<Result>(_ body: () throws -> Result) throws -> Result {
         guard let context else { return try body() }

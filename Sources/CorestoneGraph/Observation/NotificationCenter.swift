@@ -28,6 +28,6 @@ extension Context {
 }
 
 extension Store {
-    /// A text that identifies the content of the store's file; nil if the store does not support it.
+    /// A text that identifies the content of the store's file; nil if the store does not support it or cannot be used.
     package var contentState: String? { try? use { backing.contentState } }
 }

@@ -2,7 +2,10 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// An observer of a key path. It has a link to each object on the path, and is linked again if one of them changes.
+/// An observer of a key path.
+///
+/// The observer has a link to each object on the path. If a target on the path changes, the links after it are
+/// replaced.
 final class ObjectObserver: Observer, @unchecked Sendable {
     private let keyPath: String
     private let options: ObservationOptions
@@ -52,7 +55,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         }
     }
 
-    /// Removes the links at and after a position of the path. Removing the first one ends the observation.
+    /// Removes the links at and after a position of the path. The removal of the first link ends the observation.
     func cut(from position: Int) {
         while links.count > position { list.remove(links.removeLast()) }
         if position > 0 { return }
@@ -61,7 +64,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         withExtendedLifetime(former) {}
     }
 
-    /// Returns the rest of the path after a link.
+    /// Returns the rest of the path after a link; nil for the last link.
     private func rest(behind link: ObserverLink) -> Substring? {
         var rest: Substring? = keyPath[...]
         for place in 0...link.position {
@@ -85,14 +88,16 @@ final class ObjectObserver: Observer, @unchecked Sendable {
     /// Loaded members are recorded for the comparison.
     func willReplace(_ link: ObserverLink) { _ = begin(link, whole: keeper(of: link)?.isLoaded == true) }
 
-    /// Discards a change that began and did not happen.
+    /// Discards a change that began, without a notification.
     func forgetChange(_ link: ObserverLink) {
         if link.depth == 0 { return }
         link.depth -= 1
         if link.depth == 0 { link.former = nil }
     }
 
-    /// Records the former value. Returns false within another change of the same link.
+    /// Records the former value.
+    ///
+    /// Returns false within another change of the same link, and for a link that is no longer on the path.
     private func begin(_ link: ObserverLink, whole: Bool) -> Bool {
         link.depth += 1
         guard link.depth == 1, isLinked(link), let root = links.first?.object else { return false }
@@ -136,7 +141,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         }
     }
 
-    /// Replaces the links after a link if its target has changed.
+    /// Replaces the links after a link if the target of the link's relationship has changed.
     ///
     /// - Returns: Whether the target has changed.
     private func relink(behind link: ObserverLink, _ rest: Substring) -> Bool {
@@ -168,7 +173,8 @@ final class ObjectObserver: Observer, @unchecked Sendable {
     var isCancelled: Bool { state.isCancelled }
 
     func cancel() {
-        // Also called once more on the queue if a cancellation on another thread was deferred.
+        // Called again when a cancelled token is released. If this thread must not remove the links,
+        // `ObjectObservers.sweep` removes them later.
         _ = state.cancel()
         if list.mayTakeOut() { cut(from: 0) }
     }
@@ -193,7 +199,9 @@ enum ObserverPath {
         return (head, path[path.index(after: dot)...])
     }
 
-    /// Throws if the path cannot end at a property, even if there are no objects on it yet.
+    /// Throws if the path does not lead over to-one relationships to a property.
+    ///
+    /// The entities of the model are checked, so that a path is rejected even if it does not have objects yet.
     static func check(_ path: String, from entity: Entity) throws {
         var (entity, rest): (Entity, Substring?) = (entity, path[...])
         while let path = rest {

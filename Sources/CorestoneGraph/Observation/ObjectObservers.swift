@@ -2,24 +2,24 @@ import CPlatform
 import CorestoneValues
 import Synchronization
 
-/// The observers of the objects of one context. Used on the context's queue, except for `mayTakeOut`.
+/// The observers of the objects of one context. Used on the context's queue, except for `mayTakeOut` and `end`.
 ///
 /// Observed objects are retained. Otherwise an unreferenced object could be deallocated, and a new object of its row
 /// would not be observed.
 final class ObjectObservers: @unchecked Sendable {
     private var links: [ObjectIdentifier: ObserverLinks] = [:]
-    /// The nesting depth of operations on both sides of a relationship.
+    /// The nesting depth of operations, for example changes of both sides of a relationship.
     ///
     /// Changes are reported after the outermost operation, when both sides are consistent.
     private var operations = 0
     private var waiting: [(observer: ObjectObserver, change: ValueChange)] = []
     /// The links whose values an operation replaced.
     private var replaced: [ObserverLink] = []
-    /// The number of waiting changes that were reported.
+    /// The number of elements of `waiting` that were already reported.
     private var told = 0
-    /// Whether a prior notification of a relationship is running.
+    /// Whether a prior notification is running within an operation.
     private(set) var isTellingPrior = false
-    /// The objects that are retained while observers are notified of their changes; released at the next change.
+    /// The objects that are retained while observers are notified of their changes; released by the next `sweep`.
     private var held: [ManagedObject] = []
     private var telling = 0
     /// Whether an observer is being notified.
@@ -27,12 +27,12 @@ final class ObjectObservers: @unchecked Sendable {
 
     /// The pointer to the context's owner thread ID; nil after the context was deallocated.
     private let owner: Locked<UnsafeMutablePointer<UInt64>?>
-    /// Whether an observation was cancelled on another thread.
+    /// Whether an observation was cancelled on another thread and is not removed yet.
     private let hasCancelled = Atomic(false)
 
     init(_ owner: UnsafeMutablePointer<UInt64>) { self.owner = Locked(owner) }
 
-    /// Clears the reference to the context, which is deallocated.
+    /// Clears the pointer to the owner thread ID, because the context is deallocated.
     func end() { owner.withLock { $0 = nil } }
 
     /// Whether the calling thread may remove an observer from the list. If not, the removal is deferred.
@@ -42,7 +42,7 @@ final class ObjectObservers: @unchecked Sendable {
         return false
     }
 
-    /// Removes the observers that were cancelled on other threads.
+    /// Removes observers that were cancelled on other threads, and releases retained objects.
     func sweep() {
         if telling == 0, operations == 0, !held.isEmpty { held = [] }
         guard hasCancelled.exchange(false, ordering: .relaxed) else { return }
@@ -72,7 +72,7 @@ final class ObjectObservers: @unchecked Sendable {
     /// Returns the links of an object in the order of their addition; nil for a removed one.
     func links(of object: ManagedObject) -> [ObserverLink?] { links[ObjectIdentifier(object)]?.all ?? [] }
 
-    /// Removes the links that start at an object, because the object leaves the context.
+    /// Removes the links to an object and the links after them, because the object leaves the context.
     func forget(_ object: ManagedObject) {
         for case let link? in links(of: object) { link.observer.cut(from: link.position) }
     }
@@ -82,7 +82,7 @@ final class ObjectObservers: @unchecked Sendable {
     /// Runs an operation, then notifies observers.
     ///
     /// - Parameter object: The object that `body` changes; nil for several objects.
-    /// - Throws: `.invalidArgument` within a prior notification of another change.
+    /// - Throws: `.invalidArgument` within a prior notification of another operation; the error of `body`.
     func together<Result>(of object: ManagedObject? = nil, _ body: () throws -> Result) throws -> Result {
         guard !isTellingPrior else {
             let refused =
@@ -109,7 +109,7 @@ final class ObjectObservers: @unchecked Sendable {
     /// The values are compared with the former values when the outermost operation ends. Until then, further changes
     /// may follow, and members must not be read.
     ///
-    /// - Parameter slot: The slot of the replaced property; nil for all.
+    /// - Parameter slot: The slot of the replaced property; nil for all properties.
     func replacing<Result>(
         _ slot: Int? = nil, of objects: [ManagedObject], _ body: () throws -> Result
     ) rethrows -> Result {
@@ -140,13 +140,13 @@ final class ObjectObservers: @unchecked Sendable {
         }
     }
 
-    /// Reports a change of `object` immediately, or after the operation to which it belongs.
+    /// Reports a change of `object`: immediately, or after the running operation.
     func tell(_ change: ValueChange, of object: ManagedObject, to observer: ObjectObserver) {
         held.append(object)
         if change.isPrior {
             let outer = isTellingPrior
             isTellingPrior = isTellingPrior || operations > 0
-            // The operation needs both sides in memory, even if the observer resets the context.
+            // The operation requires both sides in memory, even if the observer resets the context.
             if isTellingPrior, let context = object.context { held += context.everyObject }
             tellNow(change, observer)
             isTellingPrior = outer

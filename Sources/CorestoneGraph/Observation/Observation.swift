@@ -2,10 +2,10 @@ import CPlatform
 import CorestoneValues
 import Synchronization
 
-/// The token of an observer, which is notified until the token is cancelled or released.
+/// The token of an observer. The observation ends when the token is cancelled or released.
 ///
-/// The token can be cancelled and released on any thread. A notification that is running on another thread still
-/// completes.
+/// The observation also ends with its subject. The token can be cancelled and released on any thread. A notification
+/// that is running on another thread still completes.
 public final class Observation: Sendable {
     private let observer: any Observer
 
@@ -13,7 +13,9 @@ public final class Observation: Sendable {
 
     deinit { observer.cancel() }
 
-    /// Ends the observation and releases its handler. Idempotent, and allowed within the observer.
+    /// Ends the observation. Idempotent, and allowed within the handler.
+    ///
+    /// The handler is released now, or later on the context's queue.
     public func cancel() { observer.cancel() }
 }
 
@@ -24,7 +26,7 @@ protocol Observer: AnyObject, Sendable {
 
 /// The state of an observer: whether it is cancelled, and its recursion depth.
 ///
-/// An observer may cause the change that it observes, up to a limited depth.
+/// A handler that causes the change that it observes is called recursively, up to a limited depth.
 class ObserverState: @unchecked Sendable {
     /// The maximum recursion depth of an observer.
     fileprivate static let deepest = 8

@@ -1,18 +1,18 @@
 /// The link of an observer to one object on its path.
 final class ObserverLink {
     let observer: ObjectObserver
-    /// The number of objects before it on the path.
+    /// The number of objects that precede `object` on the path.
     let position: Int
     let object: ManagedObject
     /// The slot of the property at this position of the path.
     let slot: Int
-    /// The slots whose change is a change of the property: several for a composite attribute.
+    /// The slots whose change is a change of the property: those of the elements for a composite attribute.
     let slots: [Int]
     /// The nesting depth of running changes.
     var depth = 0
     /// The value before the running change.
     var former: FormerValue?
-    /// The position among the links of its object.
+    /// The position among the links of `object`.
     fileprivate var place = 0
 
     init(_ observer: ObjectObserver, position: Int, object: ManagedObject, slot: Int, slots: [Int]) {

@@ -17,28 +17,36 @@ public struct ValueChange {
     public let kind: Kind
     /// The key path as passed to `observe`.
     public let keyPath: String
-    /// Whether the change has not happened yet (`ObservationOptions.prior`). If true, `new` is null.
+    /// Whether the change has not happened yet (`ObservationOptions.prior`).
     public let isPrior: Bool
-    /// The former value.
+    /// The former value. The members of a to-many relationship are an array.
     ///
-    /// It is null if the property was null, for an insertion, and for the initial notification.
+    /// Null if the property was null, for an insertion, and for the initial notification. Before a change of an
+    /// unordered relationship, `old` may be null as well, because the members need not be loaded.
     public let old: PropertyValue
-    /// The new value; null if the property is null. The members of a to-many relationship are an array.
-    public let new: PropertyValue
-    /// The indexes of the members of an ordered relationship.
+    /// The new value. The members of a to-many relationship are an array.
     ///
-    /// They are the indexes of `new` after the change or, without `new`, those of `old` before it.
+    /// Null if the property is null, for a removal, and before a change.
+    public let new: PropertyValue
+    /// The indexes of the members of an ordered relationship; empty for `setting` and for other properties.
+    ///
+    /// They are the indexes of `new` after the change or, for a removal, the indexes of `old` before the change.
     public let indexes: [Int]
 }
 
-/// The options of an observation, with Core Data's raw values. Old and new values are always reported.
+/// The options of an observation, with Core Data's raw values.
+///
+/// Options for old and new values do not exist, because both values are reported without an option.
 public struct ObservationOptions: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// The observer is notified immediately of the current value.
     public static let initial = ObservationOptions(rawValue: 4)
-    /// The observer is also notified before each change. It must not change relationships then.
+    /// The observer is also notified before each change.
+    ///
+    /// Before a change of a relationship, the handler must not change relationships, refresh objects, undo or roll
+    /// back.
     public static let prior = ObservationOptions(rawValue: 8)
 }
 
@@ -89,7 +97,7 @@ extension ValueChange {
         self.init(kind: kind, keyPath: keyPath, isPrior: isPrior, old: old, new: new, indexes: [])
     }
 
-    /// Creates a change of members; nil if they are equal.
+    /// Creates a change of members; nil if the members are equal and were not set.
     init?(_ keyPath: String, _ former: FormerMembers, now keeper: ToManyRelationship, asSetting: Bool) {
         if asSetting {
             self.init(.setting, keyPath, old: (former.all ?? []).asValue, new: ((try? keeper.all()) ?? []).asValue)
@@ -105,7 +113,7 @@ extension ValueChange {
         self.init(kind, keyPath, old: went.isEmpty ? .null : went.asValue, new: came.isEmpty ? .null : came.asValue)
     }
 
-    /// Creates a change of ordered members; nil if they are equal.
+    /// Creates a change of ordered members; nil if the members and their order are equal.
     private init?(_ keyPath: String, from old: [ManagedObject], to new: [ManagedObject]) {
         func places(_ list: [ManagedObject], without others: [ManagedObject]) -> [Int] {
             var others = ObjectList(others)

@@ -4,7 +4,7 @@ import Glibc
 
 /// The state of closing the stores of a coordinator.
 ///
-/// It includes the number of blocks that the main queue still has to run for the coordinator's contexts. A private
+/// The state includes the number of blocks that the main queue must still run for the coordinator's contexts. A private
 /// queue rejects blocks itself. Contexts of the main queue do not have their own queue.
 final class Closing: Sendable {
     private struct State {
@@ -14,7 +14,7 @@ final class Closing: Sendable {
         var waiting = 0
         /// Whether the stores were closed.
         var hasClosed = false
-        /// Whether the main queue rejects new blocks. It accepts them while blocks of other queues may need it.
+        /// Whether the main queue rejects new blocks. It accepts blocks while blocks of other queues may wait for it.
         var isMainClosed = false
     }
 
@@ -29,8 +29,8 @@ final class Closing: Sendable {
     /// - Parameters:
     ///   - waits: Whether queued blocks run first. If not, the main queue rejects new blocks immediately.
     ///   - name: The name of the object to be closed, for messages.
-    /// - Returns: False if it is already closed.
-    /// - Throws: `.invalidHandle` while another call closes it.
+    /// - Returns: False if the stores are already closed.
+    /// - Throws: `.invalidHandle` while another call closes them.
     func begin(waits: Bool, _ name: String) throws -> Bool {
         try state.withLock { state in
             if state.hasClosed { return false }
@@ -67,7 +67,7 @@ extension ContextLabel {
     var refusal: CoreError {
         CoreError(
             .invalidHandle,
-            "\(text) accepts no more work: its stores are closed or being closed; queue work before that, or open the stores with a "
+            "\(text) does not accept work: its stores are closed or being closed; queue work before that, or open the stores with a "
                 + "new coordinator"
         )
     }
@@ -76,17 +76,18 @@ extension ContextLabel {
 extension Coordinator {
     /// Runs `body`, which closes the stores, after the queues of all contexts have run their blocks.
     ///
-    /// The queues then accept blocks only from the calling thread; other threads get an error. The main queue accepts
-    /// blocks until the other queues have finished, because their blocks may wait for it. If the calling thread is the
-    /// main thread, it runs the main queue in the meantime. Contexts that are confined to a thread are not affected.
+    /// The queues accept blocks only from the calling thread in the meantime; other threads receive an error. The main
+    /// queue accepts blocks until the other queues have finished, because their blocks may wait for the main queue. If
+    /// the calling thread is the main thread, it drains the main queue in the meantime. Contexts that are confined to a
+    /// thread do not have a queue, and the call does not wait for them.
     ///
     /// - Parameters:
-    ///   - waits: Whether queued blocks run first. If not, they run when the stores are closed.
+    ///   - waits: Whether queued blocks run first. If not, some may run only after the stores are closed.
     ///   - name: The name of the object to be closed, as the beginning of a sentence.
     /// - Returns: False if the stores were already closed and `body` did not run.
-    /// - Throws: The error of `body`, after which the queues accept blocks again. `.invalidArgument` if the calling
-    ///   thread has a queue on which blocks wait, because they could never run. `.invalidHandle` while another call
-    ///   closes the stores.
+    /// - Throws: The error of `body`. `.invalidArgument` if the calling thread owns a queue for which other work waits,
+    ///   because this work could never run. `.invalidHandle` while another call closes the stores. After an error, the
+    ///   queues accept blocks again.
     package func closeDown(waits: Bool, called name: String, _ body: () throws -> Void) throws -> Bool {
         guard try closing.begin(waits: waits, name) else { return false }
         do {
@@ -97,7 +98,7 @@ extension Coordinator {
             historySignals.send()
             // Removes stores that were added after `body` closed all stores.
             for store in stores { try? remove(store) }
-            // Blocks for which this call did not wait must not delay the deallocation of the contexts either.
+            // The changes of these contexts are discarded, so their deallocation does not log them.
             if !waits { for context in liveContexts { context.giveUp() } }
             return true
         } catch {
@@ -110,14 +111,16 @@ extension Coordinator {
     /// Whether a call is closing the stores.
     package var isClosing: Bool { closing.closer != 0 }
 
-    /// Closes the stores, like a container. Idempotent.
+    /// Closes the stores, as a container does. Idempotent.
     ///
-    /// Contexts remain but can neither read nor save, and their queues reject blocks. No store can be added afterwards.
+    /// Contexts remain but can neither read stores nor save to them, and their queues reject blocks. No store can be
+    /// added afterwards.
     ///
-    /// - Throws: `.unsavedChanges` if contexts have unsaved changes and the policy is `.refuse`, with a child per
+    /// - Parameter unsaved: The treatment of unsaved changes of the coordinator's contexts.
+    /// - Throws: `.unsavedChanges` if contexts have changes that are neither saved nor discarded, with a child per
     ///   context that contains its name and its counts by entity. Errors of saving. `.invalidArgument` on the queue of
-    ///   a context on which other blocks wait. `.invalidHandle` while another call closes the coordinator. Nothing is
-    ///   closed then.
+    ///   a context for which other work waits. `.invalidHandle` while another call closes the coordinator. The stores
+    ///   stay open after these errors.
     public func close(_ unsaved: UnsavedChanges.Policy = .refuse) throws {
         try close(unsaved, called: "the coordinator")
     }
@@ -142,14 +145,14 @@ extension Coordinator {
 
     private func closeQueues(_ waits: Bool) throws {
         let isMain = MainQueue.boundThread == platform_thread_id()
-        // Blocks may create contexts, which are then closed too.
+        // Blocks may create contexts, whose queues are then closed too.
         while true {
             let open = liveContexts.filter { $0.queue?.isClosed == false }
             if open.isEmpty { break }
             for context in open {
                 context.queue?.close(but: closing.closer)
                 guard waits else { continue }
-                // The calling thread may own the queue, which would be a deadlock.
+                // A wait for a queue that the calling thread owns would be a deadlock.
                 try context.refuseWaitInSave()
                 if context.isOwn, context.queue?.isAwaited == true {
                     throw CoreError(
@@ -166,7 +169,7 @@ extension Coordinator {
         closing.closeMain()
         guard waits, closing.isAwaited else { return }
         if isMain {
-            // A thread that was admitted queues its block immediately.
+            // A thread that was counted by `enter` queues its block immediately afterwards.
             while closing.isAwaited, try MainQueue.drain(timeoutMilliseconds: 20) > 0 {}
         } else if let context = liveContexts.first(where: { $0.queueType == .main }) {
             try context.waitForQueue()

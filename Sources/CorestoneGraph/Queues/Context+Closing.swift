@@ -7,7 +7,7 @@ extension Context {
 
     /// Whether the context is closed. Can be read on any thread.
     ///
-    /// Within a block that closes its own context, it is true only after the block has ended.
+    /// If a block closes its own context, the property becomes true only when the block has ended.
     public var isClosed: Bool { ownerThread == Context.endedOwner }
 
     func isClosedForGood() -> CoreError {
@@ -16,20 +16,20 @@ extension Context {
 
     /// Closes the context and its nested contexts. Idempotent.
     ///
-    /// Their objects leave the context, and every other call fails with `.invalidHandle`. The call waits for the
-    /// queues. It can be made on any thread.
+    /// Their objects leave the contexts. Further calls on the contexts fail with `.invalidHandle` if they can throw.
+    /// This call waits for the queues, and can be made on any thread.
     ///
     /// The view context of a container and the context of a document stay open. Their changes are treated as `unsaved`
     /// specifies, and they are closed with the container or the document.
     ///
-    /// A context that is confined to another thread stays open too if it does not have changes or they are discarded.
-    /// It is deallocated with its last reference, without a log line.
+    /// A context that is confined to another thread, or on the main queue, stays open too if it does not have changes
+    /// or if its changes are discarded. Such a context is deallocated with its last reference, without a log line.
     ///
     /// - Parameter unsaved: The treatment of unsaved changes. A save of a nested context moves them to its parent.
     /// - Returns: False if the context stays open.
-    /// - Throws: `.unsavedChanges` for `.refuse`, with the counts by entity and a child per context with changes.
-    ///   Errors of saving. `.invalidArgument` within a hook, and on a queue on which other blocks wait. The context and
-    ///   its nested contexts then stay open with all of their changes.
+    /// - Throws: `.unsavedChanges` if changes are neither saved nor discarded, with the counts by entity and a child
+    ///   per context with changes. Errors of saving. `.invalidArgument` within a hook, and on a queue for which other
+    ///   work waits. After an error, the context stays open, and no changes are lost.
     @discardableResult
     public func close(_ unsaved: UnsavedChanges.Policy = .refuse) throws -> Bool {
         if platform_is_forked() { throw Context.forked() }
@@ -49,9 +49,9 @@ extension Context {
     /// Whether only another thread can reset the context.
     private var isElsewhere: Bool { !isOwn && queueType != .privateQueue }
 
-    /// Throws if the calling thread cannot close the context. Called before any context is closed.
+    /// Throws if the calling thread cannot close the context. Called before the first context is closed.
     ///
-    /// - Parameter waits: Whether to wait for its queue first, which may never be free.
+    /// - Parameter waits: Whether to wait for the context's queue first. The wait fails if it would be a deadlock.
     private func requireEnd(waits: Bool) throws {
         try refuseWaitInSave()
         guard isOwn else {
@@ -78,7 +78,7 @@ extension Context {
         do {
             try runAndWait { context in
                 if unsaved != .discard {
-                    // Another thread may have made changes since the counts were determined.
+                    // Another thread may have made changes since they were counted or saved.
                     try? context.processPendingChanges()
                     let counts = context.countUnsaved()
                     if !counts.isEmpty { throw UnsavedChanges.refusal(label.text, [unsavedChanges(counts)]) }

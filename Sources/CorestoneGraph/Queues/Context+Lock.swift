@@ -1,22 +1,24 @@
 import CPlatform
 import CorestoneValues
 
-// Core Data's lock, unlock and tryLock, which were superseded by `perform`. They acquire the context's queue, so
-// waiting blocks run after the unlock.
+// Core Data's lock, unlock and tryLock, which were superseded by `perform`. A lock is the ownership of the context's
+// queue, so waiting blocks run after the unlock.
 extension Context {
     /// Acquires the context's queue for the calling thread, after waiting if necessary. Reentrant.
     ///
-    /// The thread owns the queue until `unlock` was called as often as `lock`. A lock that is acquired within a perform
-    /// is released when the perform ends, at the latest. A thread that ends releases its locks.
+    /// The thread owns the queue until `unlock` has been called the same number of times as `lock`. A lock that is
+    /// acquired within a perform is released when the perform ends, at the latest. The locks of a thread that has ended
+    /// are released.
     ///
-    /// - Throws: `.wrongThread` for a context that is confined to another thread, and with code 132000 if the wait
-    ///   would be a deadlock. `.invalidHandle` if the stores are closed or being closed.
+    /// - Throws: `.wrongThread` for a context that is confined to another thread or on the main queue, and with code
+    ///   132000 if the wait would be a deadlock. `.invalidHandle` if the context or the stores are closed, or while
+    ///   they are being closed.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func lock() throws { _ = try lock { try queue?.acquire(isGuest: true) != nil } }
 
     /// Acquires the context's queue like `lock`, but does not wait.
     ///
-    /// - Returns: False if another thread owns the queue, or blocks wait for it.
+    /// - Returns: False if another thread owns the queue, if blocks wait for the queue, or if it rejects blocks.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func tryLock() throws -> Bool { try lock { queue?.tryAcquire(isGuest: true, asksForEnded: true) ?? false } }
 
@@ -44,10 +46,11 @@ extension Context {
         return true
     }
 
-    /// Releases a lock that `lock` acquired. The last call processes pending changes and releases the queue.
+    /// Releases a lock of `lock` or `tryLock`. The release of the last lock processes pending changes first.
     ///
-    /// - Throws: `.wrongThread` with code 132000 if the calling thread does not have a lock to release. Errors of
-    ///   processing pending changes, after which the lock is nevertheless released.
+    /// - Throws: `.wrongThread` with code 132000 if the calling thread does not have a lock to release.
+    ///   `.invalidArgument` for the last lock within a hook or an observer of objects. Errors of processing pending
+    ///   changes, after which the lock is nevertheless released.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func unlock() throws {
         try checkQueue()
@@ -79,10 +82,10 @@ extension Context {
         try processPendingChanges()
     }
 
-    /// Releases all locks when the last handle that could unlock the context is released.
+    /// Releases all locks. Called when the last handle that could unlock the context is released.
     ///
-    /// Otherwise blocks that wait for its queue, and retain the context, would wait indefinitely. Can be called on any
-    /// thread.
+    /// Otherwise blocks that wait for the queue and retain the context would wait indefinitely. Can be called on any
+    /// thread. Has no effect within a perform.
     package func releaseLocks() {
         guard queueType == .privateQueue, access.holds.locks > 0, access.holds.performs == 0 else { return }
         let former = ownerThread

@@ -4,27 +4,29 @@ import Glibc
 
 /// The nested uses of a context by the thread that owns it.
 struct OwnershipDepth {
-    /// The number of nested performs and calls. Callbacks within them must not release the context.
+    /// The number of nested performs and calls. Callbacks within them must not release the ownership.
     var performs = 0
     /// The number of calls to `lock` within the innermost perform without a matching `unlock` so far.
     var locks = 0
     /// The number of library calls on the thread at the first of these locks.
     ///
-    /// Calls that began later must not lose the context.
+    /// An `unlock` within a call that began later must not release the queue.
     var callsAtLock: UInt32 = 0
     /// The number of calls to `lock` within library calls that began later.
     ///
-    /// The thread already owns the queue, so these locks are released when those calls return, at the latest.
+    /// These calls already own the queue, so the locks only count until the calls return.
     var locksInCalls = 0
 
     var isNone: Bool { performs == 0 && locks == 0 }
 }
 
 extension Context {
-    /// Queues `body` on the context's queue. An error that it throws is discarded.
+    /// Queues `body` on the context's queue. An error that `body` throws is discarded.
     ///
     /// - Parameter refused: Called instead, at the same position in the queue, if `body` cannot run, for example
     ///   because the context was closed in the meantime.
+    /// - Throws: `.invalidArgument` or `.wrongThread` for a context without a queue. `.invalidHandle` if the context or
+    ///   its stores are closed. `.noMemory` if no thread can be created.
     package func enqueue(
         _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void = { _ in }
     ) throws {
@@ -59,7 +61,8 @@ extension Context {
 
     /// Queues `body` even if the context or its stores are closed.
     ///
-    /// Either `body` or `refused` always runs. It runs on the calling thread if no thread can be created for the queue.
+    /// Either `body` or `refused` is called later. If no thread can be created for a private queue, the calling thread
+    /// waits for the queue and calls the function. The context must have a queue.
     package func enqueueAnyway(
         _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void
     ) {
@@ -76,14 +79,14 @@ extension Context {
         }
     }
 
-    /// Whether the context had a host handle that is released.
+    /// Whether the context had a handle, and its last handle was released.
     private var isGivenUp: Bool {
         if hostSlot.value == 0 { return false }
         if case .held = Context.hostBridge.hold(hostSlot.value) { return false }
         return true
     }
 
-    /// Runs `body` on the context's queue and waits for it. Reentrant.
+    /// Runs `body` on the context's queue, and waits until `body` has ended. Reentrant.
     package func runAndWait(_ body: (Context) throws -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
         if isOwn { return try performHere(body) }
@@ -118,7 +121,7 @@ extension Context {
             if former.isNone { letGo() }
         }
         guard isOutermost else { return try body(self) }
-        // The library's own threads reach this point without a call of the host.
+        // The library's own threads reach this point without a call of the application.
         try withCallScope {
             try keepingHost {
                 processInbox()
@@ -134,16 +137,16 @@ extension Context {
         }
     }
 
-    /// Releases the ownership of the calling thread.
+    /// Ends the calling thread's ownership of a context with a private queue.
     ///
-    /// A private queue becomes free. A context that was closed does not get another owner.
+    /// Other contexts keep their owner. A context that was closed does not receive another owner.
     func letGo() {
         if access.hasEnded { ownerThread = Context.endedOwner } else if queueType == .privateQueue { ownerThread = 0 }
     }
 
-    /// Runs work of the library, for which the host need not have a handle.
+    /// Runs work of the library, for which the application need not have a handle.
     ///
-    /// If the host releases its last handle in the meantime, the release is completed after the work.
+    /// If the application releases its last handle in the meantime, the release is completed after the work.
     ///
     /// - Throws: `.invalidHandle`, without running `body`, if another thread is completing that release.
     func keepingHost(_ body: () throws -> Void) throws {
@@ -159,7 +162,7 @@ extension Context {
         }
     }
 
-    /// Runs `body`, which calls the host. The host must not release the context in the meantime.
+    /// Runs `body`, which calls the application. The application cannot release the queue in the meantime.
     @inline(__always)
     func keepingHold<Result>(_ body: () throws -> Result) rethrows -> Result {
         let former = access.holds

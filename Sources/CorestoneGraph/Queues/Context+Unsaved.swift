@@ -6,7 +6,7 @@ import Glibc
 public struct UnsavedChanges: Sendable {
     /// The context in messages: its name, and where it was created.
     public let context: String
-    /// The name that the application set; nil without a name.
+    /// The name that the application set; nil if it did not set one.
     public let name: String?
     /// The call site where the application created the context, if it is known.
     public let origin: CallSite?
@@ -26,7 +26,7 @@ public struct UnsavedChanges: Sendable {
 
     /// The treatment of unsaved changes when a context, a container, a document or a coordinator is closed.
     public enum Policy: UInt32, Sendable {
-        /// Nothing is closed, and the error lists the changes.
+        /// If there are unsaved changes, nothing is closed, and the error lists the changes.
         case refuse = 0
         /// The changes are saved first.
         case save
@@ -98,7 +98,8 @@ public struct UnsavedChanges: Sendable {
 extension Coordinator {
     /// The unsaved changes of this coordinator's contexts, nested contexts first.
     ///
-    /// The property waits for their queues. A context that is confined to another thread is listed without counts.
+    /// The property waits for the queues of the contexts. A changed context that is confined to another thread is
+    /// listed without counts.
     public var unsavedChanges: [UnsavedChanges] { liveContexts.compactMap { $0.unsavedChanges() } }
 
     /// Returns the unsaved changes of this coordinator's contexts.
@@ -106,7 +107,7 @@ extension Coordinator {
     /// - Parameters:
     ///   - waits: Whether to wait for the queues. If not, a context that another thread is using is listed without
     ///     counts.
-    ///   - areTold: Whether the host reports the changes, so that the release of these contexts is not logged.
+    ///   - areTold: Whether the caller reports the changes. The release of the contexts then does not log them.
     package func unsavedChanges(waits: Bool, areTold: Bool) -> [UnsavedChanges] {
         liveContexts.compactMap { context in
             let held = context.unsavedChanges(waits: waits)
@@ -117,12 +118,12 @@ extension Coordinator {
 
     /// Whether contexts other than `context` have unsaved changes.
     ///
-    /// Waits for their queues, up to the first context with changes.
+    /// Waits for the queues of these contexts, up to the first context with changes.
     package func hasUnsavedChanges(besides context: Context) -> Bool {
         liveContexts.contains { $0 !== context && $0.unsavedChanges() != nil }
     }
 
-    /// Returns the unsaved changes of contexts other than `context`. Waits for all their queues.
+    /// Returns the unsaved changes of contexts other than `context`. Waits for the queues of these contexts.
     package func unsavedChanges(besides context: Context) -> [UnsavedChanges] {
         liveContexts.compactMap { $0 === context ? nil : $0.unsavedChanges() }
     }
@@ -139,9 +140,9 @@ extension Coordinator {
 }
 
 extension Context {
-    /// Discards the changes of nested contexts, and makes these contexts read their objects again.
+    /// Discards the changes of nested contexts and refreshes their objects.
     ///
-    /// Waits for their queues.
+    /// Waits for the queues of the nested contexts.
     ///
     /// - Throws: `.wrongThread` for a context that is confined to another thread.
     package func rollbackChildren() throws {
@@ -164,7 +165,7 @@ extension Context {
 
     /// Whether objects are listed as changed. Can be read on any thread.
     ///
-    /// Only the context's own thread can determine whether a save would write anything.
+    /// Only the context's owner thread can determine whether a save would write anything.
     var mayHaveChanges: Bool { platform_load64(owner + 2) != 0 }
 
     /// Saves the changes of contexts, in their order.
@@ -194,9 +195,10 @@ extension Context {
         }
     }
 
-    /// Returns the unsaved changes of this context; nil if it does not have any.
+    /// Returns the unsaved changes of this context; nil if there are none.
     ///
-    /// - Parameter waits: Whether to wait for the queue. If not, a context that another thread is using is not counted.
+    /// - Parameter waits: Whether to wait for the queue. If not, the changes of a context that another thread is using
+    ///   are returned without counts.
     func unsavedChanges(waits: Bool = true) -> UnsavedChanges? {
         guard mayHaveChanges else { return nil }
         takeFromEndedThread(waits: waits)
@@ -214,9 +216,9 @@ extension Context {
         UnsavedChanges(context: label.text, name: name, origin: label.origin, entities: entities)
     }
 
-    /// Runs `body` on the context's queue.
+    /// Runs `body` on the context's queue without waiting for it.
     ///
-    /// - Throws: `.wrongThread` if another thread owns the queue.
+    /// - Throws: `.wrongThread` if the queue is not free, or if the context is confined to another thread.
     private func runIfFree(_ body: (Context) throws -> Void) throws {
         if isOwn { return try performHere(body) }
         guard queueType == .privateQueue, try tryLock() else { throw wrongThread() }
@@ -224,7 +226,9 @@ extension Context {
         try body(self)
     }
 
-    /// Returns the number of objects that a save would write, by entity name. Neither reads a store nor calls the host.
+    /// Returns the number of objects that a save would write, by entity name.
+    ///
+    /// The function neither reads a store nor calls the application.
     ///
     /// - Parameter isCounted: Whether to count an object.
     func countUnsaved(where isCounted: (ManagedObject) -> Bool = { _ in true }) -> [String: UnsavedChanges.Counts] {
@@ -243,9 +247,11 @@ extension Context {
         return counts
     }
 
-    /// Transfers a context whose thread has ended to the calling thread, which closes the stores.
+    /// Makes the calling thread the owner of a context that is confined to a thread that has ended.
     ///
     /// No other thread can use the context any more.
+    ///
+    /// - Parameter waits: Whether to wait, for a short time, for a thread that is ending.
     func takeFromEndedThread(waits: Bool = true) {
         guard queueType == .caller, !isOwn, !isClosedToHost, !isClosed else { return }
         let thread = ownerThread
@@ -266,7 +272,7 @@ extension Context {
     /// Marks the changes of this context and its nested contexts as discardable.
     package func giveUpWithChildren() { for context in withChildren { context.giveUp() } }
 
-    /// Whether lost changes are logged. The test is one atomic load if there are no changes.
+    /// Whether changes that are lost with the context are logged.
     var tellsLosses: Bool { platform_load64(owner + 2) == 1 && batchOwner == nil }
 
     /// Logs the unsaved changes when the context is deallocated, unless they are discardable.

@@ -1,7 +1,7 @@
 import CPlatform
 import CorestoneValues
 
-/// The operation during which a context must not be used by the application.
+/// An operation during which the application must not use a context.
 enum BlockingOperation {
     /// A store is writing the context's changes.
     case save
@@ -25,19 +25,20 @@ extension Context {
         throw wrongThread()
     }
 
-    /// The owner thread ID of contexts that no thread may use at the moment; not the ID of any thread.
+    /// The owner thread ID of contexts that the application must not use at the moment; not the ID of any thread.
     private static let closedOwner: UInt64 = 1
 
     /// Whether the application must not use the context at the moment; see `closed`.
     var isClosedToHost: Bool { ownerThread == Context.closedOwner }
 
-    /// Throws if the calling thread runs the operation for which the context is blocked (a deadlock).
+    /// Throws if the calling thread runs the operation that blocks the context, because a wait would be a deadlock.
     func refuseWaitInSave() throws { if isClosedToHost, access.closer == platform_thread_id() { throw closedToHost() } }
 
     /// Runs `body` while the application must not use the context.
     ///
-    /// The context's objects are in an intermediate state. Calls of application code within `body` (a custom store, a
-    /// cancellation check, an observer of the parent's objects) fail. Changes by such code during a save would be lost.
+    /// The context's objects are in an intermediate state. `body` may run application code: a custom store, a
+    /// cancellation check, an observer of the parent's objects. Calls of this code to the context fail. During a save,
+    /// changes by this code would be lost.
     func closed<Result>(for reason: BlockingOperation, _ body: () throws -> Result) rethrows -> Result {
         let (owner, former, formerReason) = (ownerThread, access.closer, access.closure)
         (access.closer, access.closure, ownerThread) = (platform_thread_id(), reason, Context.closedOwner)
@@ -60,7 +61,9 @@ extension Context {
         }
     }
 
-    /// Takes ownership on the main thread, because the main queue may have been bound after the context was created.
+    /// Makes the calling thread the owner of a main context if it is the main thread. Returns whether it is.
+    ///
+    /// The main queue may have been bound after the context was created.
     func takeAsMain() -> Bool {
         guard queueType == .main, ownerThread == 0, MainQueue.boundThread == platform_thread_id() else { return false }
         ownerThread = platform_thread_id()
@@ -69,7 +72,7 @@ extension Context {
 
     /// Creates the error for use on a wrong thread.
     ///
-    /// It names the calling thread, the owner and origin of the context, and the remedy.
+    /// Its message contains the calling thread, the owner and origin of the context, and the remedy.
     ///
     /// - Parameter asParent: Whether the thread used a child of this context.
     func wrongThread(asParent: Bool = false) -> CoreError {
@@ -109,8 +112,9 @@ extension Context {
     ///
     /// On the queue, `body` runs immediately. On other threads, the call waits for the context's private queue.
     ///
-    /// Use of a context that is confined to another thread crashes the process, like an index out of bounds. The C
-    /// interface checks the thread before the call, and returns an error.
+    /// If the call cannot wait, the process crashes, as for an index out of bounds. This happens if the context is
+    /// confined to another thread or on the main queue, or if the wait would be a deadlock. The C interface checks the
+    /// thread before the call, and returns an error.
     @inline(__always)
     func onQueue<Result>(_ body: () -> Result) -> Result {
         if ownerThread != platform_thread_id() && !takeAsMain() { return onQueueFromElsewhere(body) }
@@ -119,7 +123,7 @@ extension Context {
 
     @inline(never)
     private func onQueueFromElsewhere<Result>(_ body: () -> Result) -> Result {
-        // Access by the save itself.
+        // The thread that blocks the context, for example for a save, uses it.
         if isClosedToHost, access.closer == platform_thread_id() { return body() }
         // A closed context is empty, on every thread.
         if isClosed { return body() }

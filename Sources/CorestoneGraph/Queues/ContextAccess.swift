@@ -2,12 +2,12 @@
 struct ContextAccess {
     /// The nested uses of the context by the owning thread.
     var holds = OwnershipDepth()
-    /// The thread that closed the context to callbacks, and its reason; see `Context.closed(for:_:)`.
+    /// The thread that blocks the context for an operation, and the operation; see `Context.closed(for:_:)`.
     var closer: UInt64 = 0
     var closure = BlockingOperation.save
-    /// Whether the context was closed. Its owner becomes `endedOwner` when the thread that closed it has finished.
+    /// Whether the context was closed. The owner becomes `endedOwner` when the block that closed the context has ended.
     var hasEnded = false
-    /// Whether a container or document returns this context to every caller, so that only the container closes it.
+    /// Whether a container or document shares this context with its callers. Only the container or document closes it.
     var isShared = false
 }
 

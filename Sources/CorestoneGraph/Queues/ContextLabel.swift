@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// The description of a context in messages: its name and the call site of its creation.
 ///
-/// Thread-safe, because an error on a wrong thread contains it.
+/// Thread-safe, because the error for a call on a wrong thread contains the description.
 final class ContextLabel: Sendable {
     private struct Content {
         var name: String?
@@ -34,7 +34,7 @@ final class ContextLabel: Sendable {
 
 /// Returns a thread's description for the middle of a sentence: `thread 4711 (worker)`.
 ///
-/// It contains the system's number and name of the thread.
+/// The description contains the system's number and name of the thread, or "ended" instead of the name.
 package func nameOfThread(_ thread: UInt64) -> String {
     let number = "thread \(platform_thread_number(thread))"
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in

@@ -5,7 +5,7 @@ struct Line<Element> {
     private var elements: [Element?] = []
     /// The number of removed elements at the front of `elements`.
     ///
-    /// `cut` is the number of elements that were deleted from the array before.
+    /// `cut` is the number of elements that were deleted from the array in earlier compactions.
     private var head = 0
     private var cut = 0
 
@@ -24,7 +24,7 @@ struct Line<Element> {
         skip()
     }
 
-    /// Removes the element at a position; has no effect if it is already removed.
+    /// Removes the element at a position. Has no effect if the element is already removed.
     mutating func remove(at place: Int) {
         guard place - cut >= head else { return }
         elements[place - cut] = nil

@@ -4,21 +4,21 @@ import Glibc
 
 /// The queue of main contexts.
 ///
-/// Linux does not have a main run loop, so the application binds a thread as the main one and drains the queue there. A
-/// descriptor notifies its event loop of waiting blocks.
+/// Linux does not have a main run loop, so the application binds a thread as the main thread and drains the queue
+/// there. A descriptor notifies the application's event loop of waiting blocks.
 public enum MainQueue {
     private final class State: @unchecked Sendable {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
         var thread: UInt64 = 0
         var work = Line<() -> Void>()
-        /// The number of blocks that were ever queued, that were taken, and that had been queued at the last drain.
+        /// The numbers of blocks that were queued, that were removed, and that had been queued at the last drain.
         var added = 0, taken = 0, limit = 0
-        /// Whether the main thread runs queued blocks while it waits for something else.
+        /// Whether the main thread runs queued blocks while it waits for another queue.
         var isServed = false
         /// The descriptor, which is readable while blocks wait; -1 until it is requested.
         var descriptor: Int32 = -1
-        /// The function that is called when a block is added to the empty queue.
+        /// The function that is called for the first block after the begin of a drain.
         var wake: (@Sendable () -> Void)?
 
         init() {
@@ -45,9 +45,11 @@ public enum MainQueue {
     /// The ID of the thread that must continue before queued blocks can run; 0 if no thread blocks them.
     static var holder: UInt64 { state.with { state.isServed ? 0 : state.thread } }
 
-    /// Binds the calling thread as the main thread, until it ends.
+    /// Binds the calling thread as the main thread. Idempotent.
     ///
-    /// - Throws: `.wrongThread` if another thread that is alive is bound.
+    /// Another thread can be bound only after this thread has ended.
+    ///
+    /// - Throws: `.wrongThread` if another thread is bound and has not ended.
     public static func bind() throws {
         try state.with {
             let current = platform_thread_id()
@@ -70,10 +72,11 @@ public enum MainQueue {
 
     /// Runs the waiting blocks.
     ///
-    /// - Parameter timeoutMilliseconds: The longest wait for a block; 0 does not wait, a negative value waits
+    /// - Parameter timeoutMilliseconds: The longest wait for the first block; 0 does not wait, a negative value waits
     ///   indefinitely.
     /// - Returns: The number of blocks that ran.
-    /// - Throws: `.wrongThread` if the calling thread is not the main thread.
+    /// - Throws: `.wrongThread` if the calling thread is not the main thread; `.invalidArgument` during a fetch, a save
+    ///   or a coordinator's perform.
     public static func drain(timeoutMilliseconds: Int32) throws -> Int {
         let bound = boundThread
         guard bound == platform_thread_id() else {
@@ -89,8 +92,8 @@ public enum MainQueue {
         // A block may lend a context to another thread, which needs the store.
         try Coordinator.requireNoStoreInUse("drain the main queue")
         waitForWork(timeoutMilliseconds)
-        // Blocks that are queued meanwhile wait for the next drain, so that a drain always ends. A nested drain takes
-        // blocks of this one.
+        // Blocks that are queued meanwhile wait for the next drain, so that the number of blocks is limited. A nested
+        // drain also runs blocks of this one.
         let limit = state.with {
             state.limit = state.added
             clearSignal()
@@ -115,7 +118,8 @@ public enum MainQueue {
 
     /// Waits, on the main thread, until a context's queue has run its blocks.
     ///
-    /// It runs the blocks of the main queue in the meantime, because the two queues may wait for each other.
+    /// The call runs blocks of the main queue in the meantime, because blocks of the two queues may wait for each
+    /// other.
     ///
     /// - Throws: Code 132000 if the wait would be a deadlock; `.noMemory` if no thread can be created.
     static func serve(whileWaitingFor queue: SerialQueue, _ whose: ContextLabel) throws {
@@ -130,8 +134,8 @@ public enum MainQueue {
 
     /// Sets whether the main thread runs blocks while it waits.
     ///
-    /// If it does, threads that wait for the main queue do not wait for another thread. Must be called with the lock of
-    /// `WaitGraph`.
+    /// If it does, threads that wait for the main queue do not count as waiting for the main thread. Must be called
+    /// with the lock of `WaitGraph`.
     static func setServed(_ isServed: Bool) { state.with { state.isServed = isServed } }
 
     /// A flag that only the main thread uses.
@@ -157,9 +161,9 @@ public enum MainQueue {
         }
     }
 
-    /// Returns a descriptor that is readable while blocks wait. The library owns it.
+    /// Returns a descriptor that is readable while blocks wait for a drain. The library owns the descriptor.
     ///
-    /// - Throws: `.noMemory` if the system does not provide one.
+    /// - Throws: `.noMemory` if the system cannot create a descriptor.
     public static func descriptor() throws -> Int32 {
         try state.with {
             if state.descriptor >= 0 { return state.descriptor }
@@ -179,10 +183,10 @@ public enum MainQueue {
         }
     }
 
-    /// Sets a function that is called, on any thread, when a block is added to the empty queue.
+    /// Sets a function that is called, on any thread, when the first block after the begin of a drain is queued.
     ///
-    /// It is for event loops that cannot poll a descriptor, and must cause a `drain` on the main thread. If blocks are
-    /// already waiting, it is called once immediately.
+    /// The function is for event loops that cannot poll a descriptor, and must cause a `drain` on the main thread. If
+    /// blocks are already waiting, the function is called once immediately.
     public static func setWaker(_ wake: (@Sendable () -> Void)?) {
         let waits = state.with {
             state.wake = wake

@@ -5,14 +5,14 @@ extension ManagedObject {
     /// Throws if the calling thread must not use the object.
     ///
     /// The calling thread must own the context's queue. Without a context, it must be the thread that created the
-    /// object. The check is a single comparison.
+    /// object. If the thread may use the object, the check is a single comparison.
     @inlinable
     package func checkQueue() throws { if !isOnQueue { try refuseThread() } }
 
     @usableFromInline
     func refuseThread() throws { if let context { try context.checkQueue() } else { try checkCreator() } }
 
-    /// Throws if the calling thread did not create an object that is not in a context.
+    /// Throws if the calling thread did not create this object, which is not in a context.
     package func checkCreator() throws {
         if platform_is_forked() { throw Context.forked() }
         if isGone { throw gone() }

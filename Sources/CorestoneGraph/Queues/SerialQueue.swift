@@ -5,7 +5,7 @@ import Synchronization
 
 /// A serial queue, in order of arrival.
 ///
-/// Waiting callers run their blocks on their own threads; a thread of the pool runs the queued blocks.
+/// Waiting callers run their blocks on their own threads. A thread of the pool runs the queued blocks.
 final class SerialQueue: @unchecked Sendable {
     /// A waiting block or thread.
     private enum Entry {
@@ -18,19 +18,19 @@ final class SerialQueue: @unchecked Sendable {
     /// The number of queued blocks in `entries`.
     private var workCount = 0
     private let current = Atomic<UInt64>(0)
-    /// Whether the queue is submitted to the pool.
+    /// Whether the queue is submitted to the pool, and no worker serves it yet.
     private var isSubmitted = false
     /// The worker that serves the queue.
     private var servant: Worker?
     /// Whether the pool watches for the end of the thread that owns the queue.
     private var isWatched = false
-    /// The thread that closed the queue to blocks of the application, and is still admitted; 0 if open.
+    /// The thread that closed the queue to blocks of the application, whose own blocks are accepted; 0 if open.
     private var closer: UInt64 = 0
     let label: ContextLabel
 
-    /// The number of blocks that run in sequence while other queues wait for a thread.
+    /// The maximum number of blocks that run in sequence while other queues wait for a thread.
     private static let fairCount = 16
-    /// The number of seconds for which a thread waits behind blocks for which there is no thread.
+    /// The number of seconds for which a thread waits behind blocks that cannot run because no thread is available.
     private static let starvation = 3
 
     init(_ label: ContextLabel) {
@@ -54,7 +54,7 @@ final class SerialQueue: @unchecked Sendable {
 
     // MARK: Closing
 
-    /// Rejects new blocks of the application on all threads but one.
+    /// Rejects new blocks of the application from now on, except those of one thread.
     ///
     /// Blocks and threads that already wait are still served.
     func close(but thread: UInt64) { withMutex { closer = thread } }
@@ -81,7 +81,8 @@ final class SerialQueue: @unchecked Sendable {
     /// Queues a block.
     ///
     /// - Parameter isGuest: Whether the block comes from the application, and is rejected if the queue is closed.
-    /// - Throws: `.noMemory` if no thread can be created for it.
+    /// - Throws: `.noMemory` if no thread can be created for the block; `.invalidHandle` if the queue rejects the
+    ///   block.
     func enqueue(isGuest: Bool = false, _ work: @escaping () -> Void) throws {
         try withMutex {
             try requireAdmission(isGuest)
@@ -94,14 +95,17 @@ final class SerialQueue: @unchecked Sendable {
 
     /// Runs `body` on the calling thread after all earlier entries.
     ///
-    /// - Throws: Code 132000 if the wait would be a deadlock; the error of `body`.
+    /// - Throws: The errors of `acquire`; the error of `body`.
     func run(isGuest: Bool = false, _ body: () throws -> Void) throws {
         try acquire(isGuest: isGuest)
         defer { release() }
         try body()
     }
 
-    /// Acquires the queue for the calling thread, which does not own it.
+    /// Acquires the queue for the calling thread, which must not own the queue already.
+    ///
+    /// - Throws: Code 132000 if the wait would be a deadlock, or if no thread is available for earlier blocks.
+    ///   `.invalidHandle` if the queue rejects the thread.
     func acquire(isGuest: Bool = false) throws {
         if tryAcquire(isGuest: isGuest) { return }
         let turn = Turn()
@@ -132,8 +136,8 @@ final class SerialQueue: @unchecked Sendable {
 
     /// Acquires the queue if no thread owns it, and no block or thread waits for it.
     ///
-    /// - Parameter asksForEnded: Whether to test if the owner thread has ended. This test is slower than the rest of
-    ///   the call.
+    /// - Parameter asksForEnded: Whether to test first if the owner thread has ended. This test is slower than the rest
+    ///   of the call.
     func tryAcquire(isGuest: Bool = false, asksForEnded: Bool = false) -> Bool {
         if asksForEnded { takeFromEnded() }
         return withMutex {
@@ -145,7 +149,7 @@ final class SerialQueue: @unchecked Sendable {
 
     /// Releases the queue to the next entry.
     func release() {
-        // A thread that held the mutex during the fork does not exist in the child.
+        // In the child of a fork, the mutex may be held by a thread that does not exist there.
         if platform_is_forked() { return }
         withMutex {
             current.store(0, ordering: .releasing)
@@ -178,7 +182,7 @@ final class SerialQueue: @unchecked Sendable {
         if former != 0, !threadIsAlive(former) { withMutex { take(from: former) } }
     }
 
-    /// Releases the queue if a thread owns it. Called with the mutex.
+    /// Releases the queue if the thread `former` owns it. Called with the mutex.
     private func take(from former: UInt64) {
         guard holder == former else { return }
         current.store(0, ordering: .releasing)
@@ -200,9 +204,9 @@ final class SerialQueue: @unchecked Sendable {
             worker.take(label)
             pthread_mutex_unlock(mutex)
             work()
-            // Not with the mutex, because the captured objects may be deallocated here, which may call the application.
+            // Without the mutex, because captured objects may be deallocated here, which may call the application.
             work = {}
-            // In the child of a fork, a thread that held a mutex does not exist.
+            // In the child of a fork, a mutex may be held by a thread that does not exist there.
             if platform_is_forked() { return }
             worker.noteEnd()
             Workers.shared.didWork()
@@ -216,7 +220,7 @@ final class SerialQueue: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// Ends the current block, because the thread of its worker ends within it.
+    /// Releases the queue after its current block, within which the worker's thread ends.
     func leave(_ worker: Worker) {
         withMutex {
             guard servant === worker else { return }
@@ -233,7 +237,7 @@ final class SerialQueue: @unchecked Sendable {
         return work
     }
 
-    /// Sets the name of the serving thread to the context's name, which the system may truncate.
+    /// Sets the name of the serving worker's thread to the context's name, which may be truncated.
     func takeName() { withMutex { servant?.take(label) } }
 
     /// Starts watching the owner thread. Called with the mutex.

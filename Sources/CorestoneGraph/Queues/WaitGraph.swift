@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// Deadlock detection: a record of which thread waits for which other thread.
 ///
-/// A wait that would close a cycle fails. The last thread of the cycle gets an error, and all other threads continue.
+/// A wait that would close a cycle fails. Its thread receives an error, and the other threads continue to wait.
 ///
 /// Only waits that block are recorded, so acquiring a free queue has no additional cost.
 enum WaitGraph {
@@ -35,10 +35,10 @@ enum WaitGraph {
 
     /// Runs `wait` on the calling thread, unless it would be a deadlock.
     ///
-    /// - Throws: Code 132000 if the owner of the awaited resource waits, directly or indirectly, for the calling
-    ///   thread.
-    /// - Parameter serves: Whether the calling thread, the main thread, runs the blocks of the main queue while it
+    /// - Parameter serves: Whether the calling thread is the main thread and runs blocks of the main queue between
     ///   waits.
+    /// - Throws: Code 132000 if the owner of the awaited resource waits, directly or indirectly, for the calling
+    ///   thread, or if the calling thread is the last worker that does not wait. The errors of `wait`.
     static func whileWaiting(
         for awaited: Awaited, _ whose: ContextLabel, serves: Bool = false, _ wait: () throws -> Void
     ) throws {
@@ -56,12 +56,14 @@ enum WaitGraph {
         try Workers.shared.whileWaiting(orThrow: { tooMany(thread, whose) }, wait)
     }
 
-    /// Removes a wait. Called by the thread that ends it, because the waiting thread may notice it later.
+    /// Removes the wait of a thread.
+    ///
+    /// Also called by the thread that ends the wait, because the waiting thread may continue later.
     static func end(of thread: UInt64) { waiting.withLock { $0[thread] = nil } }
 
     /// Records that the calling thread lends its ownership to a waiting thread.
     ///
-    /// The calling thread then waits until the other one returns it and calls `end`.
+    /// The calling thread then waits until the borrower calls `end` and returns the ownership.
     static func lend(to borrower: UInt64) {
         waiting.withLock { all in
             all[borrower] = nil
@@ -97,7 +99,7 @@ enum WaitGraph {
     /// The maximum number of waits in a message.
     private static let namedLinks = 8
 
-    /// Creates the error for a worker that would be the last one to wait.
+    /// Creates the error for a wait of the last worker that does not wait.
     private static func tooMany(_ thread: UInt64, _ whose: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
@@ -106,7 +108,7 @@ enum WaitGraph {
                 + chain(from: thread))
     }
 
-    /// Describes the chain of waits that starts at a thread: its awaited resource, the owner, and so on.
+    /// Returns a description of the chain of waits that starts at a thread: its awaited resource, the owner, and so on.
     private static func chain(from thread: UInt64) -> String {
         var links: [(thread: UInt64, awaited: Awaited)] = []
         waiting.withLock { all in
@@ -134,7 +136,7 @@ enum WaitGraph {
     static func withoutThread(_ whose: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "cannot create a thread for the queue of \(whose.text) or one that it waits for, so this call did not run. "
+            "cannot create a thread for the queue of \(whose.text), or for a queue that it waits for, so this call did not run. "
                 + "End other threads or raise the thread limit, and call again")
     }
 }

@@ -12,7 +12,7 @@ final class Worker: @unchecked Sendable {
         case watch
     }
 
-    /// The next job, which the thread takes.
+    /// The next job, which the thread removes when it begins the job.
     var job: Job?
     /// Whether the worker serves a queue.
     var isServing = false
@@ -20,14 +20,14 @@ final class Worker: @unchecked Sendable {
     var queue: SerialQueue?
     /// The number of nested waits. Another worker may run during them.
     var waits = 0
-    /// Whether another worker runs in its place, because it sleeps for an unknown reason.
+    /// Whether another worker may run in its place, because the worker sleeps for an unknown reason.
     var isStalled = false
     /// The thread's ID; 0 until it runs.
     let number = Atomic<UInt64>(0)
-    /// The number of blocks that it has completed. Written by its own thread, read by the watch.
+    /// The number of blocks that the worker has completed. Written by its own thread, read by the watch.
     let ended = Atomic<Int>(0)
     var seen = Seen()
-    /// The thread's name in the system. Used with the mutex of the queue that it serves.
+    /// The thread's name in the system, before truncation. Used with the mutex of the served queue.
     private var name = ""
     private let called = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
@@ -37,7 +37,7 @@ final class Worker: @unchecked Sendable {
         var ended = 0
         /// The processor time in nanoseconds.
         var time: UInt64 = 0
-        /// The number of rounds for which it has been running the same block.
+        /// The number of rounds for which the worker has been running the same block.
         var age = 0
     }
 
@@ -70,7 +70,7 @@ final class Worker: @unchecked Sendable {
         let wanted = label.name ?? "corestone"
         if wanted == name { return }
         name = wanted
-        // The system stores 15 bytes; a character that does not fit is omitted.
+        // The system stores 15 bytes. Characters that do not fit are omitted.
         var short = wanted
         while short.utf8.count > 15 { short.removeLast() }
         platform_set_thread_name(number.load(ordering: .relaxed), short)

@@ -1,22 +1,22 @@
 import CPlatform
 import CorestoneValues
 
-// The watch: a thread that runs while queues wait for threads, or for a thread of the application. An application's
-// block may wait in ways that the library cannot see, such as a mutex, a future or a reply from the network. It may
-// even wait for a block for which no thread is available.
+// The watch: a thread that runs while queues wait for a worker, or for a thread of the application. An application's
+// block may wait in ways that the library cannot see, for example for a mutex, a future or a reply from the network.
+// The block may even wait for another block for which no worker is available.
 extension Workers {
     private static let roundNanoseconds: UInt64 = 100_000_000
     /// A worker with less processor time than this per round is considered asleep.
     private static let awakeNanoseconds: UInt64 = 5_000_000
     /// The number of rounds after which workers are considered stalled.
     ///
-    /// `patience` counts rounds in which sleeping workers complete no block, and `longPatience` rounds in which a
+    /// `patience` counts rounds in which no worker completes a block, and `longPatience` counts rounds in which a
     /// single worker runs the same block.
     private static let patience = 3, longPatience = 10
-    /// The number of rounds without a watched thread after which the watch ends.
+    /// The number of rounds without a waiting queue or a watched thread after which the watch ends.
     private static let idleRounds = 5
 
-    /// Runs a round ten times per second until no thread must be watched.
+    /// Runs a round ten times per second until no queue waits and no thread must be watched.
     func keepWatch() {
         var round = 0, unneeded = 0, quiet = 0, ended = 0
         while unneeded < Workers.idleRounds {

@@ -5,22 +5,22 @@ import Synchronization
 
 /// The thread pool, which runs the queued blocks for which no caller waits.
 ///
-/// A worker serves one queue at a time. An idle pool does not have threads.
+/// A worker serves one queue at a time. A pool that has been idle for a while does not have threads.
 ///
-/// At most `most` workers run at a time. A worker that waits for a queue or for the main thread does not count, nor
-/// does one that sleeps in application code while queues wait (`keepWatch`). The total is at most `limit`. At least one
-/// worker must not wait, to run the blocks for which the other workers wait.
+/// No worker begins to run while `most` workers run. A worker that waits for a queue or for the main thread does not
+/// count, nor does a worker that sleeps in application code while queues wait (`keepWatch`). The total is at most
+/// `limit`. At least one worker must not wait, to run the blocks for which the other workers wait.
 ///
 /// Lock order: the mutex of a queue before this mutex.
 final class Workers: @unchecked Sendable {
     static let shared = Workers()
 
-    /// The maximum number of running workers.
+    /// The number of running workers at which no further worker begins to run.
     ///
     /// Together with the watch and the thread that ends idle reads of all stores, these are sixteen threads.
     static let most = 14
     static let limit = 256
-    /// The time after which an idle worker ends.
+    /// The time in nanoseconds after which an idle worker ends.
     static let idleNanoseconds: UInt64 = 500_000_000
 
     private static let label = ContextLabel(origin: nil)
@@ -61,7 +61,7 @@ final class Workers: @unchecked Sendable {
 
     // MARK: For queues
 
-    /// Reserves a worker for a block. Must be called before the block is added to a queue.
+    /// Ensures that the pool has a worker for a block. Must be called before the block is added to a queue.
     ///
     /// - Throws: `.noMemory` if the pool does not have a worker and no thread can be created.
     func expectWork(of whose: ContextLabel) throws {
@@ -130,9 +130,9 @@ final class Workers: @unchecked Sendable {
         active += 1
     }
 
-    /// Creates a worker, which waits for a call if it does not get a job.
+    /// Creates a worker, which waits for a call if `job` is nil.
     ///
-    /// Returns the system's error code. Called with the mutex.
+    /// Returns 0 or the system's error code. Called with the mutex.
     private func create(_ job: Worker.Job?) -> Int32 {
         guard total.load(ordering: .relaxed) < Workers.limit else { return EAGAIN }
         var attributes = pthread_attr_t()
@@ -140,8 +140,8 @@ final class Workers: @unchecked Sendable {
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         defer { pthread_attr_destroy(&attributes) }
         let worker = Worker(job), box = Unmanaged.passRetained(worker)
-        // From now on, the thread is identified by its ID, because its handle is invalid if an application's function
-        // ends it.
+        // From now on, the thread is identified by its ID, because the handle becomes invalid if application code ends
+        // the thread.
         var thread = pthread_t()
         let code = pthread_create(
             &thread, &attributes,
@@ -167,7 +167,7 @@ final class Workers: @unchecked Sendable {
         return 0
     }
 
-    /// Frees the slot of a worker whose thread an application's function ends within a block.
+    /// Removes a worker from the pool, because application code ends its thread within a block.
     private func lose(_ worker: Unmanaged<Worker>) {
         let lost = worker.takeRetainedValue()
         didWork()
@@ -180,7 +180,7 @@ final class Workers: @unchecked Sendable {
         lost.queue?.leave(lost)
     }
 
-    /// Runs blocks until the worker ends. The main function of a worker thread.
+    /// Runs jobs until the worker ends. The main function of a worker thread.
     private func run(_ worker: Worker) {
         while let job = next(worker) {
             switch job {
@@ -226,7 +226,7 @@ final class Workers: @unchecked Sendable {
     private func waitForJob(_ worker: Worker) -> Worker.Job? {
         while true {
             if worker.waitForCall(nanoseconds: Workers.idleNanoseconds) {
-                // A job that was assigned at creation is already taken, and its call arrives late.
+                // A job that was assigned before the thread ran is already begun, and its call arrives late.
                 if let job = withMutex(worker.takeJob) { return job }
             } else if withMutex({ mayEnd(worker) }) {
                 return nil
@@ -238,7 +238,7 @@ final class Workers: @unchecked Sendable {
     private func mayEnd(_ worker: Worker) -> Bool {
         // A job was just assigned.
         if worker.job != nil { return false }
-        // The last worker stays while there are blocks, which may wait for other blocks.
+        // The last worker stays while there are blocks, because a block relies on a worker of the pool.
         let left = total.subtract(1, ordering: .sequentiallyConsistent).newValue
         if left == 0, pending.load(ordering: .sequentiallyConsistent) > 0 {
             total.add(1, ordering: .sequentiallyConsistent)

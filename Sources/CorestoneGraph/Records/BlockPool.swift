@@ -1,8 +1,8 @@
 /// A pool of small memory blocks for the objects of one context: changed values, targets, members.
 ///
 /// The blocks are packed into large pieces, so that a context with a hundred thousand new objects uses only a few huge
-/// pages. Freed blocks are reused; when the last one is freed, all pieces except the first are freed. Used on the
-/// context's queue.
+/// pages. Freed blocks are reused. When the last block in use is freed, all pieces except the first are freed. Used on
+/// the context's queue.
 final class BlockPool {
     /// The freed blocks by size in units, each linked to the next by its first word.
     private var freed: [UnsafeMutableRawPointer?] = Array(repeating: nil, count: BlockPool.largest / BlockPool.unit + 1)
@@ -13,7 +13,7 @@ final class BlockPool {
     private var live = 0
 
     private static let unit = 16
-    /// The maximum size of a block in bytes. Larger blocks are allocated by the plain allocator.
+    /// The maximum size of a pooled block in bytes. Larger blocks are allocated individually.
     private static let largest = 1024
     private static let firstPiece = 4096
 

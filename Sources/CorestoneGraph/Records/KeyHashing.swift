@@ -2,7 +2,8 @@ import Glibc
 
 /// A hash table from primary keys to pointers: open addressing in Robin Hood order, without tombstones.
 ///
-/// The entries of a cluster are ordered by their homes, so that unsuccessful searches and removals end early.
+/// The home of a key is the place at which its search begins. The entries of a cluster are ordered by their homes, so
+/// that unsuccessful searches and removals end early.
 ///
 /// Key 0 is not a valid primary key and marks a free entry.
 package final class KeyTable {
@@ -27,8 +28,8 @@ package final class KeyTable {
 
     /// Returns the home of a key.
     ///
-    /// Four consecutive keys share a block, which is one cache line. Consecutive blocks are spread by the golden ratio,
-    /// which distributes dense keys, and keys with a stride, almost perfectly.
+    /// Four consecutive keys share a block of 64 bytes, the size of a cache line. Consecutive blocks are spread by the
+    /// golden ratio, which distributes dense keys almost evenly.
     @inlinable @inline(__always)
     func home(of key: Int64) -> Int {
         let block = UInt64(bitPattern: key &>> 2) &* 0x9E37_79B9_7F4A_7C15
@@ -38,7 +39,7 @@ package final class KeyTable {
     deinit { freeBlock(entries) }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-        // Written before it is read, because a first access by reading costs two page faults.
+        // The memory is cleared here, because a first access by reading would cost two page faults.
         let bytes = capacity * MemoryLayout<Entry>.stride
         let memory = allocateLargeBlock(bytes)
         memset(memory, 0, bytes)
@@ -56,17 +57,17 @@ package final class KeyTable {
         }
     }
 
-    /// Whether the table is full.
+    /// Whether a table must grow before an entry is added.
     ///
     /// Up to a load of seven eighths, searches are short because of the Robin Hood order.
     @inline(__always)
     private static func isFull(_ count: Int, _ capacity: Int) -> Bool { count &* 8 >= capacity &* 7 }
 
-    /// Returns the distance of an entry with a key from its home.
+    /// Returns the distance of a place from the home of a key.
     @inlinable @inline(__always)
     func distance(of key: Int64, at place: Int) -> Int { (place &- home(of: key)) & mask }
 
-    /// Sets the value of a key. Returns the replaced value.
+    /// Sets the value of a key. Returns the replaced value; nil for a new key.
     @discardableResult
     package func set(_ key: Int64, _ value: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         if KeyTable.isFull(count, mask &+ 1) { grow((mask &+ 1) &* 2) }
@@ -85,7 +86,7 @@ package final class KeyTable {
         return nil
     }
 
-    /// Inserts an entry and moves the following entries that are nearer to their homes.
+    /// Inserts an entry, and moves following entries so that the Robin Hood order holds.
     private func put(_ entry: Entry, at first: Int) {
         var (moving, place) = (entry, first)
         while entries[place].key != 0 {
@@ -97,7 +98,7 @@ package final class KeyTable {
         entries[place] = moving
     }
 
-    /// Sets the value of a key that does not have one. Returns false, without a change, if it has one.
+    /// Adds a key with a value. Returns false, without a change, if the table already contains the key.
     package func setIfAbsent(_ key: Int64, _ value: UnsafeMutableRawPointer) -> Bool {
         if find(key) != nil { return false }
         set(key, value)
@@ -126,6 +127,7 @@ package final class KeyTable {
     /// Removes a key and closes the gap.
     ///
     /// - Parameter expected: The value that the key must have; nil for any value.
+    /// - Returns: The value of the removed key; nil if the table does not contain the key with this value.
     @discardableResult
     package func remove(_ key: Int64, of expected: UnsafeMutableRawPointer? = nil) -> UnsafeMutableRawPointer? {
         var place = home(of: key)
@@ -136,7 +138,7 @@ package final class KeyTable {
         }
         let value = entries[place].value
         if let expected, expected != value { return nil }
-        // The following entries move back, until one is at its home.
+        // The following entries move back, up to a free entry or an entry at its home.
         var next = (place &+ 1) & mask
         while entries[next].key != 0, distance(of: entries[next].key, at: next) > 0 {
             entries[place] = entries[next]

@@ -1,10 +1,10 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The header of a row record: an immutable copy of one row in the format of `RecordLayout`.
+/// The header of a row record.
 ///
-/// The header is followed by the bitmap of values that are not null, the fixed part, and the bytes of text and binary
-/// values.
+/// A record is a copy of one row in the format of `RecordLayout`, and is immutable once it is published. The header is
+/// followed by the bitmap of values that are not null, the fixed part, and the bytes of text and binary values.
 @usableFromInline package struct RecordHeader {
     @usableFromInline package var primaryKey: Int64
     /// The row's optimistic-locking version (`Z_OPT`).
@@ -48,7 +48,9 @@ import CorestoneValues
         return word >> UInt64(slot & 63) & 1 != 0
     }
 
-    /// Returns the value of a slot without a copy: text and bytes point into the record.
+    /// Returns the value of a slot without a copy: text, URIs and bytes point into the record.
+    ///
+    /// Returns null for a value in a backing file.
     @inlinable @inline(__always)
     package func view(_ slot: Int, _ layout: SlotLayout) -> ValueView {
         guard hasValue(slot) else { return .null }
@@ -81,7 +83,8 @@ import CorestoneValues
 
     /// Returns the name of the backing file of a slot of role `external`, without a copy.
     ///
-    /// Returns nil if the record contains the value or the value is null. Returns an empty name for a damaged one.
+    /// Returns nil if the record contains the value, or if the value is null. Returns an empty name if the row's
+    /// reference to the backing file is damaged.
     package func fileName(_ slot: Int, _ layout: SlotLayout) -> UnsafeRawBufferPointer? {
         guard layout.role == .external, layout.kind == .bytes, !hasValue(slot) else { return nil }
         let place = start + Int(layout.offset)
@@ -115,7 +118,9 @@ import CorestoneValues
         place.storeBytes(of: place.load(as: UInt64.self) & ~(1 << UInt64(slot & 63)), as: UInt64.self)
     }
 
-    /// Returns the target of a to-one relationship: its primary key and the index of its entity in the model.
+    /// Returns the target of a to-one relationship; nil for null.
+    ///
+    /// The target is its primary key and the index of its entity in the model.
     @inlinable package func target(_ slot: Int, _ layout: SlotLayout) -> (primaryKey: Int64, entity: UInt32)? {
         guard hasValue(slot) else { return nil }
         let place = start + Int(layout.offset)
@@ -129,6 +134,7 @@ extension RecordLayout {
 
 /// A view of a value, with the layout of a `cst_value`. The contents of `low` and `high` depend on the type.
 ///
+/// - Boolean, integer, double and date: the bits in `low`.
 /// - Text, URIs and bytes: address and count.
 /// - UUID: its 16 bytes in memory order.
 /// - Decimal: low and high word of the mantissa, sign and exponent in `aux`.
@@ -149,7 +155,7 @@ extension RecordLayout {
 
     @inlinable package static var null: ValueView { ValueView(ValueType.null) }
 
-    /// The bytes of text, a URI or binary data.
+    /// The bytes of text, a URI or binary data. Undefined for other types.
     @inlinable package var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: UInt(low)), count: Int(high))
     }
@@ -186,7 +192,7 @@ extension ValueView {
         }
     }
 
-    /// Creates a view of `value`, which must outlive the view.
+    /// Creates a view of `value`, which must outlive the view. The view of an object or a list is null.
     @usableFromInline package init(_ value: borrowing PropertyValue) {
         switch value {
         case .bool(let flag): self.init(.bool, flag ? 1 : 0)

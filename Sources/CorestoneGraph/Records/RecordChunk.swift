@@ -3,15 +3,15 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
-/// A memory block that contains the records of one fetch.
+/// A memory block that contains row records, for example of one fetch or one save.
 ///
-/// The records are immutable after they are written. The block is freed when neither an object nor the row cache
-/// retains it. Its first 8 bytes are the chunk's own address, by which a record finds its chunk.
+/// The block is freed when the last owner releases the chunk, for example an object or the row cache. The first 8 bytes
+/// of the block are the chunk's own address, by which a record finds its chunk.
 @usableFromInline package final class RecordChunk: @unchecked Sendable {
     package let memory: UnsafeMutableRawPointer
     package let capacity: Int
     package private(set) var used: Int
-    /// The time of creation, in nanoseconds of the monotonic clock: its rows were not read earlier.
+    /// The time of creation, in nanoseconds of the monotonic clock. The chunk's rows were not read earlier.
     let madeAt = monotonicNanoseconds()
     /// The size of all chunks of the process in bytes.
     private static let live = Atomic<Int>(0)
@@ -62,7 +62,8 @@ package struct RecordWriter {
     ///
     /// - Parameter expectedBytes: An estimate of the size of all records, so that small fetches use little memory.
     package init(expectedBytes: Int = 4096) {
-        // A chunk of at least half a huge page gets a whole one, which costs a single page fault, unlike small pages.
+        // For an estimate of at least half a huge page, the chunk is a whole one, because the first access to a huge
+        // page costs only one page fault.
         chunk = RecordChunk(capacity: expectedBytes < hugePage / 2 ? max(1024, expectedBytes) : hugePage)
         chunks = [chunk]
         start = chunk.end
@@ -82,9 +83,9 @@ package struct RecordWriter {
         tail = fixed
     }
 
-    /// Starts a record as a copy of another one with another version.
+    /// Starts a record as a copy of another record, with another version.
     ///
-    /// The setters may then replace values by others that do not need more space.
+    /// The setters may then replace values. Replaced text and binary data remain as unused bytes in the record.
     @inline(__always)
     package mutating func begin(copying record: Record, version: Int32) {
         let size = Int(record.header.pointee.size)
@@ -96,9 +97,9 @@ package struct RecordWriter {
         tail = size
     }
 
-    /// Adds a chunk. Later chunks are larger.
+    /// Adds a chunk. Later chunks are larger, up to the size of a huge page or of the record.
     ///
-    /// A small fetch thus uses little memory, and a large one uses huge pages.
+    /// A small fetch thus uses little memory, and a large fetch uses huge pages.
     private mutating func nextChunk(for size: Int) {
         let next = RecordChunk(capacity: max(size + 64, min(chunk.capacity * 4, hugePage)))
         chunk = next
@@ -186,7 +187,7 @@ package struct RecordWriter {
         Record(start).header.pointee.distance = UInt32(truncatingIfNeeded: (start - chunk.memory) >> 3)
     }
 
-    /// Completes the record, which is immutable from now on.
+    /// Completes the record and returns it.
     @inline(__always)
     package mutating func finish() -> Record {
         let size = (tail + 7) & ~7
@@ -199,6 +200,8 @@ package struct RecordWriter {
 
 extension RecordWriter {
     /// Copies a value into the record under construction. `objectID` views become to-one targets.
+    ///
+    /// Views of null and of objects have no effect.
     package mutating func set(_ view: ValueView, _ slot: Int, _ layout: SlotLayout) {
         switch view.type {
         case .null: return

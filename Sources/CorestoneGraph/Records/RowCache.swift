@@ -2,27 +2,28 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// The rows of one store that the contexts of its coordinator have read.
+/// The cache of rows of one store, shared by the contexts of its coordinator.
 ///
-/// A fault of a second context thus does not need a query.
+/// A fault thus does not require a query if another context has read or saved its row.
 ///
-/// Rows stay while an object uses their chunk. Of the unused chunks, the newest stay up to a limit. Thread-safe. No
-/// other lock is acquired under its lock. `RowCache+Invariants.swift` lists the invariants.
+/// Rows are evicted by chunk. A chunk that has another owner than the cache stays. Of the other chunks, the newest stay
+/// up to a limit. Thread-safe. No other lock is acquired under the lock of the cache. `RowCache+Invariants.swift` lists
+/// the invariants.
 final class RowCache: RowKeeping, @unchecked Sendable {
-    /// The rows of one entity tree: a table by key, and rows that are entered into it at the first lookup.
+    /// The rows of one entity tree: a table by key, and waiting rows that the next lookup enters into the table.
     ///
-    /// Most rows of a fetch are never looked up again.
+    /// They wait because most rows of a fetch are never looked up.
     struct Tree {
         var table: KeyTable?
-        /// The rows in the order of arrival; `chunks` retains their memory.
+        /// The waiting rows in the order of arrival; `chunks` retains their memory.
         var waiting: [Waiting] = []
         /// The state at which its rows were last saved or removed.
         var changedAt: UInt64 = 0
         /// Whether a save of its rows is being committed.
         var isInDoubt = false
-        /// Whether rows were removed during the save because other writers saved them.
+        /// Whether rows were removed during the save because other writers may have saved them.
         ///
-        /// The rows of the save may then be older.
+        /// The rows of the save may then be older than the rows in the store.
         var isOvertaken = false
     }
 
@@ -30,7 +31,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     enum Waiting {
         /// A chunk that contains only rows of this tree.
         case chunk(Unmanaged<RecordChunk>)
-        /// A row that was saved after a waiting chunk arrived.
+        /// A single row that arrived after a waiting chunk.
         case row(Record, isNewest: Bool)
 
         var isRow: Bool { if case .row = self { true } else { false } }
@@ -51,7 +52,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     var chunks: [RecordChunk] = []
     var known: Set<ObjectIdentifier> = []
     var bytes = 0
-    /// The size in bytes of the unused chunks that stay in the cache.
+    /// The maximum size in bytes of the chunks that stay in the cache without another owner.
     private static let spare = 8 << 20
     private var sweepAt = 2 * RowCache.spare
 
@@ -70,9 +71,9 @@ final class RowCache: RowKeeping, @unchecked Sendable {
 
     /// Adds rows of one entity tree.
     ///
-    /// - Parameter state: The value of `state` before the rows were read. The rows are not added if rows of the tree
-    ///   were saved or removed since, because they may be older. It is nil for rows that the thread with the turn to
-    ///   save has read or written.
+    /// - Parameter state: The value of `state` before the rows were read; nil for rows that the thread with the turn to
+    ///   save has read or written. If rows of the tree were saved or removed after that state, the new rows may be
+    ///   older and are not added.
     func add(_ batch: RowBatch, root: Entity, asOf state: UInt64? = nil) {
         lock.with {
             guard let index = place(of: root, asOf: state) else { return }
@@ -81,14 +82,14 @@ final class RowCache: RowKeeping, @unchecked Sendable {
                 for record in batch.records { put(record, index, isNewest: state == nil) }
                 return
             }
-            // A chunk is added only once: rows that arrived earlier may have been replaced by newer ones.
+            // A chunk is added only once, because its rows may have been replaced by newer rows in the meantime.
             for chunk in batch.chunks where keep(chunk) {
                 trees[index].waiting.append(.chunk(Unmanaged.passUnretained(chunk)))
             }
         }
     }
 
-    /// Adds one row.
+    /// Adds one row. The parameter `state` is as in `add(_:root:asOf:)`.
     func add(_ record: Record, root: Entity, chunk: RecordChunk, asOf state: UInt64? = nil) {
         lock.with {
             guard let index = place(of: root, asOf: state) else { return }
@@ -99,7 +100,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
 
     /// Adds a saved row of a chunk that the caller passed to `keep` after `beginSave`.
     ///
-    /// The row is not added if rows of its tree were removed since, because the chunk may have been released.
+    /// The row is not added if its tree was removed during the save, because the chunk may have been released.
     func add(_ record: Record, root: Entity) {
         lock.with {
             guard let index = place(of: root, asOf: nil) else { return }
@@ -107,9 +108,9 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Replaces a row by a newer one.
+    /// Replaces a row with a newer one.
     ///
-    /// If rows of its tree were saved or removed since `state`, removes the row instead.
+    /// If rows of the tree were saved or removed after `state`, removes the row instead.
     func replace(_ record: Record, root: Entity, asOf state: UInt64) {
         lock.with {
             guard let index = place(of: root, asOf: state) else { return remove(record.primaryKey, place(of: root)) }
@@ -141,7 +142,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
 
     /// Removes a row.
     ///
-    /// Called by the thread that has the turn to save, or to cause another read of the row.
+    /// Called by the thread that has the turn to save, or to make the next fault read the row again.
     func remove(_ root: Entity, _ primaryKey: Int64) {
         lock.with { remove(primaryKey, place(of: root)) }
     }
@@ -156,7 +157,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Removes all rows, because the changes of other writers are unknown.
+    /// Removes all rows, for example because the changes of other writers are unknown.
     func forgetAll() {
         lock.with {
             forgotAllAt = nextState()
@@ -170,7 +171,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
 
     // MARK: States
 
-    /// The state of the cached rows. It must be read before rows are read from the store.
+    /// A number that increases when rows are saved or removed. Must be read before rows are read from the store.
     var state: UInt64 { newest.load(ordering: .acquiring) }
 
     /// Suspends lookups in entity trees until `endSave`.
@@ -225,7 +226,10 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         }
     }
 
-    /// Enters a row, unless the cache has a newer version. Transactions may read rows in any order.
+    /// Enters a row into a table, unless the table has a newer version of it.
+    ///
+    /// Rows may arrive in another order than that of their versions. A row that is known to be the newest is entered in
+    /// any case, because versions can restart.
     private func enter(_ record: Record, _ table: KeyTable, isNewest: Bool) {
         if !isNewest, let known = table.find(record.primaryKey), Record(known).version > record.version { return }
         table.set(record.primaryKey, record.start)
@@ -271,9 +275,9 @@ final class RowCache: RowKeeping, @unchecked Sendable {
         return true
     }
 
-    /// Removes the chunks that only the cache retains, except the newest, and their rows.
+    /// Removes the chunks that only the cache retains, except the newest, together with their rows.
     private func sweep() {
-        // A waiting row would point into a removed chunk.
+        // A waiting row could point into a removed chunk.
         for (index, tree) in trees.enumerated() where tree.waiting.contains(where: \.isRow) { enterWaiting(index) }
         var kept: [RecordChunk] = []
         var unused = 0
@@ -290,7 +294,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
             bytes += chunk.capacity
             kept.append(chunk)
         }
-        // Oldest first again.
+        // The oldest chunk is first again.
         chunks = kept.reversed()
         sweepAt = bytes + max(RowCache.spare, bytes / 4)
     }

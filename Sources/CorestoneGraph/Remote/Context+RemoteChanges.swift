@@ -2,24 +2,25 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// Merging of saves of other processes into contexts that requested it.
+// Automatic merging of remote changes into contexts.
 extension Context {
     /// Whether the context automatically merges saves of other processes. Default: false.
     ///
-    /// Saves of other coordinators of this process are included. As by `mergeChanges`, objects without changes receive
-    /// the new values, and changed objects keep their changes. New objects are inserted, and deleted ones are deleted.
-    /// Can be set on any thread.
+    /// Saves of other coordinators of this process are included. The changes are merged as by `mergeChanges`: objects
+    /// in memory are read again and keep their own changes, and objects of deleted rows are deleted. Can be set on any
+    /// thread.
     ///
     /// The merge runs on the context's queue. A context with a private queue or of the main queue merges as soon as the
-    /// queue is free. A context that is confined to a thread merges when it next fetches or processes pending changes.
+    /// queue is free. A context that is confined to a thread merges when it next processes pending changes, or when it
+    /// fetches without having changes of its own.
     ///
-    /// The history of a store lists the exact changes. For a store without history, the versions of all registered
-    /// objects are compared with those in the store, with one query per hundred objects. Saves from before the property
-    /// was set are not merged.
+    /// The changes are read from the history of the store. Without a history, or if there are too many changes, the
+    /// versions of all registered objects are compared with those in the store. The next fetch then finds the inserted
+    /// rows. Saves from before the property was set are not merged.
     ///
-    /// A child context does not have this setting: it merges the merged changes of its parent if it merges the parent's
-    /// saves. A pinned context advances to the newest state with each merge. A context that is pinned to the token of a
-    /// state does not merge (`setQueryGeneration`).
+    /// The property cannot be set for a child context. A child context that merges the saves of its parent also merges
+    /// the remote changes that the parent has merged. A context that is pinned to the current state advances to the
+    /// newest state with each merge. A context that `setQueryGeneration` pinned to another token does not merge.
     public var automaticallyMergesRemoteChanges: Bool {
         get { links.inbox.mergesRemote.load(ordering: .relaxed) }
         set { try? setMergesRemoteChanges(newValue) }
@@ -44,7 +45,7 @@ extension Context {
         }
     }
 
-    /// Merges the writes of other writers to a store.
+    /// Merges writes of other writers to a store, or the changes of a batch request.
     func takeIn(_ changes: ExternalChanges, of store: Store) throws {
         if changes.isBatch { return try takeIn(batch: changes, of: store) }
         if !store.isOpen || generation?.isChosen == true { return }
@@ -56,20 +57,20 @@ extension Context {
             inserted: ids(changes.inserted), updated: ids(changes.updated), deleted: ids(changes.deleted))
         if !changes.isComplete {
             try compareVersions(with: store, &found)
-            // Results may contain rows without registered objects.
+            // The tracked results may contain changed rows without registered objects.
             noteEverythingMerged()
         }
         try compareDerived(with: store, &found)
         if !found.isEmpty || !changes.isComplete && observation.trackers.hasObservers(.event) {
             try mergeChanges(found)
         }
-        // Child contexts may have other objects.
+        // Child contexts may have registered other objects.
         for child in links.children.merging { child.post(changes, of: store) }
     }
 
-    /// Adds the registered objects whose version in the store differs or whose row is missing.
+    /// Adds the loaded objects whose version in the store differs, and objects whose row does not exist.
     ///
-    /// Also adds deleted objects whose rows exist again.
+    /// Objects whose rows were deleted and exist again are added as inserted.
     func compareVersions(with store: Store, _ found: inout ChangedIDs) throws {
         var groups = Groups<Entity, ManagedObject>()
         for object in everyObject
@@ -112,7 +113,7 @@ extension Context {
         }
     }
 
-    /// Calls `body` with each registered object that has a row, its current row, and the newest row of the store.
+    /// Calls `body` with each loaded object whose row exists in the store, its loaded row, and the stored row.
     func forEachNewestRow(
         of objects: [ManagedObject], _ root: Entity, _ store: Store,
         _ body: (_ object: ManagedObject, _ known: Record, _ newest: Record) -> Void

@@ -2,14 +2,14 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-/// The watch of a coordinator's stores for remote changes. Thread-safe.
+/// The watchers of a coordinator's stores for remote changes. Thread-safe.
 ///
-/// It runs while there are observers of `remoteChange` or contexts with automatic merging of remote changes. Lock
-/// order: this lock before the coordinator's.
+/// They run while there are observers of `remoteChange` or contexts with automatic merging of remote changes. The lock
+/// of `state` is acquired before the coordinator's lock.
 final class RemoteWatching: Sendable {
     private struct State {
         var listeners = 0
-        /// The watches, by the number of the store.
+        /// The watchers, by the number of the store.
         var watches: [UInt32: any StoreWatch] = [:]
     }
 
@@ -32,7 +32,7 @@ final class RemoteWatching: Sendable {
         try? update(coordinator)
     }
 
-    /// Watches the stores during an observation. A failure is logged, and no changes are reported.
+    /// Returns an observation that also keeps the stores watched. A failure to watch them is logged.
     func keepWatching(_ coordinator: Coordinator, for observation: Observation) -> Observation {
         state.withLock { $0.listeners += 1 }
         do { try update(coordinator) } catch {
@@ -47,7 +47,7 @@ final class RemoteWatching: Sendable {
         if let coordinator { try? update(coordinator) }
     }
 
-    /// Starts and stops watches as currently needed.
+    /// Starts and stops watchers according to the observers, contexts and open stores.
     func update(_ coordinator: Coordinator) throws {
         try state.withLock { state in
             let isWanted = state.listeners > 0 || !followers.isEmpty
@@ -62,7 +62,7 @@ final class RemoteWatching: Sendable {
         }
     }
 
-    /// Stops the watch of a store before it is closed; nil stops the watches of all stores.
+    /// Stops the watcher of a store before the store is closed; nil stops all watchers.
     func end(_ store: Store? = nil) {
         if platform_is_forked() { return }
         state.withLock { state in
@@ -80,13 +80,13 @@ final class RemoteWatching: Sendable {
         }
     }
 
-    /// Posts the changes of another writer to the contexts that merge them, each on its queue.
+    /// Posts the changes of another writer to the inboxes of the contexts that merge remote changes.
     func tell(_ changes: ExternalChanges, of store: Store) {
         for inbox in followers.all { inbox.post(changes, of: store) }
     }
 }
 
-/// An observation that keeps the stores watched.
+/// An observer that keeps the stores watched until it is cancelled.
 private final class RemoteListener: Observer, @unchecked Sendable {
     private let inner: Observation
     private weak var coordinator: Coordinator?
@@ -109,7 +109,8 @@ private final class RemoteListener: Observer, @unchecked Sendable {
 extension Coordinator {
     /// Processes the changes of another writer.
     ///
-    /// Removes stale rows from the row cache, posts the changes to contexts, and notifies observers.
+    /// If the file was written, removes stale rows from the row cache and posts the changes to contexts. Notifies
+    /// observers in all cases.
     fileprivate func takeIn(_ changes: ExternalChanges, of store: Store) {
         if changes.file == .written {
             forgetRows(changes, of: store)
@@ -120,12 +121,12 @@ extension Coordinator {
 
     /// Removes changed rows from the row cache.
     ///
-    /// - Parameter isOwn: Whether the coordinator itself, which has the turn to save, changed the rows.
+    /// - Parameter isOwn: Whether this coordinator changed the rows, during its turn to save.
     func forgetRows(_ changes: ExternalChanges, of store: Store, isOwn: Bool = false) {
         guard store.isOpen else { return }
         // First, so that a fault does not read an old row again in a transaction that began before the change.
         store.backing.endRead()
-        // Changes of attributes that are derived from other rows are reported only by a batch.
+        // Only a batch request reports changes of attributes that are derived from other rows.
         let isAll = changes.isComplete && (changes.isBatch || model.entities.allSatisfy(\.slotsOfOtherRows.isEmpty))
         if isAll, changes.updated.count + changes.deleted.count <= ExternalChanges.limit {
             for row in changes.updated + changes.deleted {

@@ -1,12 +1,12 @@
 import CorestoneModel
 
-/// A watch for writes of other writers to a store, until it is stopped.
+/// A watcher of a store for writes by other processes and coordinators.
 package protocol StoreWatch: AnyObject, Sendable {
-    /// Stops the watch. A running callback still completes, and may itself stop the watch.
+    /// Stops the watcher. A running callback still completes, and may itself call this function.
     func stop()
 }
 
-/// A row, by its concrete entity's index in the model and its primary key.
+/// The key of a row: the index of its concrete entity in the model, and its primary key.
 package typealias RowKey = (entity: UInt32, primaryKey: Int64)
 
 /// The writes of other writers to a store since the last check, or the changes of a batch request.
@@ -14,11 +14,11 @@ package struct ExternalChanges: Sendable {
     package var inserted: [RowKey] = []
     package var updated: [RowKey] = []
     package var deleted: [RowKey] = []
-    /// Whether these are all changes.
+    /// Whether the lists contain all changes.
     ///
     /// If not, other rows may have been changed or deleted, which a comparison of versions detects.
     package var isComplete = true
-    /// The number of the last transaction in the store's history, if it has one.
+    /// The number of the last transaction in the store's history; nil if it is unknown.
     package var transaction: Int64?
     package var file = RemoteChange.File.written
     /// Whether a batch request of this coordinator changed the rows.
@@ -33,7 +33,7 @@ package struct ExternalChanges: Sendable {
     var count: Int { inserted.count + updated.count + deleted.count }
     var isEmpty: Bool { count == 0 }
 
-    /// The maximum number of rows in a list of changes.
+    /// The maximum number of rows in the three lists together.
     ///
     /// If there are more, changes are detected by comparing versions, and inserted rows by the next fetch.
     package static let limit = 1 << 16
@@ -56,7 +56,7 @@ package struct ExternalChanges: Sendable {
         if count > ExternalChanges.limit { forgetRows() }
     }
 
-    /// Discards the list of rows, so that changes are detected by comparing versions.
+    /// Discards the lists of rows, so that changes are detected by comparing versions.
     package mutating func forgetRows() {
         (inserted, updated, deleted) = ([], [], [])
         isComplete = false

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// Key paths from an entity's objects to other objects whose changes affect them.
+/// Key paths from the objects of an entity to related objects whose changes affect the results.
 struct DependencyPaths {
     /// A key path as a list of relationships and a final property.
     private struct Path {
@@ -10,10 +10,12 @@ struct DependencyPaths {
         let relationships: [Relationship]
         /// The property of the object to which the relationships refer; nil for any property.
         let last: Property?
-        /// Whether a change of the target is an update of the object. If not, it may only change the object's position.
+        /// Whether the application declared the path, so that a change of the target counts as an update of the object.
+        ///
+        /// Otherwise, such a change can only insert, delete or move the object.
         let isDeclared: Bool
 
-        /// Returns the slot of the relevant property of an object on the path.
+        /// Returns the slot of the property that follows a relationship of the path; nil for any property.
         func slot(after step: Int) -> Int? {
             step + 1 < relationships.count ? Int(relationships[step + 1].slot) : last.map { Int($0.slot) }
         }
@@ -27,7 +29,8 @@ struct DependencyPaths {
     /// Creates the paths.
     ///
     /// - Parameter declared: Paths in addition to those of the predicate, the order and the sections of the request.
-    /// - Throws: `.invalidArgument` for a path with an unknown property, or with a relationship without an inverse.
+    /// - Throws: `.invalidArgument` for a declared path with an unknown property, or with a relationship without an
+    ///   inverse.
     init(_ declared: [String], of request: FetchRequest, _ naming: SectionNaming?) throws {
         self.request = request
         for path in declared { try add(KeyPath(path), isDeclared: true) }
@@ -43,8 +46,9 @@ struct DependencyPaths {
         for relationship in relationships where relationship.inverse == nil {
             throw CoreError(
                 .invalidArgument,
-                "cannot observe changes along \(relationship.entity.name).\(relationship.name), which has no inverse "
-                    + "relationship; add one in the model", entity: relationship.entity.name, key: relationship.name)
+                "cannot observe changes along \(relationship.entity.name).\(relationship.name), which does not have an "
+                    + "inverse relationship; add one in the model", entity: relationship.entity.name,
+                key: relationship.name)
         }
         paths.append(Path(relationships: relationships, last: last, isDeclared: isDeclared))
     }
@@ -60,7 +64,7 @@ struct DependencyPaths {
         return (found, nil)
     }
 
-    /// Returns a property of a name, which may belong only to subentities.
+    /// Returns the property that a subentity has under a name.
     private static func requireBelow(_ entity: Entity, _ name: String) throws -> Property {
         for heir in entity.withDescendants { if let property = heir.property(named: name) { return property } }
         return try entity.requireProperty(named: name)
@@ -70,9 +74,9 @@ struct DependencyPaths {
         paths.contains { $0.relationships.contains { entity.isKind(of: $0.destination) } }
     }
 
-    /// Whether other writers deleted members of a to-many relationship of a path.
+    /// Whether merged saves deleted objects that may have been members of a to-many relationship of a path.
     ///
-    /// The former owners cannot be determined reliably.
+    /// The former owners of these members cannot be determined reliably.
     func mayHaveLost(_ merged: [ChangedIDs]) -> Bool {
         let relationships = paths.flatMap(\.relationships).filter(\.isToMany)
         if relationships.isEmpty { return false }
@@ -83,7 +87,7 @@ struct DependencyPaths {
 
     /// Calls `body` with each object of the request's entity that has a path to or through an object.
     ///
-    /// The second argument is whether this is an update.
+    /// The second argument is whether the change of `object` counts as an update of the owner.
     ///
     /// - Parameter slots: The slots of the object's changed properties; nil if they are not known.
     func forEachOwner(

@@ -3,12 +3,13 @@ import Synchronization
 
 /// A queue of differences for a reader on another thread. Thread-safe.
 ///
-/// Differences that the reader has not taken are combined into one, which is never larger than the results themselves.
+/// Differences that the reader has not taken are combined into one when it takes them. The queue retains at most the
+/// first and the last of them.
 public final class DifferenceQueue: Sendable {
     fileprivate struct State {
         /// The first waiting difference.
         var waiting: ResultsDifference?
-        /// The last one if several are waiting.
+        /// The last waiting difference if there are several.
         var last: ResultsDifference?
         var updated: Set<ObjectID> = []
         var names: [ObjectID: ObjectID] = [:]
@@ -26,7 +27,7 @@ public final class DifferenceQueue: Sendable {
     /// Whether the queue has ended and the last difference was taken.
     public var isEnded: Bool { state.withLock { $0.isEnded && $0.waiting == nil } }
 
-    /// Adds a difference, which must begin at the results of the previous one.
+    /// Adds a difference, which must begin at the results of the previous one unless it is a reset.
     public func append(_ difference: ResultsDifference) {
         state.withLock { state in
             guard let first = state.waiting else { return state.waiting = difference }
@@ -36,7 +37,7 @@ public final class DifferenceQueue: Sendable {
         }
     }
 
-    /// Returns the combined difference since the last call; nil if no difference is waiting.
+    /// Removes and returns the waiting differences as one; nil without differences, or if they cancel out.
     public func take() -> ResultsDifference? {
         let taken = state.withLock { state in
             let taken = state

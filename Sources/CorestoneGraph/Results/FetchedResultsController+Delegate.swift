@@ -4,10 +4,10 @@ import CorestoneValues
 ///
 /// It is called on the context's queue. All methods are optional.
 ///
-/// For each event that changed the results, `controllerWillChangeContent` is called before the results change. It is
-/// followed by the changes of sections and of objects, and by `controllerDidChangeContent`. Former positions refer to
-/// the results before the event, new ones to those after it. A list that applies all changes in one batch therefore
-/// shows the new results.
+/// For each event that changed the results, `controllerWillChangeContent` is called before the results change. The
+/// calls for the changes of sections and of objects follow, and then `controllerDidChangeContent`. Former positions
+/// refer to the results before the event, new ones to those after it. A list that applies all changes in one batch
+/// therefore shows the new results.
 public protocol FetchedResultsControllerDelegate: AnyObject {
     func controllerWillChangeContent(_ controller: FetchedResultsController)
 
@@ -30,7 +30,8 @@ public protocol FetchedResultsControllerDelegate: AnyObject {
     /// Reports that the controller lost its results, until `performFetch` is called again.
     ///
     /// The context was reset, or tracking failed with `error`. If the delegate resets the context during the
-    /// notifications of a change, `controllerDidChangeContent` is called first, without the rest of the change.
+    /// notifications of a change, the remaining ones are omitted except `controllerDidChangeContent`, which is called
+    /// before this method.
     func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?)
 }
 
@@ -51,9 +52,9 @@ extension FetchedResultsControllerDelegate {
     public func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?) {}
 }
 
-/// A delegate that receives each change as a whole.
+/// A delegate that receives all changes of an event in one call.
 ///
-/// Of the other methods, only those for the title and the reset are called.
+/// Of the other methods, only those for the section index title and the reset are called.
 public protocol FetchedResultsSnapshotDelegate: FetchedResultsControllerDelegate {
     /// Reports a change of the results.
     ///
@@ -66,9 +67,9 @@ public protocol FetchedResultsSnapshotDelegate: FetchedResultsControllerDelegate
         difference: ResultsDifference, objects: [ManagedObject])
 }
 
-/// A delegate that receives each change as a whole, for a controller without sections.
+/// A delegate that receives all changes of an event in one call, for a controller without sections.
 ///
-/// With sections, it is notified like every other delegate.
+/// If the controller has sections, the delegate is notified like every other delegate.
 public protocol FetchedResultsDifferenceDelegate: FetchedResultsControllerDelegate {
     func controller(_ controller: FetchedResultsController, didChangeContentWith difference: ResultsDifference)
 }

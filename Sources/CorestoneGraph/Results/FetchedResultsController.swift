@@ -3,14 +3,14 @@ import CorestoneValues
 
 /// The results of a fetch request, by section and row, for a list. A delegate is notified of changes.
 ///
-/// It fetches once, and then tracks the events of its context: changes, saves, undo, merges and refreshes. Changes of
-/// other contexts, batch requests and other processes are included if the context merges them. It must be used on the
-/// queue of its context, which it retains.
+/// `performFetch` runs the fetch. While a delegate is set, the controller then tracks the events of its context:
+/// changes, saves, undo, merges and refreshes. Changes of other contexts, batch requests and other processes are
+/// included if the context merges them. The controller retains its context, and must be used on the context's queue.
 ///
-/// It retains the objects of the request, as faults unless the request specifies otherwise. With a batch size it
-/// retains only their IDs and sort keys, and rows are read one batch at a time at access.
+/// The controller retains the objects of its results. If the request has a batch size, it retains only their IDs, their
+/// sort keys and the last accessed objects, and reads rows in batches on access.
 public final class FetchedResultsController {
-    /// The fetch request. Changes take effect with the next `performFetch`, which copies the request.
+    /// The fetch request. Changes of the request take effect with the next `performFetch`, which copies it.
     public let fetchRequest: FetchRequest
     public let managedObjectContext: Context
     /// The key path of the section names; nil for a single section, or if a function names the sections.
@@ -20,12 +20,13 @@ public final class FetchedResultsController {
     /// The key paths of related objects whose changes count as updates, for example "department.name".
     ///
     /// Such a change is an update of the objects that refer to the changed object. The key paths of the predicate, the
-    /// order and the sections are always tracked. Must be set before `performFetch`.
+    /// order and the sections are tracked too, unless a relationship in them does not have an inverse. Must be set
+    /// before `performFetch`.
     public var dependencyKeyPaths: [String] = []
     /// The delegate, not retained.
     ///
-    /// Changes are tracked while a delegate is set. A delegate that is set after the fetch is notified of earlier
-    /// changes with the next event.
+    /// Changes are tracked while a delegate is set. At the next event, a delegate that was set after the fetch is
+    /// notified of all changes since the fetch.
     public weak var delegate: (any FetchedResultsControllerDelegate)? {
         didSet {
             guard let tracker, tracker.isFollowing != (delegate != nil) else { return }
@@ -76,7 +77,7 @@ public final class FetchedResultsController {
     ///
     /// - Throws: `.invalidArgument` if the request's sort descriptors were never set (an empty array is allowed without
     ///   sections), or if a dependency path is invalid. Code 134060 with the object if the objects of a section are not
-    ///   contiguous. Errors of the fetch. The results are then unchanged.
+    ///   contiguous. Errors of the fetch. After an error, the results are unchanged.
     public func performFetch() throws {
         try managedObjectContext.checkQueue()
         guard fetchRequest.isOrderGiven, naming == nil || !fetchRequest.sortDescriptors.isEmpty else {
@@ -98,10 +99,10 @@ public final class FetchedResultsController {
 
     // MARK: Results
 
-    /// The current results; nil before `performFetch`, and after a reset.
+    /// The current results; nil before `performFetch`, and after a reset or an error of tracking.
     public var snapshot: ResultsSnapshot? { tracker?.snapshot }
 
-    /// The objects of the results; nil before `performFetch`, and after a reset.
+    /// The objects of the results; nil before `performFetch`, and after a reset or an error of tracking.
     public var fetchedObjects: [ManagedObject]? { snapshot.map { objects(0..<$0.count) } }
 
     /// Returns the object at an index path.
@@ -130,7 +131,7 @@ public final class FetchedResultsController {
         let noun = isRow ? "object" : "section"
         return CoreError(
             .invalidArgument,
-            "the results\(fetchRequest.entityName.map { " of \($0)" } ?? "") have no object at \(path): \(place) \(count) "
+            "the results\(fetchRequest.entityName.map { " of \($0)" } ?? "") do not have an object at \(path): \(place) \(count) "
                 + "\(noun)\(count == 1 ? "" : "s")",
             entity: fetchRequest.entityName, value: .int(Int64(isRow ? path.row : path.section)))
     }
@@ -142,7 +143,7 @@ public final class FetchedResultsController {
                 + "cst_controller_perform_fetch (perform_fetch, performFetch) first", entity: fetchRequest.entityName)
     }
 
-    /// Returns the index path of an object; nil if it is not in the results.
+    /// Returns the index path of an object; nil if the object is not in the results.
     public func indexPath(for object: ManagedObject) throws -> ResultsIndexPath? {
         try managedObjectContext.checkQueue()
         guard let tracker, let snapshot, object.context === managedObjectContext, let member = tracker.member(object)
@@ -159,20 +160,20 @@ public final class FetchedResultsController {
 
     // MARK: Sections
 
-    /// The sections of the results; nil before `performFetch`, and after a reset.
+    /// The sections of the results; nil before `performFetch`, and after a reset or an error of tracking.
     public var sections: [ResultsSection]? {
         snapshot.map { snapshot in snapshot.sections.names.indices.map { ResultsSection(self, snapshot, $0) } }
     }
 
     /// Returns the index title of a section name.
     ///
-    /// The delegate returns the title. Without a delegate, it is the first letter as a capital.
+    /// The delegate returns the title. Without a delegate, the title is the first letter as a capital.
     public func sectionIndexTitle(forSectionName name: String) -> String? {
         if let delegate { return delegate.controller(self, sectionIndexTitleForSectionName: name) }
         return FetchedResultsController.defaultIndexTitle(ofSection: name)
     }
 
-    /// Returns the first letter of a section's name as a capital.
+    /// Returns the first letter of a section's name as a capital; nil for an empty name.
     public static func defaultIndexTitle(ofSection name: String) -> String? {
         name.first.map { String($0).uppercased() }
     }
@@ -185,9 +186,9 @@ public final class FetchedResultsController {
             .filter { seen.insert($0).inserted }
     }
 
-    /// Returns the first section with a title of the section index.
+    /// Returns the index of the first section that has an index title.
     ///
-    /// - Throws: `.invalidArgument` if `sectionIndexTitles` does not have the title at the index.
+    /// - Throws: `.invalidArgument` if `title` is not the element of `sectionIndexTitles` at `index`.
     public func section(forSectionIndexTitle title: String, at index: Int) throws -> Int {
         let titles = sectionIndexTitles
         guard titles.indices.contains(index), titles[index] == title, let snapshot,
@@ -236,7 +237,7 @@ extension FetchedResultsController: ResultsClient {
         if naming == nil, let delegate = delegate as? any FetchedResultsDifferenceDelegate {
             return delegate.controller(self, didChangeContentWith: difference)
         }
-        // A delegate that fetches again, or resets the context, does not receive the rest.
+        // A delegate that fetches again, or resets the context, does not receive the remaining changes.
         let (told, epoch) = (tracker, tracker?.epoch)
         func tellObjects(_ isTold: (ResultsChange) -> Bool) {
             for (change, object) in zip(difference.changes, objects)
@@ -252,7 +253,7 @@ extension FetchedResultsController: ResultsClient {
             delegate?.controller(self, didChange: section, atSectionIndex: change.index, for: change.kind)
         }
         tellObjects { $0.kind != .delete }
-        // Also called after the delegate has reset the context, to match the call at the beginning.
+        // Also called after the delegate has reset the context, to match `controllerWillChangeContent`.
         if tracker === told, told?.epoch == epoch || told?.isLost == true { delegate?.controllerDidChangeContent(self) }
     }
 
@@ -281,7 +282,7 @@ public struct ResultsSection {
     public var name: String { snapshot.sections.names[index].text }
     public var indexTitle: String? { controller.sectionIndexTitle(forSectionName: name) }
     public var numberOfObjects: Int { snapshot.sections.count(of: index) }
-    /// The objects of the section that still exist.
+    /// The objects of the section, without those of stores that were removed.
     public var objects: [ManagedObject] {
         snapshot.objectIDs(inSection: index).compactMap { try? controller.managedObjectContext.object(with: $0) }
     }

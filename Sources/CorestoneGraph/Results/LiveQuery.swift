@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
-/// A live query: the tracked results of a request with an observer.
+/// A live query: the tracked results of a request, whose differences are passed to a handler.
 final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
     typealias Handler = (Context, ResultsDifference, [ManagedObject]) -> Void
 
@@ -81,19 +81,19 @@ extension Context {
     ///
     /// The handler receives the objects of the difference's changes, in the same order. It may use the context without
     /// restrictions and is not called recursively: changes that it causes are reported afterwards. After a reset, the
-    /// results are fetched again and reported as insertions with `isReset`. If a fetch fails, the last difference
+    /// results are fetched again and reported as insertions with `isReset`. If tracking fails, the last difference
     /// contains the error.
     ///
-    /// The token retains neither the context nor its objects.
+    /// The token does not retain the context or its objects.
     ///
     /// - Parameters:
     ///   - request: The fetch request, which is copied. Without sort descriptors, objects are in the order of their
     ///     IDs.
-    ///   - sections: The section of each object; nil for a single section.
+    ///   - sections: The source of the section names; nil for a single section.
     ///   - dependencies: The key paths of related objects whose changes are updates of the request's objects that refer
     ///     to them.
-    ///   - ended: Called once, on any thread, when the context is closed or deallocated before the token, or a fetch
-    ///     failed.
+    ///   - ended: Called once, on any thread, if the context is closed or deallocated before the token is released, or
+    ///     if tracking fails.
     /// - Throws: Errors of the fetch; `.invalidArgument` for invalid dependency paths.
     public func observe(
         _ request: FetchRequest, sections: SectionNaming? = nil, dependencies: [String] = [],

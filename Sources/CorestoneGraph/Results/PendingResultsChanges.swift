@@ -1,7 +1,7 @@
 /// The changes of a context since a tracker last processed them.
 struct PendingResultsChanges {
     private(set) var touched: [ManagedObject] = []
-    /// The objects that have a new ID, or values that the store computed, after a save.
+    /// The objects of saves, which may have a new ID or values that the store computed.
     private(set) var saved: [ManagedObject] = []
     private(set) var merged: [ChangedIDs] = []
     /// The slots of the changed properties of touched objects, if they are known.
@@ -24,7 +24,7 @@ struct PendingResultsChanges {
 
     /// Adds the changes of a save.
     ///
-    /// - Parameter all: Whether to include updated and deleted objects, although they were reported when they changed.
+    /// - Parameter all: Whether to include updated and deleted objects, which were already reported when they changed.
     mutating func addSaved(_ changes: ContextChanges, all: Bool) {
         saved += changes.inserted
         if all { saved += changes.updated + changes.deleted }

@@ -14,8 +14,9 @@ struct Rearrangement {
 
     var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty && updated.isEmpty }
 
-    /// The positions of removed and of inserted rows; all other rows keep their order.
+    /// The former positions of the removed and replaced rows, in order.
     private var left: [Int] { (removed.map(\.place) + replaced.map(\.former)).sorted() }
+    /// The new positions of the inserted and replaced rows, in order.
     private var taken: [Int] { (inserted.map(\.place) + replaced.map(\.place)).sorted() }
 
     func changes() -> (sections: [ResultsSectionChange], objects: [ResultsChange]) {
@@ -76,7 +77,7 @@ struct Rearrangement {
     ) {
         let taken = self.taken
         let ordered = replaced.sorted { $0.place < $1.place }
-        // Rows between the same two kept rows as before, in a kept section.
+        // The gap between two kept rows, if a row is in the same gap and in the same kept section as before.
         let gaps = ordered.map { one -> Int? in
             let gap = one.former - RowList.partition(left.count) { left[$0] < one.former }
             let section = former.section(of: one.former)
@@ -95,9 +96,10 @@ struct Rearrangement {
         )
     }
 
-    /// Returns which former sections remain in the same order.
+    /// Returns, for each former section, whether it remains in the same order.
     ///
-    /// These are the sections with kept rows, and as many other sections as possible.
+    /// The sections with kept rows remain. Another section remains if its new position is after those of the preceding
+    /// sections that remain, and before those of the following sections with kept rows.
     private func keptSections(_ left: [Int]) -> [Bool] {
         var isKept = [Bool](repeating: true, count: former.count)
         if former.names == new.names { return isKept }
@@ -125,8 +127,8 @@ struct Rearrangement {
 
 /// Returns the indexes of a longest increasing subsequence of distinct numbers.
 func longestRise(_ numbers: [Int]) -> [Int] {
-    // By length minus one, the index of the smallest number at the end of such a subsequence; by index, the previous
-    // element.
+    // `ends`: by length minus one, the index of the smallest last number of an increasing subsequence. `before`: by
+    // index, the index of the previous element.
     var ends: [Int] = [], before = [Int](repeating: -1, count: numbers.count)
     for (place, number) in numbers.enumerated() {
         let length = RowList.partition(ends.count) { numbers[ends[$0]] < number }

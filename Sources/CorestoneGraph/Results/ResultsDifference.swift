@@ -46,9 +46,9 @@ public struct ResultsDifference: Sendable {
     public let isReset: Bool
     /// The error that ended the tracking; nil if it continues. After an error, there are no results.
     public let error: CoreError?
-    /// The objects whose temporary IDs became permanent.
+    /// The IDs that became permanent, with the former temporary IDs.
     ///
-    /// A list of IDs must replace the former ones; a list of sections and rows does not change.
+    /// The application must replace the former IDs in a list of IDs. A renaming does not change index paths.
     public let renamed: [(former: ObjectID, id: ObjectID)]
 
     init(
@@ -82,7 +82,7 @@ public struct ResultsDifference: Sendable {
 
 /// A snapshot of results: IDs by position.
 ///
-/// It can be used on any thread, and does not copy the results.
+/// It can be used on any thread. It shares its storage with the tracked results, so they are not copied.
 public struct ResultsSnapshot: Sendable {
     let rows: RowList
     let sections: SectionTable
@@ -104,7 +104,7 @@ public struct ResultsSnapshot: Sendable {
     /// Returns the ID at an index path; nil if the results do not have the index path.
     public func objectID(at path: ResultsIndexPath) -> ObjectID? { sections.place(of: path).map { rows[$0].id } }
 
-    /// Returns the index path of an ID by a linear search; nil if it is not in the results.
+    /// Returns the index path of an ID by a linear search; nil if the ID is not in the results.
     public func indexPath(of id: ObjectID) -> ResultsIndexPath? {
         rows.all.firstIndex { $0.id == id }.map { sections.path(of: $0) }
     }

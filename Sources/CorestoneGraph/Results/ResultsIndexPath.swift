@@ -1,6 +1,6 @@
 /// The position of an object in results: its section, and its row in the section.
 ///
-/// The name differs from Foundation's `IndexPath`.
+/// The name avoids a conflict with Foundation's `IndexPath`.
 public struct ResultsIndexPath: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var section: Int
     public var row: Int

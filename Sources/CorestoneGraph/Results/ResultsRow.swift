@@ -9,14 +9,14 @@ final class ResultsRow: Sendable {
     let tie: SortTiebreaker
     /// The values of the sort keys.
     let keys: [PropertyValue]
-    /// The name of its section; empty without sections.
+    /// The name of the object's section; empty without sections.
     let section: SectionName
 
     init(id: ObjectID, tie: SortTiebreaker, keys: [PropertyValue], section: SectionName) {
         (self.id, self.tie, self.keys, self.section) = (id, tie, keys, section)
     }
 
-    /// Whether the object has the same position as before.
+    /// Whether the ID, section, sort keys and tie-breaker are those of another row.
     func hasPlace(of other: ResultsRow, _ descriptors: [SortDescriptor]) throws -> Bool {
         try tie == other.tie && section == other.section && id == other.id && descriptors.order(keys, other.keys) == 0
     }

@@ -29,7 +29,7 @@ extension ResultsTracker {
         return found
     }
 
-    /// Returns the results while no store is open, which are unsaved objects.
+    /// Returns the results of a context without open stores: inserted objects that match the request.
     func foundUnsaved() throws -> Fetched {
         var found = Fetched()
         var known: SectionTable?
@@ -54,7 +54,7 @@ extension ResultsTracker {
         }
     }
 
-    /// Sorts the rows. Without sort descriptors, they are sorted by key, not in the store's order.
+    /// Sorts the rows. Without sort descriptors, they are sorted by the tie-breaker, not in the store's order.
     private func sort(_ found: inout Fetched) throws {
         let rows = found.rows
         let isSorted = try zip(rows, rows.dropFirst()).allSatisfy { try sorts.precedes($0, $1) }
@@ -80,7 +80,7 @@ extension ResultsTracker {
         return try naming.name(of: object, in: context, usesSaved: !request.includesPendingChanges)
     }
 
-    /// Whether a fetch would return the object.
+    /// Whether a fetch would return the object, regardless of offset and limit.
     func isResult(_ object: ManagedObject) throws -> Bool {
         let state = object.state
         if object.context !== context || state.contains(.gone) { return false }

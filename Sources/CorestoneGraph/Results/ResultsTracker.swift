@@ -16,15 +16,18 @@ protocol ResultsClient: AnyObject {
     func resultsWereLost(_ error: CoreError?)
 }
 
-/// The tracked results of a request.
+/// The tracked results of a fetch request.
 ///
-/// They are always those that a fetch would return, while objects are inserted, changed and deleted.
+/// Each event of the context updates them to the results that a fetch would return.
 ///
-/// For each object it stores the ID and the sort keys. The order by these keys and the tie-breaker is total, so a
-/// search finds the position of every object, regardless of other changes. An object that an event changed is
-/// evaluated, and is removed, inserted or moved. `ResultsTracker+Invariants.swift` lists the invariants.
+/// For each object, the tracker stores the ID and the sort keys. The order by these keys and the tie-breaker is total,
+/// so a binary search finds the position of every object, regardless of other changes. An object that an event changed
+/// is evaluated, and is removed, inserted, moved or reported as updated. `ResultsTracker+Invariants.swift` lists the
+/// invariants.
 final class ResultsTracker {
-    /// The context, which retains the tracker through its observers, and outlives them.
+    /// The context, not retained.
+    ///
+    /// A controller retains it. A live query uses it only in notifications of the context.
     unowned(unsafe) let context: Context
     let request: FetchRequest
     let naming: SectionNaming?
@@ -36,12 +39,12 @@ final class ResultsTracker {
     let holdsObjects: Bool
     private(set) weak var client: (any ResultsClient)?
 
-    /// The current results; nil before the first fetch, and after a reset.
+    /// The current results; nil before the first fetch, and after a reset or an error.
     private(set) var snapshot: ResultsSnapshot?
     private(set) var members: [ObjectID: Member] = [:]
-    /// The temporary IDs under which members were added.
+    /// The temporary IDs under which members were added, by object.
     private(set) var unsaved: [ObjectIdentifier: ObjectID] = [:]
-    /// The stores of the last fetch.
+    /// The numbers of the stores at the last fetch.
     private var stores: [UInt32] = []
 
     /// The changes that were not processed yet.
@@ -49,7 +52,9 @@ final class ResultsTracker {
     private var isBusy = false
     /// Whether the context was reset and the client was not notified yet.
     private(set) var isLost = false
-    /// A number that each fetch and each reset increment, so that callers of the client detect them.
+    /// A number that each fetch, each loss of the results and `end` increment.
+    ///
+    /// Code that calls the client or the application detects these events by it.
     private(set) var epoch = 0
     private var observations: [Observation] = []
 
@@ -105,7 +110,8 @@ final class ResultsTracker {
                 unsaved[ObjectIdentifier(object)] = row.id
             }
         }
-        // The deallocation of objects accesses the context.
+        // The former members are released after the assignment, because the deallocation of objects accesses the
+        // context.
         let former = members
         members = all
         withExtendedLifetime(former) {}
@@ -128,7 +134,7 @@ final class ResultsTracker {
 
     func member(_ object: ManagedObject) -> Member? {
         if let member = members[object.objectID] { return member }
-        // The ID of the object has become permanent.
+        // The object may be listed under its former, temporary ID.
         return unsaved.isEmpty ? nil : unsaved[ObjectIdentifier(object)].flatMap { members[$0] }
     }
 
@@ -136,8 +142,8 @@ final class ResultsTracker {
 
     /// Returns the object of a row.
     ///
-    /// If the object has left the context without a notification, returns a fault for the row, which may have been
-    /// deleted.
+    /// If the tracker does not retain the object, or the object has left the context, returns the registered object or
+    /// a fault. The row of a fault may have been deleted.
     func object(of row: ResultsRow) throws -> ManagedObject {
         if let object = members[row.id]?.object, !object.isGone { return object }
         return try context.objectOrStandIn(of: row.id)
@@ -147,7 +153,7 @@ final class ResultsTracker {
     func place(of row: ResultsRow, in list: RowList) throws -> Int {
         let place = try list.partition { try sorts.precedes($0, row) }
         if place < list.count, list[place] === row { return place }
-        // The application's comparator is inconsistent.
+        // The binary search fails if a comparator of the application is inconsistent.
         guard let place = list.all.firstIndex(where: { $0 === row }) else {
             throw CoreError(
                 .internal,
@@ -205,8 +211,8 @@ final class ResultsTracker {
 
     /// Processes the changes and notifies the client.
     ///
-    /// Changes that the client causes are processed afterwards, at most 8 times. Later changes are processed in the
-    /// next event.
+    /// Changes that the client causes are processed in further rounds, at most 8 rounds in all. The remaining changes
+    /// are processed at the next event.
     private func catchUp() {
         if isBusy { return }
         isBusy = true
@@ -232,7 +238,7 @@ final class ResultsTracker {
         }
     }
 
-    /// Runs `body`, which notifies the client. Changes that this causes are processed afterwards.
+    /// Runs `body`, which notifies the client. Changes that the client causes are processed afterwards.
     func telling(_ body: () throws -> Void) rethrows {
         let wasBusy = isBusy
         isBusy = true
@@ -245,8 +251,8 @@ final class ResultsTracker {
 
     private func apply(_ news: PendingResultsChanges) throws {
         guard let former = snapshot, let client else { return }
-        // Predicates, comparators and section names may run code of the application. If that code has fetched again or
-        // reset the context, it has replaced the results and sent the notifications.
+        // Predicates, comparators and section name functions may run code of the application. If that code fetches
+        // again or resets the context, this update is obsolete.
         let began = epoch
         let change = try context.withAncestors { () -> ResultsUpdate? in
             if hasOtherStores { leaveOutRemovedStores() }
@@ -278,9 +284,9 @@ final class ResultsTracker {
         request.affectedStores?.removeAll { store in !open.contains { $0 === store } }
     }
 
-    /// Whether merged saves may affect results that no longer refer to the changed objects.
+    /// Whether merged saves may affect results that cannot be found from the changed objects.
     ///
-    /// Members of such results were deleted, or moved by unsaved changes.
+    /// The relationships between them were removed: members were deleted, or unsaved changes moved them.
     private func isBeyondFollowing(_ merged: [ChangedIDs]) -> Bool {
         if dependencies.isEmpty || merged.isEmpty { return false }
         return context.hasChanges || dependencies.mayHaveLost(merged)

@@ -5,11 +5,12 @@ import CorestoneValues
 struct ResultsUpdate {
     let snapshot: ResultsSnapshot
     let rearrangement: Rearrangement
-    /// The objects of the changes that are not members.
+    /// The known objects of the changes, by ID.
     var objects: [ObjectID: ManagedObject] = [:]
     var renamed: [(former: ObjectID, id: ObjectID)] = []
-    /// The rows that are removed from and added to the members.
+    /// The rows whose members are removed.
     var gone: [(row: ResultsRow, object: ManagedObject)] = []
+    /// The rows whose members are added.
     var come: [(row: ResultsRow, object: ManagedObject)] = []
     /// The new results, if they were fetched again.
     var fresh: ResultsTracker.Fetched?
@@ -31,7 +32,7 @@ private struct Candidates {
     }
 }
 
-/// The effects of an event on members and other objects.
+/// The effects of an event on the results.
 private struct Outcome {
     var gone: [(row: ResultsRow, object: ManagedObject)] = []
     var come: [(row: ResultsRow, object: ManagedObject)] = []
@@ -55,7 +56,7 @@ extension ResultsTracker {
     /// Returns the results after an event; nil if they did not change.
     func update(_ former: ResultsSnapshot, _ news: PendingResultsChanges) throws -> ResultsUpdate? {
         let candidates = try candidates(news)
-        // An object before the window may shift it.
+        // A change before the offset may shift all results.
         if request.offset > 0, !candidates.all.isEmpty { return try updateByFetching(former, news) }
         let outcome = try outcome(of: candidates)
         if outcome.isEmpty { return nil }
@@ -73,7 +74,7 @@ extension ResultsTracker {
         let replaced = try outcome.replaced.map { ($0, try place(of: $0.former, in: list)) }
         let coming = outcome.come.map(\.row) + outcome.replaced.map(\.row)
         let places = leaving.map(\.1) + replaced.map(\.1)
-        // A row has two objects if one has left its context and another object replaced it.
+        // A row has two objects if an object has left its context and another object replaced it.
         let concerned = places + change.updated.map(\.former)
         if Set(concerned).count < concerned.count { return try updateByFetching(former, news) }
         try rearrange(&list, leaving: places, coming: coming)
@@ -126,7 +127,7 @@ extension ResultsTracker {
         list = RowList(merged + added[next...])
     }
 
-    /// Returns the sections of a list that was derived from another one.
+    /// Returns the sections of the new list, from the former sections and the changes.
     private func sections(of list: RowList, _ former: SectionTable, _ change: Rearrangement) throws -> SectionTable {
         if naming == nil { return SectionTable(undivided: list.count) }
         // The number of rows that each former section keeps, and the number of new rows by name, with their first
@@ -153,8 +154,8 @@ extension ResultsTracker {
                 nextOld += 1
             }
         }
-        // The table is valid if every new row is in its section. Otherwise the error names the first row that is out of
-        // order, which may be another one.
+        // The table is valid if every new row is in its section. Otherwise, the table is created from all rows, and its
+        // error names the first row that is out of order.
         let isRight = came.allSatisfy { place, row in sections.names[sections.section(of: place)] == row.section }
         return isRight ? sections : try SectionTable(of: list.all)
     }
@@ -190,7 +191,7 @@ extension ResultsTracker {
         try dependencies.forEachOwner(of: object, slots) { found.add($0, isUpdated: $1) }
     }
 
-    /// Returns the object of an ID that another writer changed.
+    /// Returns the object of an ID whose row another writer changed.
     private func known(_ id: ObjectID) -> ManagedObject? { member(id)?.object ?? (try? context.object(with: id)) }
 
     private func outcome(of candidates: Candidates) throws -> Outcome {
@@ -226,12 +227,12 @@ extension Rearrangement {
 // MARK: - By another fetch
 
 extension ResultsTracker {
-    /// Returns the results of a new fetch.
+    /// Fetches again, and returns the changed results.
     func updateByFetching(_ former: ResultsSnapshot, _ news: PendingResultsChanges) throws -> ResultsUpdate {
         let candidates = try candidates(news).all
         let touched = Set(candidates.lazy.filter(\.isUpdated).map { ObjectIdentifier($0.object) })
         let fresh = try context.coordinator.stores.isEmpty ? foundUnsaved() : fetched()
-        // Members whose IDs changed remain the same objects.
+        // A member whose ID became permanent is still the same object.
         var before: [ResultsRow?] = []
         var renamed: [(former: ObjectID, id: ObjectID)] = []
         var isUpdated: [Bool] = []
@@ -249,9 +250,9 @@ extension ResultsTracker {
             snapshot: ResultsSnapshot(RowList(fresh.rows), fresh.sections), rearrangement: change)
         update.renamed = renamed
         for (place, object) in fresh.objects.enumerated() { update.objects[fresh.rows[place].id] = object }
-        // The fetch may have ended another event, which is processed next.
+        // The fetch may have processed pending changes, which are then in `self.news`.
         for object in candidates.map(\.object) + self.news.touched {
-            // If a row was inserted again, its new object counts, not the deleted one.
+            // If a row was inserted again, its new object is reported, not the deleted one.
             if let row = member(object)?.row, !object.isDeleted && !object.isGone || update.objects[row.id] == nil {
                 update.objects[row.id] = object
             }
@@ -279,7 +280,7 @@ extension Rearrangement {
         }
         removed = places.values.sorted().map { ($0, old[$0]) }
         var stays = [Bool](repeating: false, count: common.count)
-        // A row whose section changes is a move.
+        // A row whose section changes is always moved.
         let candidates = common.indices.filter { old[common[$0].former].section == rows[common[$0].place].section }
         for index in longestRise(candidates.map { common[$0].former }) { stays[candidates[index]] = true }
         for (index, one) in common.enumerated() {

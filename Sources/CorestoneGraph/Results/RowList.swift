@@ -1,7 +1,7 @@
 /// An ordered list of rows in blocks.
 ///
-/// An insertion or removal moves at most the references of one block. A copy shares all blocks except those that change
-/// afterwards.
+/// An insertion or removal moves the row references of at most one block. A copy shares all blocks except those that
+/// change afterwards.
 struct RowList: Sendable {
     private static let most = 512
 
@@ -41,7 +41,7 @@ struct RowList: Sendable {
         return low
     }
 
-    /// Returns the number of leading rows that satisfy a condition, which no later row satisfies.
+    /// Returns the number of leading rows that satisfy a condition, which later rows must not satisfy.
     func partition(_ isBefore: (ResultsRow) throws -> Bool) rethrows -> Int {
         let block = try RowList.partition(blocks.count) { try isBefore(blocks[$0][blocks[$0].count - 1]) }
         if block == blocks.count { return count }

@@ -17,12 +17,12 @@ struct SectionCache {
     /// The digest of the request and the state of its stores.
     private let digest: String
 
-    /// Runs a fetch with the cache, and writes its sections to the cache.
+    /// Runs a fetch with the cached sections, or writes the computed sections to the cache.
     static func fetch(_ tracker: ResultsTracker, _ name: String?) throws {
         guard let name, let folder, isOfUse(tracker), let digest = digest(tracker) else { return try tracker.fetch() }
         let cache = SectionCache(path: path(of: name, in: folder), digest: digest)
         if let known = cache.read() {
-            // A wrong section name may be out of order.
+            // The fetch fails if a wrong cached section name is out of order.
             if (try? tracker.fetch(sections: known.sections)) != nil, try known.fit(tracker),
                 SectionCache.digest(tracker) == digest
             {
@@ -41,8 +41,8 @@ struct SectionCache {
     /// Whether the cache can be used and is faster than computing the sections.
     ///
     /// False if the sections are named by the first sort key, which each row contains. Also false if the context's
-    /// results may differ from the store. Possible reasons are application code, the clock, random values, unsaved
-    /// changes, and objects and rows that were read before.
+    /// results may differ from the store. Possible reasons are a parent context, a query generation, application code,
+    /// the clock, random values, unsaved changes, and objects and rows that were read before.
     private static func isOfUse(_ tracker: ResultsTracker) -> Bool {
         let (context, request) = (tracker.context, tracker.request)
         guard let path = tracker.naming?.keyPath, path != request.sortDescriptors.first?.keyPath, context.parent == nil,
@@ -67,7 +67,7 @@ struct SectionCache {
 
     /// Returns the entity trees of a key path of stored properties.
     ///
-    /// Returns nil for another path, because the values that application code computes may change.
+    /// Returns nil for other key paths, because application code may compute their values.
     private static func storedRoots(of path: KeyPath, from entity: Entity) -> [UInt32]? {
         var (entity, roots) = (entity, [UInt32]())
         for key in path.keys where !key.isOperator {
@@ -83,7 +83,7 @@ struct SectionCache {
         return roots
     }
 
-    /// Returns the digest of the request and its stores; nil if a store does not report its state.
+    /// Returns the digest of the request and its stores; nil without stores, or if a store does not report its state.
     private static func digest(_ tracker: ResultsTracker) -> String? {
         let (context, request) = (tracker.context, tracker.request)
         var parts = ["2", request.entity.name, tracker.predicate?.description ?? "", tracker.naming?.keyPath ?? ""]
@@ -120,7 +120,8 @@ struct SectionCache {
 
     /// Writes the file: a line with the digest, a line per section, and a digest of all lines.
     ///
-    /// The line of a section contains its count, the lengths of its first object's URI and of its name, and both texts.
+    /// The line of a section contains the number of its objects, the lengths of its first object's URI and of its name,
+    /// and both texts.
     private func write(_ snapshot: ResultsSnapshot) {
         let sections = snapshot.sections
         var text = "\(digest)\n"
@@ -197,9 +198,9 @@ private struct RememberedSections {
 }
 
 extension FetchedResultsController {
-    /// Deletes the cached sections of a name; nil for all names. Can be called on any thread.
+    /// Deletes the cached sections of a name; nil for all sections of all programs of the user.
     ///
-    /// This is not needed for correct results, because the sections of another request, or of another state of a store,
-    /// are not used.
+    /// The call is not needed for correct results, because the sections of another request, or of another state of a
+    /// store, are not used. It can be made on any thread.
     public static func deleteCache(withName name: String?) { SectionCache.delete(name) }
 }

@@ -3,17 +3,17 @@ import CorestoneValues
 
 /// The source of the section names of results.
 public enum SectionNaming {
-    /// The value at a key path as text; nil is the section without a name.
+    /// The value at a key path, as text. Objects whose value is nil form a section without a name.
     case keyPath(String)
-    /// The result of a function.
+    /// The result of a function. Objects whose result is nil form a section without a name.
     ///
-    /// It is called on the context's queue. It may read the object, but must not change anything.
+    /// The function is called on the context's queue. It may read the object, but must not change objects.
     case function((ManagedObject) throws -> String?)
 
     /// Returns the section name of an object.
     ///
-    /// - Parameter usesSaved: Whether to ignore unsaved changes. If the object itself does not have changes, unsaved
-    ///   changes of related objects are always ignored, as in the sort order.
+    /// - Parameter usesSaved: Whether the value at a key path ignores unsaved changes. If the object itself does not
+    ///   have changes, unsaved changes of related objects are always ignored, as in the sort order.
     func name(of object: ManagedObject, in context: Context, usesSaved: Bool) throws -> SectionName {
         switch self {
         case .function(let function): return SectionName(try name(of: object, in: context, by: function) ?? "")

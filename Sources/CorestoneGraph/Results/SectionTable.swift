@@ -2,14 +2,14 @@ import CorestoneValues
 
 /// The name of a section.
 ///
-/// Names are compared bytewise, as in the sort order. Other strings can be sorted between the composed and the
-/// decomposed form of the same text.
+/// Names are compared bytewise. In Swift, the composed and the decomposed form of a text are equal strings, but other
+/// names can be sorted between them.
 struct SectionName: Hashable, Sendable {
     let text: String
 
     init(_ text: String) { self.text = text }
 
-    /// The name for objects without a section name, and without sections.
+    /// The name of the section of objects without a section name, and of an undivided list.
     static let none = SectionName("")
 
     static func == (a: SectionName, b: SectionName) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
@@ -23,7 +23,7 @@ struct SectionName: Hashable, Sendable {
 /// The sections of a list of rows: runs of rows with the same name.
 struct SectionTable: Sendable {
     private(set) var names: [SectionName] = []
-    /// The position at which each section begins, followed by the end of the last one.
+    /// The position at which each section begins, followed by the end of the last section.
     private(set) var starts = [0]
 
     init() {}
@@ -65,7 +65,7 @@ struct SectionTable: Sendable {
         return ResultsIndexPath(row: place - starts[section], section: section)
     }
 
-    /// Returns the position at an index path; nil if it is out of range.
+    /// Returns the position at an index path; nil if the index path is out of range.
     func place(of path: ResultsIndexPath) -> Int? {
         guard names.indices.contains(path.section), path.row >= 0, path.row < count(of: path.section) else {
             return nil

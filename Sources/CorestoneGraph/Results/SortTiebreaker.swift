@@ -1,7 +1,7 @@
 /// The tie-breaker for objects with equal sort keys in a fetch and in tracked results.
 ///
-/// The order is: saved objects by primary key, new objects with permanent IDs, objects with temporary IDs in the order
-/// of creation.
+/// The order is: saved objects by primary key, then new objects with permanent IDs, then objects with temporary IDs in
+/// the order of creation.
 struct SortTiebreaker: Comparable, Sendable {
     private let rank: UInt8
     private let store: UInt32

@@ -11,16 +11,16 @@ final class ContextRows: RowSource {
     private let store: Store
     var model: Model { context.coordinator.model }
     var identifier: String { store.identifier }
-    /// The rows by index of the root entity and key; nil if the store does not have the row.
+    /// The rows by index of the root entity and primary key; nil if the store does not have the row.
     private var found: [UInt32: [Int64: (group: RowGroup, place: Int)?]] = [:]
     /// The members by relationship and owner, as the positions of rows that were read together.
     private var members: [UInt32: [Int64: (group: RowGroup, places: [Int])]] = [:]
     private var counts: [UInt32: [Int64: Int]] = [:]
     private var size = 0
 
-    /// The number of adjacent rows whose targets are read together.
+    /// The maximum number of adjacent rows whose targets are read together.
     private static let stride = 512
-    /// The maximum number of rows in memory, which bounds the memory of a large fetch.
+    /// The number of cached rows and lists above which the cache is emptied during a large fetch.
     private static let limit = 1 << 16
 
     init(_ context: Context, _ store: Store) { (self.context, self.store) = (context, store) }
@@ -119,7 +119,7 @@ final class ContextRows: RowSource {
 
     func hostValue(of row: StoredRow, _ name: String) throws -> PropertyValue {
         let object = managedObject(of: row)
-        // Values of a changed object are not saved.
+        // The values of a changed object may differ from those of its row.
         if object.hasChanges, object.entity.property(named: name) != nil { return .null }
         return try object.value(forKey: name)
     }
@@ -136,7 +136,9 @@ final class ContextRows: RowSource {
 }
 
 extension StoredRow {
-    /// Returns this row and the following ones that were read with it, at most `count` in total.
+    /// Returns this row and following rows that were read with it, at most `count` in total.
+    ///
+    /// Returns an empty list for a row that was read alone.
     fileprivate func neighbours(_ count: Int) -> ArraySlice<Record> {
         siblings.map { ArraySlice($0.records[place...].prefix(count)) } ?? []
     }

@@ -30,7 +30,8 @@ final class FetchedRowMatcher {
 
     /// Adds rows that were read from a store.
     ///
-    /// - Parameter decided: Objects that are evaluated with the unsaved changes of ancestor contexts.
+    /// - Parameter decided: The objects that are skipped, because they are evaluated with the unsaved changes of
+    ///   ancestor contexts.
     func add(
         _ objects: [ManagedObject], _ batch: RowBatch, of store: Store, in context: Context,
         except decided: [ObjectIdentifier: ManagedObject] = [:]
@@ -43,7 +44,7 @@ final class FetchedRowMatcher {
         }
     }
 
-    /// Returns the row to be evaluated for an object; nil for the object itself.
+    /// Returns the row to be evaluated for an object; nil if the object itself is evaluated.
     subscript(object: ManagedObject) -> StoredRow? { rows.isEmpty ? nil : rows[ObjectIdentifier(object)] }
 
     private func needsRow(_ object: ManagedObject, _ record: Record) -> Bool {

@@ -6,7 +6,7 @@ import CorestoneValues
 ///
 /// They are evaluated in a context, not in a store.
 package struct HostNeeds {
-    /// The reasons, one sentence per part.
+    /// The distinct reasons, as clauses.
     package private(set) var reasons: [String] = []
     private let names: HostNames
 
@@ -62,7 +62,7 @@ package struct HostNeeds {
         case .setOperation(_, let left, let right), .cast(let left, let right):
             visit(left)
             visit(right)
-        // The result of a message, a computed key or a block is unknown.
+        // The result of such an expression is known only after its evaluation in memory.
         case .dynamicKey, .computedKey, .message, .assignment, .fetch, .block:
             add("\(expression.format) is computed in memory")
         }
@@ -76,7 +76,7 @@ package struct HostNeeds {
 
 /// The names of a model's properties that rows do not contain, for all entities.
 package struct HostNames {
-    /// The reason by name.
+    /// The reason why rows do not contain the property, by the property's name.
     let reasons: [String: String]
 
     package init(_ model: Model) {
@@ -95,7 +95,7 @@ package struct HostNames {
 }
 
 extension DictionaryFetch {
-    /// Whether any part of the fetch needs managed objects.
+    /// Whether any part of the fetch needs managed objects or application code.
     var needsHost: Bool {
         var needs = HostNeeds(HostNames(request.entity.model))
         for column in columns + keys { needs.visit(column.computed) }

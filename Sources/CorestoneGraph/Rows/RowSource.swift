@@ -7,7 +7,7 @@ package protocol RowSource: AnyObject {
     /// The store's identifier.
     var identifier: String { get }
 
-    /// Sets the row of a to-one target, which contains its entity and key, if the store has the row.
+    /// Sets the record of `target`, whose entity and primary key are set, if the store has the row.
     func find(_ target: StoredRow, of row: StoredRow, _ relationship: Relationship) throws
 
     /// Returns the members of a to-many relationship, in order.
@@ -22,8 +22,8 @@ package protocol RowSource: AnyObject {
 
     /// Returns the object to be passed to application code instead of the row.
     ///
-    /// Returns nil, for the row itself, if no such code runs.
+    /// Returns nil if application code does not run, so that the row itself can be used.
     func object(of row: StoredRow) -> (any ValueObject)?
-    /// Returns the ID of a row if it can be used instead of the row; otherwise nil. The two are equal.
+    /// Returns the ID of a row if it can be used instead of the row; otherwise nil. A row is equal to its ID.
     func reference(of row: StoredRow) -> ObjectIDReference?
 }

@@ -4,8 +4,8 @@ import CorestoneValues
 
 /// A stored row as an object for predicates, key paths and sort descriptors.
 ///
-/// It has the values in the store, regardless of the values that a context has in memory. It is equal to the object and
-/// to the ID of the same row.
+/// Its stored properties have the values in the store, regardless of the values that a context has in memory. It is
+/// equal to the object and to the ID of the same row.
 package final class StoredRow: KeyValueCoding {
     private let source: any RowSource
     package private(set) var entity: Entity
@@ -13,10 +13,11 @@ package final class StoredRow: KeyValueCoding {
     /// The record; nil for a referenced row that does not exist and therefore does not have values.
     package private(set) var record: Record?
     private var chunk: RecordChunk?
-    /// The rows that were read together with this one, and its index among them.
+    /// The group of rows that were read together, which includes this row.
     ///
-    /// Nil for a source that reads rows one by one.
+    /// Nil for a row that was read alone.
     private(set) var siblings: RowGroup?
+    /// The index of this row in `siblings`.
     private(set) var place = 0
 
     package init(_ source: any RowSource, _ entity: Entity) { (self.source, self.entity) = (source, entity) }
@@ -38,7 +39,7 @@ package final class StoredRow: KeyValueCoding {
         try source.find(self, of: row, relationship)
     }
 
-    /// Replaces the row.
+    /// Replaces the row that this object represents.
     ///
     /// For a caller that evaluates many rows in sequence and does not share this object.
     @inline(__always)
@@ -52,7 +53,7 @@ package final class StoredRow: KeyValueCoding {
         chunk = next.takeUnretainedValue()
     }
 
-    /// Replaces the row by one of several rows that were read together.
+    /// Replaces the row that this object represents by one of a group.
     func stand(at place: Int, in group: RowGroup) {
         stand(on: group.records[place])
         (siblings, self.place) = (group, place)
@@ -145,7 +146,7 @@ package final class StoredRow: KeyValueCoding {
             objectURI: valueDescription, file: file)
     }
 
-    /// Returns the value of a name that is not a property of the row's entity.
+    /// Returns the value of a name that is not an attribute or a relationship of the row's entity.
     private func otherValue(_ name: String) throws -> PropertyValue {
         if entity.fetchedProperty(named: name) != nil { return try source.hostValue(of: self, name) }
         // A property that only other entities of the entity tree have is nil here, as in their common table.
@@ -199,7 +200,7 @@ extension StoredRow: ValueObject {
     package func hashIdentity(into hasher: inout Hasher) { hasher.combine(primaryKey) }
 
     package var valueDescription: String {
-        // Smaller keys are numeric references themselves.
+        // Keys below `firstKey` are numeric references themselves.
         let references = primaryKey < ReferenceTable.firstKey ? nil : ReferenceTable.of(source.identifier)
         return ObjectID.uri(ofKey: primaryKey, entity: entity, in: references, store: source.identifier)
     }

@@ -3,6 +3,10 @@ import CorestoneValues
 
 extension Context {
     /// Assigns permanent IDs to inserted objects before they are saved.
+    ///
+    /// Objects that already have permanent IDs are skipped.
+    ///
+    /// - Throws: Errors of the stores; an error for an object of another context or one that has left its context.
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
         try checkQueue()
         for object in objects {
@@ -110,7 +114,7 @@ extension Context {
         return objects.map { found[ObjectIdentifier($0)] ?? $0.primaryKey }
     }
 
-    /// Returns the primary key that the next save uses for an object, if it is known.
+    /// Returns the primary key that the next save uses for an object; if it is unknown, the temporary key.
     ///
     /// A key from a failed save is reused.
     func keyForSave(_ object: ManagedObject) -> Int64 {
@@ -124,8 +128,9 @@ extension Context {
         unregister(object)
         object.store = store
         object.primaryKey = key
-        enter(object, identityMap.table(store: store, root: object.entity))
-        identityMap.note(temporary, became: key, store: store, root: object.entity)
+        let index = identityMap.index(store: store, root: object.entity)
+        enter(object, identityMap.tables[index].table)
+        identityMap.note(temporary, became: key, inTableAt: index)
         if !links.children.isEmpty {
             links.renamed.append(Renaming(root: object.entity.rootIndex, reference: temporary, store: store, key: key))
         }

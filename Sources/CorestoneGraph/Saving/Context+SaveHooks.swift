@@ -8,14 +8,15 @@ extension Context {
     /// Prepares pending changes for a save.
     ///
     /// Runs hooks until they no longer change objects, then validators and the model's validation rules. Each round of
-    /// hooks is an event; the hooks of objects that were changed or added in it run in the next round.
+    /// hooks is an event; the hooks of objects that were changed or added in it run in the next round. If validators
+    /// change objects, the hooks of these objects run again.
     ///
     /// - Returns: The plan with the changes of hooks and validators.
     func prepared(_ first: SavePlan) throws -> SavePlan {
         guard has(.willSave) else { return try validated(first) }
         defer { (hookState.touched, hookState.namesCulprit) = (nil, false) }
         var waiting = first.all
-        // Retains the objects, so that no new object gets the identity of a deallocated one.
+        // Retains the objects, so that a new object does not have the address of a deallocated object.
         var known = waiting
         var asked = Set(known.map(ObjectIdentifier.init))
         func wanting(in plan: SavePlan) -> [ManagedObject] {

@@ -5,8 +5,8 @@ import CorestoneValues
 extension Context {
     /// Reports new and changed objects that violate a unique constraint among themselves.
     ///
-    /// In a save, the store makes this check, including stored rows, and reports code 133021. The check before a save
-    /// covers only the objects of this context and reports code 1551. Null is not equal to null, as in the store.
+    /// In a save, the store performs this check, including stored rows, and reports code 133021. The check before a
+    /// save covers only the objects of this context and reports code 1551. Null is not equal to null, as in the store.
     func validateUniqueness(_ plan: SavePlan, into failures: inout ValidationFailures) throws {
         for group in try UniqueGroups(of: plan.inserted + plan.updated).list {
             for object in group.objects.dropFirst() {
@@ -17,8 +17,8 @@ extension Context {
 
     /// Returns the causes of a constraint violation in a save.
     ///
-    /// These are objects of the save with the same values. Otherwise they are stored rows with the same values that the
-    /// save does not change.
+    /// The causes are objects of the save with equal values. Without such objects, they are stored rows with equal
+    /// values that the save does not change.
     func constraintConflicts(in part: SavePlan, _ store: Store) throws -> [ConstraintConflict] {
         let groups = try UniqueGroups(of: part.inserted + part.updated)
         let twins = groups.list.filter { $0.objects.count > 1 }

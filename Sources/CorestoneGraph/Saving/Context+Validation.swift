@@ -2,10 +2,10 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Validates all changes that a save would write, without writing them.
+    /// Validates the pending changes as a save does, without saving them. Save hooks do not run.
     ///
-    /// In addition to the validation of a save, it checks unique constraints among these objects (code 1551). Only a
-    /// save detects conflicts with stored rows (code 133021).
+    /// Also checks unique constraints among these objects (code 1551). Only a save detects conflicts with stored rows
+    /// (code 133021).
     ///
     /// - Throws: The validation error, or several as the children of one error with code 1560.
     public func validate() throws {
@@ -20,7 +20,7 @@ extension Context {
     /// Validates the objects of a save.
     ///
     /// First, the application's validators run, which may change objects. Then the model's validation rules are
-    /// checked.
+    /// checked. Returns without validation if the context is set to save without it.
     ///
     /// - Returns: The plan with the changes of the validators.
     func validated(_ plan: SavePlan) throws -> SavePlan {
@@ -33,7 +33,7 @@ extension Context {
 
     /// Validates a plan again, by the model's validation rules only.
     ///
-    /// A merge policy may have removed references from objects without a conflict.
+    /// This is needed after a merge, because the policy may have removed references from objects without a conflict.
     func validateByModel(_ plan: SavePlan) throws {
         if settings.savesUnvalidated { return }
         var failures = ValidationFailures()
@@ -54,18 +54,18 @@ extension Context {
     }
 }
 
-/// The validation errors of a save.
+/// The errors of one validation.
 struct ValidationFailures {
     private(set) var errors: [CoreError] = []
 
     mutating func append(_ error: CoreError) { errors.append(error) }
 
-    /// Throws a single error, or several as the children of one error.
+    /// Throws the only error, or several as the children of one error. Returns if there are no errors.
     func check() throws {
         if errors.isEmpty { return }
         if errors.count == 1 { throw errors[0] }
         let objects = Set(errors.compactMap(\.objectURI)).count
-        // If all errors concern one object, it is the object of their parent too.
+        // If all errors concern one object, it is also the object of the parent error.
         let only = objects == 1 ? errors[0] : nil
         throw CoreError(
             .validation, code: .validationMultipleErrors,

@@ -44,7 +44,7 @@ package struct ReportedRows {
 
     /// Returns one error for all rows, with a detail for each row.
     ///
-    /// - Parameter conflicts: The conflicts of those rows, if they were determined; they replace the details.
+    /// - Parameter conflicts: The conflicts of these rows, if they are known. They replace the details.
     func error(
         _ head: String, _ remedy: String, _ conflicts: [SaveConflict] = [], of store: any PersistentStore
     ) -> CoreError {
@@ -78,7 +78,7 @@ package struct ReportedRows {
 extension PersistentStore {
     /// Saves like `save`, but throws an error for conflicts, because a merge policy cannot resolve them.
     ///
-    /// - Parameter work: The work in the message, in the form "could not …".
+    /// - Parameter work: The operation, in the message after "could not".
     func saveUnmerged(
         _ work: String, by author: SaveAuthor = SaveAuthor(), _ body: (any SaveTransaction) throws -> Void
     ) throws {

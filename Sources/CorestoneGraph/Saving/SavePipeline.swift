@@ -7,8 +7,9 @@ extension Context {
     /// The changes are written in one transaction for each store, or passed to the parent context. Conflicts are
     /// resolved by `mergePolicy`.
     ///
-    /// - Throws: The errors of validation, hooks, stores and unresolved conflicts. Nothing is written then and all
-    ///   changes are still pending, except for the stores that an error of code 134040 lists as written.
+    /// - Throws: The errors of validation, hooks, stores and unresolved conflicts. After an error, nothing is written
+    ///   and all changes are still pending, with two exceptions: stores that an error of code 134040 lists as written,
+    ///   and an error of a `didSave` hook, which runs after the save.
     public func save() throws {
         try checkQueue()
         try refuseInHook("save the context")
@@ -25,21 +26,22 @@ extension Context {
 ///
 /// 1. `processChanges` applies delete rules and posts `willSave`.
 /// 2. `collect` creates the plan: the objects to insert, update and delete.
-/// 3. `prepare` runs the hooks and validators of the application, then validates by the model.
+/// 3. `prepare` runs the hooks and validators of the application, then checks the model's validation rules.
 /// 4. `load` reads the rows and orders that writing needs.
 /// 5. `write` passes the plan to the parent, or writes it with `writeToStores`:
 ///     - `split` divides the plan by store,
 ///     - `writePart` writes one part in one transaction, whose rows `SaveWriter` creates,
 ///     - `resolve` applies the merge policy to conflicts, after which the save continues at stage 4 again.
-/// 6. `finish` clears the lists of changes; then hooks, observers, controllers and other contexts are notified.
+/// 6. `run` clears the lists of changes. Then `finish` notifies hooks, controllers, observers and other contexts.
 ///
-/// The changes stay pending until stage 6, so a failure in an earlier stage does not change the context.
+/// The changes stay pending until stage 6, so a failure in an earlier stage does not lose them. Only parts that were
+/// already written are no longer pending.
 struct SavePipeline {
     let context: Context
 
     /// The maximum number of times that conflicts of one save are resolved.
     ///
-    /// Each time, another process may have saved, or the policy may have caused new conflicts.
+    /// Conflicts can recur, because another process saves meanwhile or the merge policy causes new conflicts.
     static let maximumMerges = 16
 
     func run() throws {
@@ -97,9 +99,9 @@ struct SavePipeline {
 
     // MARK: 4. Load
 
-    /// Reads the rows of updated and deleted objects, and the members of changed orders.
+    /// Reads the rows of updated and deleted objects, and the members of changed ordered relationships.
     ///
-    /// Objects without a row are removed from the plan if only references to them were removed.
+    /// Updated objects without a row become ghosts of the plan if only references to them were removed.
     func load(_ plan: SavePlan) throws -> SavePlan {
         var plan = plan
         let rowless = try context.loadRows(of: plan.updated) + context.loadRows(of: plan.deleted)
@@ -116,7 +118,7 @@ struct SavePipeline {
 
     // MARK: 5. Write
 
-    /// Writes a plan to its stores.
+    /// Writes a plan to its stores, or passes it to the parent context.
     ///
     /// - Returns: The plan that was written, which differs if conflicts were resolved.
     private func write(_ plan: SavePlan) throws -> SavePlan {
@@ -127,7 +129,7 @@ struct SavePipeline {
 
     /// Writes a plan store by store.
     ///
-    /// Conflicts are resolved by the merge policy, and the parts that were not written are written again.
+    /// Conflicts are resolved by the merge policy, after which the remaining changes are written.
     private func writeToStores(_ first: SavePlan) throws -> SavePlan {
         var plan = first
         var report = SaveReport()
@@ -146,7 +148,8 @@ struct SavePipeline {
 
     /// Writes the parts of a plan, store by store.
     ///
-    /// - Throws: `PartFailure` for the first part that fails, after which no more parts are written.
+    /// - Throws: `PartFailure` for the first part that fails, after which no more parts are written; before any part is
+    ///   written, the errors of `split`.
     private func writeParts(of plan: SavePlan, _ report: inout SaveReport) throws {
         let parts = try split(plan)
         report.begin(parts)
@@ -154,7 +157,7 @@ struct SavePipeline {
             do { try writePart(part, to: store) } catch { throw PartFailure(store, part, error) }
             report.commit(part, to: store)
         }
-        // Orders were read while rows were missing. The save is complete, so a failure here is ignored.
+        // Ordered lists were read while rows were missing. The save is complete, so a failure here is ignored.
         if !context.changeTracker.reinserted.isEmpty { try? context.enterLists(context.changeTracker.reinserted) }
     }
 
@@ -196,7 +199,7 @@ struct SavePipeline {
 
     /// Checks that enough memory is free to write a part.
     ///
-    /// An atomic store is in memory as a whole, so its size increases with each write.
+    /// An SQLite store is not checked, because it does not keep its rows in memory.
     private func requireMemory(for part: SavePlan, in store: Store) throws {
         if store.type == .sqlite { return }
         try MemoryCheck.require(
@@ -236,7 +239,7 @@ struct SavePipeline {
         store.didWriteMetadata(metadata)
     }
 
-    /// Returns the roots of the entity trees in which a save changes rows.
+    /// Returns the indexes of the root entities in whose trees a save changes rows.
     ///
     /// Rows are changed directly, or because the store computes attributes.
     private func rootsOfRows(in part: SavePlan) -> [UInt32] {
@@ -247,7 +250,7 @@ struct SavePipeline {
         return zip(context.entities, isConcerned).compactMap { $1 ? $0.rootIndex : nil }
     }
 
-    /// Reads the rows that triggers of the store changed during the save, for example derived attributes.
+    /// Reads the rows in which the store computed values during the save, for example derived attributes.
     ///
     /// The save is complete, so a failure here is ignored. Objects whose rows cannot be read become faults, which read
     /// their rows at the next access.
@@ -299,7 +302,8 @@ struct SavePipeline {
 
     /// Runs hooks and sends notifications after a save.
     ///
-    /// The order is: hooks of the objects, results of fetches, observers, other contexts, other coordinators.
+    /// The order is: hooks of the objects, trackers of results, observers of the context, other contexts, observers of
+    /// the coordinator.
     private func finish(_ plan: SavePlan, _ written: SavePlan) throws {
         defer { context.mergeDeferred() }
         if plan.isEmpty { return postDidSave(plan) }

@@ -6,7 +6,7 @@ struct SavePlan {
     let inserted: [ManagedObject]
     private(set) var updated: [ManagedObject]
     let deleted: [ManagedObject]
-    /// Unsaved objects that are no longer reachable. Only their removed join rows are written.
+    /// Updated objects without a row, to which references were removed. Only their removed join rows are written.
     private(set) var ghosts: [ManagedObject] = []
 
     init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
@@ -26,7 +26,7 @@ struct SavePlan {
 
     var all: [ManagedObject] { inserted + updated + deleted }
 
-    /// Joins two written parts.
+    /// Returns the combination of two written parts.
     func joined(with other: SavePlan) -> SavePlan {
         SavePlan(
             inserted: inserted + other.inserted, updated: updated + other.updated, deleted: deleted + other.deleted)
@@ -56,7 +56,7 @@ struct SavePlan {
         updated.removeAll { found.contains(ObjectIdentifier($0)) }
     }
 
-    /// Throws if the store of an object was removed, or if a written object refers to an object in another store.
+    /// Throws if the store of an object was removed, or for a new reference to an object in another store.
     func requireStores(_ targets: SaveTargets) throws {
         for object in inserted + updated + deleted { try targets.store(of: object)?.requireOpen() }
         for object in inserted + updated {
@@ -99,7 +99,7 @@ extension ManagedObject {
     ) -> CoreError {
         let remedy =
             switch (hasTemporaryID, other.hasTemporaryID) {
-            case (true, true): "assign both to one with cst_context_assign (assign)"
+            case (true, true): "assign both objects to one store with cst_context_assign (assign)"
             case (false, false): "insert a copy of one in the store of the other"
             default: "assign the new object to the store of the other with cst_context_assign (assign)"
             }

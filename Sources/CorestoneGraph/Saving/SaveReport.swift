@@ -19,7 +19,7 @@ public struct StoreOutcome: Sendable {
     public let identifier: String
     /// Whether the part was written. If not, the changes of its objects are still pending.
     public let isCommitted: Bool
-    /// The error of a part that failed; nil if it was written or not attempted.
+    /// The error of a part that failed; nil if the part was written or not attempted.
     public let error: CoreError?
     /// The IDs of the objects of this store in the save.
     public let objectIDs: [ObjectID]
@@ -43,7 +43,7 @@ struct SaveReport {
 
     /// Returns the error of a failed save.
     ///
-    /// This is the store's error if nothing was written, otherwise an error that lists every store.
+    /// This is the store's error if nothing was written, otherwise an error that lists the stores of the save.
     func error(_ failure: PartFailure) -> any Error {
         if written.isEmpty { return failure.error }
         let cause =
@@ -77,8 +77,8 @@ extension StoreOutcome {
 
     /// The outcome as a detail of the error.
     ///
-    /// It has a detail for the cause and for each of the first 100 objects. The status of a store that was written is
-    /// 0.
+    /// The outcome has its own details, for the cause and for each of the first 100 objects. The status of a store that
+    /// was written is 0.
     fileprivate var child: CoreError {
         let objects = objectIDs.prefix(100).map { id in
             CoreError(
@@ -102,6 +102,6 @@ final class OutcomeList: Sendable {
 }
 
 extension CoreError {
-    /// The result for each store; attached to errors of code 134040.
+    /// The result for each store of an incomplete save (code 134040); empty for other errors.
     public var storeOutcomes: [StoreOutcome] { (payload as? OutcomeList)?.outcomes ?? [] }
 }

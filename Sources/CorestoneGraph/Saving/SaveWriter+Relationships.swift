@@ -105,7 +105,9 @@ private struct LinkBatches {
         batches[place].removed.removeAll(keepingCapacity: true)
     }
 
-    /// Returns the index of a relationship. A save changes few relationships, so the search is linear.
+    /// Returns the index of a relationship's batch, which is added if it does not exist.
+    ///
+    /// A save changes few relationships, so the search is linear.
     private mutating func place(of relationship: Relationship) -> Int {
         if let known = batches.firstIndex(where: { $0.relationship === relationship }) { return known }
         batches.append(Batch(relationship: relationship))
@@ -114,8 +116,8 @@ private struct LinkBatches {
 
     /// Whether the member reports the pair.
     ///
-    /// In a relationship that is its own inverse, both objects have each pair, and the one with the lower key reports
-    /// it.
+    /// In a relationship that is its own inverse, both objects list each pair, and the object with the lower key
+    /// reports it.
     private static func isSaidByOther(_ owner: ManagedObject, _ member: ManagedObject) -> Bool {
         member.primaryKey < owner.primaryKey
     }

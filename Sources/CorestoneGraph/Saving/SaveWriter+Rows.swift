@@ -1,7 +1,7 @@
 import CorestoneModel
 
 extension SaveWriter {
-    /// The number of rows per batch.
+    /// The maximum number of rows per batch.
     ///
     /// A batch fits in the processor's cache, so that its records are still cached when they are bound.
     private static let batchSize = 256
@@ -26,7 +26,7 @@ extension SaveWriter {
         }
     }
 
-    /// Updates rows. Returns whether a row has another version than its object.
+    /// Updates rows, and returns whether a row has another version than its object.
     func updateRows(_ transaction: any SaveTransaction) throws -> Bool {
         var isStale = false
         for (entity, places) in placesByEntity(plan.updated) {
@@ -78,8 +78,8 @@ extension SaveWriter {
 
     /// Returns the changed slots whose values equal the former ones.
     ///
-    /// If all are equal, the row is not written. A history lists only the other slots. Unless `all` is true, the list
-    /// is empty if one value differs.
+    /// If all values are equal and members did not change, the row is not written. A history lists only the other
+    /// slots. Unless `all` is true, the list is empty if one value differs.
     private func equalSlots(
         of object: ManagedObject, _ record: Record, _ shape: ChangeShape, all: Bool
     ) -> [Int] {
@@ -116,7 +116,7 @@ extension SaveWriter {
         return isStale
     }
 
-    /// Returns whether the row of an unchanged object that the application locked has another version.
+    /// Whether the row of an unchanged object that the application locked has another version.
     func checkLocked(_ transaction: any SaveTransaction) throws -> Bool {
         try context.changeTracker.locked.contains { object in
             // A fault does not have a version, because it was refreshed, and the next access reads the newest row.

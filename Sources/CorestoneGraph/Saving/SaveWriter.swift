@@ -4,8 +4,8 @@ import CorestoneValues
 
 /// The writer of a save plan to one store: keys, records, rows, join rows and positions.
 ///
-/// After the commit, it sets the new records of the objects. Objects get their permanent keys during the transaction,
-/// and their former keys again if it fails.
+/// After the commit, it sets the new records of the objects. Objects have their permanent keys during the transaction,
+/// and their former keys again if the transaction fails.
 final class SaveWriter {
     let context: Context
     let store: Store
@@ -13,8 +13,9 @@ final class SaveWriter {
     /// Whether rows with unchanged values are written too, as in a batch request.
     let writesEqualRows: Bool
     private var writer: RecordWriter
-    /// The new record of each inserted, then of each updated object.
+    /// The new record of each inserted object.
     var insertedRecords: [Record?] = []
+    /// The new record of each updated object.
     var updatedRecords: [Record?] = []
     /// The key of each inserted object before the save.
     private var formerKeys: [Int64] = []
@@ -30,7 +31,7 @@ final class SaveWriter {
     func write(in transaction: any SaveTransaction) throws {
         try assignKeys(transaction)
         updatedRecords = Array(repeating: nil, count: plan.updated.count)
-        // Rows are deleted first, because a new object may have a unique value of a deleted one.
+        // Rows are deleted first, because a new object may have a unique value of a deleted object.
         var isStale = try deleteRows(transaction)
         if context.mergeState.passesUniqueValues { try makeRoom(transaction) }
         isStale = try updateRows(transaction) || isStale
@@ -87,9 +88,9 @@ final class SaveWriter {
         return writer.finish()
     }
 
-    /// Creates the record of an updated object, with its present version.
+    /// Creates the record of an updated object, with the object's version.
     ///
-    /// If the size does not change, the former record is copied and changed in place.
+    /// If the size does not change, a copy of the former record is changed in place.
     func updatedRecord(
         of object: ManagedObject, _ shape: ChangeShape, _ transaction: any SaveTransaction
     ) throws -> Record {
@@ -135,7 +136,7 @@ final class SaveWriter {
 
     // MARK: After the commit
 
-    /// Assigns the permanent keys and the new records to the objects, and adds the records to the row cache.
+    /// Updates the objects and the row cache after the commit: permanent IDs, new records, deleted objects.
     func commit() {
         store.rowCache.keep(writer.chunks)
         context.reserveRoom(for: plan.inserted, store: store)
@@ -150,7 +151,7 @@ final class SaveWriter {
         if store.observesRegistrations { context.note(.registered, plan.inserted.map(\.objectID), in: store) }
         for (place, object) in plan.updated.enumerated() {
             awaitRow(place + SaveWriter.awaited)
-            // The object left the context if a new object got its key, because the store file was replaced.
+            // The object has left the context if a new object received its key, because the store's file was replaced.
             guard let record = updatedRecords[place], object.context === context else { continue }
             // If the row was not written, the row cache may contain a newer state, which must not be replaced.
             if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
@@ -193,7 +194,7 @@ extension ManagedObject {
         return layout.kind != .none && !layout.conditions.contains(.derived)
     }
 
-    /// Whether a save writes the object's row. Changes of transient properties alone are not written.
+    /// Whether the object has changes that a save writes. Changes of transient properties alone are not written.
     var concernsStore: Bool {
         state.contains(.membersChanged) || (0..<Int(entity.slotCount)).contains(where: isStoredChange)
     }
@@ -225,7 +226,7 @@ extension ManagedObject {
         overlay.forEachChanged { slot in if entity.layout.slots[slot].role != .transient { overlay.clear(slot) } }
     }
 
-    /// Moves a target from the changed values to the cached targets of the record.
+    /// Moves a saved target from the changed values to the cached targets; removes the cached target if it is nil.
     private func keepSavedTarget(_ value: PropertyValue, ordinal: Int) {
         if case .object(let target as ManagedObject) = value, target.state.isDisjoint(with: [.gone, .deleted]) {
             keepTarget(target, ordinal: ordinal)

@@ -2,13 +2,13 @@ import CPlatform
 import CorestoneFileSystem
 import CorestoneValues
 
-// All reads of a store and of its cached rows by a context use `reader(of:)` and `rowCache(of:)`. Saves and their
-// conflicts use the store itself.
+// A context reads a store and its cached rows through `reader(of:)` and `rowCache(of:)`. Saves and conflict resolution
+// use the store itself.
 extension Context {
     /// Returns the context's reader of a store, or of the snapshot to which the context is pinned.
     ///
-    /// It uses one connection as long as possible. `requireReadable` must be called before, because it sets the
-    /// generation.
+    /// A context uses one reader, and thus one connection, as long as possible. Unless the context reads the newest
+    /// state, the caller must first call `requireReadable`, which sets the generation.
     @inline(__always)
     func reader(of store: Store) -> any StoreReading {
         if let lastReader = faultLoader.lastReader, lastReader.store == store.number, readsNewest {
@@ -17,7 +17,7 @@ extension Context {
         return findReader(of: store)
     }
 
-    /// Whether the context reads the newest state. This is a single test for most contexts.
+    /// Whether the context has neither a parent nor a query generation, and so reads the newest state.
     @inline(__always)
     private var readsNewest: Bool { parent == nil && generationState.isNone }
 
@@ -86,7 +86,7 @@ extension Context {
 /// A reader that a context uses for a store.
 struct ContextReader {
     let store: Store
-    /// The store, or its snapshot.
+    /// The store, or a snapshot of it.
     let source: any StoreReading
     let reader: any StoreReading
 }

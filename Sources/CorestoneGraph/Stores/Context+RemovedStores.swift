@@ -1,8 +1,8 @@
 import CorestoneModel
 import CorestoneValues
 
-// Removal of a store invalidates its objects in every context. Each context does so on its own queue, where it merges
-// changes.
+// The removal of a store invalidates the store's objects in every context. Each context does so on its own queue, like
+// a merge.
 extension Coordinator {
     /// Makes every context invalidate the objects of a removed store, nested contexts first.
     func invalidateObjects(of store: Store) {
@@ -14,9 +14,11 @@ extension Context {
     /// Invalidates the objects of removed stores.
     ///
     /// The objects leave the context as after a reset, observers receive them as `invalidated`, and references to them
-    /// are removed. Their unsaved changes are lost, which is logged. New objects without a store stay.
+    /// are removed. Their unsaved changes are lost. The loss is logged unless the changes are discardable. New objects
+    /// without a store stay.
     ///
-    /// It runs even within a perform and with pending changes, because waiting would not restore the rows.
+    /// Objects are invalidated even within a perform and with pending changes, because waiting would not restore the
+    /// rows.
     func takeRemovedStores() {
         if links.inbox.isEmpty || !mayMergeNow || hookState.isAskingValidators { return }
         let stores = links.inbox.takeRemoved()
@@ -90,7 +92,8 @@ extension Context {
 
     /// Returns the object of an ID.
     ///
-    /// For an ID of a removed store, returns an object that has left its context, so that a change can contain it.
+    /// For an ID of a removed store without a registered object, returns an object that has left its context, so that a
+    /// change can contain that object.
     func objectOrStandIn(of id: ObjectID) throws -> ManagedObject {
         guard let store = id.store, !store.isOpen, !id.isTemporary, registered(with: id) == nil else {
             return try object(with: id)

@@ -16,13 +16,13 @@ extension Coordinator {
 
     /// Sets the metadata of a store.
     ///
-    /// The next save of any context of this coordinator writes the metadata, even if the context does not have changes.
+    /// The next save of any context without a parent writes the metadata, even if the context does not have changes.
     ///
-    /// - Parameter values: All entries. The store's type, UUID, versions and other required entries are kept if they
-    ///   are missing.
+    /// - Parameter values: All entries. The store's type, UUID, versions and other required entries are kept if
+    ///   `values` does not contain them.
     /// - Throws: `.invalidArgument` with the key if a required entry would change, or if an XML store cannot contain
-    ///   the value. XML does not support null and some characters and dates. `.invalidArgument` for a store that is not
-    ///   open in this coordinator. `.storeReadOnly` for a read-only store.
+    ///   the value. XML does not support null, some characters and some dates. `.invalidArgument` for a store that is
+    ///   not open in this coordinator. `.storeReadOnly` for a read-only store.
     public func setMetadata(_ values: [String: PropertyListValue], of store: Store) throws {
         try requireOwn(store)
         if store.isReadOnly { throw store.isReadOnlyError() }

@@ -2,11 +2,12 @@ import CorestoneModel
 import CorestoneValues
 
 extension Coordinator {
-    /// Replaces a store by another one, to which it copies all objects.
+    /// Copies all objects of a store to another store, which then replaces it.
     ///
     /// The former store is removed from the coordinator, but its file stays.
     ///
-    /// - Parameter backing: An empty store. The coordinator takes ownership, even if the call fails.
+    /// - Parameter backing: An empty store, which the coordinator owns from then on. If the call fails, the store is
+    ///   closed.
     package func migrate(
         _ store: Store, to backing: any PersistentStore, warnings: [String] = [],
         progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
@@ -50,8 +51,8 @@ extension Coordinator {
                     file: backing.path)
             }
         }
-        // Other processes must not change it during the copy. A store that cannot be pinned is locked only within this
-        // process.
+        // Other processes must not change the content during the copy, so a snapshot is read. A store without snapshots
+        // is locked only within this process.
         let pinned = try? store.backing.pinnedReader()
         defer { if let pinned { store.backing.unpin(pinned) } }
         let metadata = try store.metadata()

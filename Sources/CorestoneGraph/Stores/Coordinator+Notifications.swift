@@ -1,13 +1,13 @@
-/// The notifications of a coordinator, which are posted on the thread that causes them, without locks held.
+/// The notifications of a coordinator, which are posted on the thread that causes them.
 public enum CoordinatorNotification: UInt32, Sendable, CaseIterable {
     /// A store was added, removed or replaced.
     case storesDidChange = 1
     /// The store in `removed` is about to be removed. It is still open, and its objects can be read and saved.
     case willRemoveStore
-    /// Another process or another coordinator of this process wrote to a store.
+    /// Another process or coordinator wrote to a store, or the store's file was replaced or removed.
     ///
-    /// Posted on the watcher thread of the store. For stores with `postsOwnChanges`, also posted for saves of this
-    /// coordinator's contexts, on the saving thread.
+    /// Posted on the watcher thread of the store. For stores with the option `postsOwnChanges`, also posted for saves
+    /// of this coordinator's contexts, on the saving thread.
     case remoteChange
 }
 
@@ -42,16 +42,16 @@ public struct StoreReplacement: Sendable {
 extension Coordinator {
     /// Calls `handler` for each notification of `kind`, on the thread that causes it.
     ///
-    /// The observation ends when the token is cancelled or released. Can be called on any thread. The handler may use
-    /// the coordinator without restrictions, and may add and remove stores. It is not called recursively more than 8
-    /// times.
+    /// The observation ends when the token is cancelled or released. The handler may use the coordinator without
+    /// restrictions, and may add and remove stores. It is not called recursively more than 8 times. This function can
+    /// be called on any thread.
     public func observe(
         _ kind: CoordinatorNotification, _ handler: @escaping (Coordinator, StoreChanges) -> Void
     ) -> Observation { watching(kind, listeners.observe(kind, { handler($0.coordinator, $0.changes) })) }
 
     /// Observes notifications like `observe(_:_:)`, and the deallocation of the coordinator.
     ///
-    /// `ended` is called once if the coordinator is deallocated before the token.
+    /// `ended` is called once if the coordinator is deallocated before the token is released.
     public func observe(
         _ kind: CoordinatorNotification, ended: @escaping @Sendable () -> Void,
         _ handler: @escaping (Coordinator, StoreChanges) -> Void

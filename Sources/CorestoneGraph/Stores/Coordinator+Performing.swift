@@ -2,9 +2,9 @@ import CPlatform
 import CorestoneValues
 
 extension Coordinator {
-    /// Runs `body` on the calling thread, without other saves to the currently open stores.
+    /// Runs `body` on the calling thread, while no other code saves to the currently open stores.
     ///
-    /// The call waits for running and earlier saves. Other contexts can still read. It is for operations on whole
+    /// The call waits for running and earlier saves. Other contexts can still read. Use it for operations on whole
     /// stores: adding and removing them, copying their files, and sequences of saves without other saves in between.
     /// Core Data's coordinator also blocks readers.
     ///
@@ -14,9 +14,9 @@ extension Coordinator {
             "block the saves of other threads to \(stores.map(\.path).joined(separator: ", "))", body)
     }
 
-    /// Runs `body` with the writer locks of all stores.
+    /// Runs `body` with the writer locks of all open stores.
     ///
-    /// - Parameter purpose: The purpose in a message, after "cannot".
+    /// - Parameter purpose: The operation, in a message after "cannot".
     package func performAndWait<Result>(
         _ purpose: @autoclosure () -> String, _ body: () throws -> Result
     ) throws -> Result {

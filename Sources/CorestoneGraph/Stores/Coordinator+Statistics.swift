@@ -17,7 +17,7 @@ extension Coordinator {
         public internal(set) var fetchedRows = 0
         /// The number of fired faults: objects whose rows were needed one by one, from any source.
         ///
-        /// A high number per fetch is the N+1 problem, which prefetching avoids.
+        /// A high number per fetch indicates the N+1 problem, which prefetching avoids.
         public internal(set) var faults = 0
         /// The number of rows that stores returned for faults, their siblings and prefetching.
         public internal(set) var faultedRows = 0
@@ -27,7 +27,7 @@ extension Coordinator {
         public internal(set) var cacheHits = 0
         /// The number of rows that an object needed and that were not in the row cache.
         public internal(set) var cacheMisses = 0
-        /// The number of saves with changes, counted per store.
+        /// The number of saves, counted once for each store.
         public internal(set) var saves = 0
         /// The number of objects that saves inserted.
         public internal(set) var inserted = 0

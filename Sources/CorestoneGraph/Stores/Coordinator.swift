@@ -10,7 +10,7 @@ public final class Coordinator: @unchecked Sendable {
     /// The lock that guards the stores.
     private let lock = RecursiveLock(.stores)
     private var openStores: [Store] = []
-    /// The owner of removed stores, to which their objects still refer.
+    /// The owner of all stores that were added, because objects may still refer to removed stores.
     let storeKeeper = StoreKeeper()
     private var storesMade: UInt32 = 0
     let countLock = RecursiveLock(.leaf)
@@ -28,7 +28,7 @@ public final class Coordinator: @unchecked Sendable {
     let historySignals = HistorySignals()
     /// A past state of the stores; nil for the present. Set before the coordinator is shared.
     public internal(set) var past: Past?
-    /// The watch for writes of other processes and coordinators.
+    /// The watchers for writes of other processes and coordinators.
     let remote = RemoteWatching()
 
     /// Creates a coordinator without stores. Freezes the model, and throws its first error.
@@ -48,7 +48,7 @@ public final class Coordinator: @unchecked Sendable {
     /// Whether only one store was ever added, so that all objects belong to it.
     var hasHadOneStore: Bool { lock.with { storesMade == 1 } }
 
-    /// Adds a store. The coordinator takes ownership, even if the call fails.
+    /// Adds a store, which the coordinator owns from then on. If the call fails, the store is closed.
     ///
     /// - Parameter configuration: The configuration whose entities the store holds; nil for all entities of the model.
     package func add(
@@ -142,14 +142,18 @@ public final class Coordinator: @unchecked Sendable {
         let why = reason(parts.map(\.name).joined(separator: ", "))
         throw CoreError(
             .unsupported, code: .persistentStoreOpen,
-            "\(path) cannot be used with this model: \(why); use an SQLite store, or a model without \(noun)",
-            entity: first.entity, key: first.key, file: path)
+            "\(Coordinator.shown(path)) cannot be used with this model: \(why); use an SQLite store, or a model "
+                + "without \(noun)",
+            entity: first.entity, key: first.key, file: path.isEmpty ? nil : path)
     }
 
-    /// Closes a store after its current uses have ended.
+    /// Removes a store from the coordinator and closes it, after its current uses have ended.
     ///
-    /// Its objects leave every context, on the context's queue, as `invalidated` and with their unsaved changes; see
-    /// `Context.takeRemovedStores`.
+    /// Its objects leave every context, on the context's queue. Observers receive them as `invalidated`, and their
+    /// unsaved changes are lost.
+    ///
+    /// - Throws: `.invalidArgument` for a store that is not open in this coordinator, and during a fetch or a save on
+    ///   this thread.
     public func remove(_ store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isMine {
             throw Coordinator.storeInUse("remove \(store.path)", file: store.path)
@@ -239,6 +243,7 @@ public final class Coordinator: @unchecked Sendable {
             .invalidArgument, code: .persistentStoreSave,
             closing.hasClosed
                 ? "cannot save \(entity.name) objects: the coordinator is closed; create a new coordinator"
-                : "the coordinator has no store to save \(entity.name) objects to; add one first", entity: entity.name)
+                : "cannot save \(entity.name) objects: the coordinator does not have a store; add one with "
+                    + "cst_coordinator_add_store (add_store, addStore)", entity: entity.name)
     }
 }

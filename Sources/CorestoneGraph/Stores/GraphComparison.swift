@@ -4,9 +4,9 @@ import CorestoneValues
 
 /// A comparison of the object graphs of two stores, regardless of their types and keys.
 ///
-/// The objects of an entity are paired in the order of their keys, which a migration keeps. Values are compared
-/// exactly, and to-one relationships by the pair of their target. Members of ordered relationships are compared in
-/// order. A reference to a missing object counts as null.
+/// The objects of an entity are paired in the order of their keys. A migration keeps this order. Values are compared
+/// exactly, and to-one relationships by the pair to which the target belongs. Members of ordered relationships are
+/// compared in order. A reference to a missing object counts as null.
 public struct GraphComparison {
     /// The number of objects of the first store.
     public private(set) var objects = 0
@@ -14,7 +14,7 @@ public struct GraphComparison {
     public private(set) var values = 0
     /// The number of compared values that are equal.
     public private(set) var equalValues = 0
-    /// The first differences, one sentence each.
+    /// The first differences, one line each.
     public private(set) var differences: [String] = []
     /// The number of all differences.
     public private(set) var differenceCount = 0
@@ -65,7 +65,7 @@ public struct GraphComparison {
         for place in range {
             let name = left.name(of: pair.entity, place)
             guard let row = rows[place], let otherRow = otherRows[place] else {
-                note("\(name) has no readable row in \(rows[place] == nil ? left.path : right.path)")
+                note("\(name) does not have a readable row in \(rows[place] == nil ? left.path : right.path)")
                 continue
             }
             for (property, other) in pair.values {
@@ -106,7 +106,7 @@ public struct GraphComparison {
 private struct EntityPair {
     let entity: Entity
     let other: Entity
-    /// The attributes, elements of composite ones, and to-one relationships.
+    /// The attributes, the elements of composite attributes, and the to-one relationships.
     let values: [(property: Property, other: Property)]
     /// The to-many relationships.
     let lists: [(relationship: Relationship, other: Relationship)]
@@ -190,8 +190,9 @@ private struct StoredKind: Equatable {
 /// A value in the form in which it is compared.
 private enum ComparedValue: Equatable {
     case value(PropertyValue)
-    /// A real or a date, compared bit by bit, which distinguishes the sign of zero.
+    /// A real number, compared bit by bit to distinguish the sign of zero.
     case real(bits: UInt64)
+    /// A date, compared bit by bit.
     case date(bits: UInt64)
     /// An object, by the rank of its entity and its position among the entity's objects.
     case object(Int, Int)
@@ -258,7 +259,7 @@ private final class GraphSide {
 
     func keys(of entity: Entity) -> [Int64] { keysByEntity[Int(entity.index)] }
 
-    /// Returns the object at a position, for a message.
+    /// Returns a name for the object at a position, for messages.
     func name(of entity: Entity, _ place: Int) -> String { "\(entity.name)/p\(keys(of: entity)[place])" }
 
     /// Returns values by position and slot; nil for slots without stored values.

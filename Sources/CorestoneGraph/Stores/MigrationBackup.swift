@@ -2,18 +2,18 @@ import CorestoneFileSystem
 import CorestoneValues
 import Glibc
 
-/// The backup of a store that a migration makes before it changes the store.
+/// The settings for the backup of a store that a migration creates before it changes the store.
 ///
-/// Its name is `NAME.backup-20261129T101500Z`, with the time in UTC.
+/// The name of a backup is `NAME.backup-20261129T101500Z`, with the time in UTC.
 ///
 /// A second backup within one second has the suffix `-2`. The name of a backup of a store without an extension ends
-/// with `.store`, so that the two have different folders of backing files.
+/// with `.store`, so that the backup and the store have different folders of backing files.
 public struct MigrationBackup: Sendable {
     /// The folder of the backups; nil for the folder of the store.
     ///
-    /// The path is relative to the working directory at the time of the migration.
+    /// A relative path refers to the working directory at the time of the migration.
     public var folder: String?
-    /// The number of newest backups that remain after a successful migration, including its own.
+    /// The number of newest backups that remain after a successful migration, including the backup of that migration.
     public var keep: Int
 
     public init(folder: String? = nil, keep: Int = 3) { (self.folder, self.keep) = (folder, keep) }
@@ -44,7 +44,7 @@ extension MigrationBackup {
 
     /// Creates a new backup at an unused path and returns the path.
     ///
-    /// If another migration uses the path in the meantime, the next one is tried.
+    /// If another migration uses the path in the meantime, the next unused path is tried.
     package func copying(_ place: StoreLocation, _ copy: (_ path: String) throws -> Void) throws -> String {
         for _ in 1..<MigrationBackup.attempts {
             let path = try freePath(for: place)
@@ -110,7 +110,7 @@ extension MigrationBackup {
 
     /// Returns the folder of the backups and the store's name.
     ///
-    /// The folder ends with a slash, unless it is the working directory.
+    /// The folder ends with a slash, or is empty for the working directory.
     private func location(of place: StoreLocation) throws -> (folder: String, name: String) {
         // For a symbolic link, this is the path of the target.
         let path = place.path == place.absolute ? place.given : place.path
@@ -149,7 +149,7 @@ extension MigrationBackup {
 }
 
 extension StoreKind {
-    /// Removes the backup of a migration that failed without changing the store.
+    /// Deletes the backup of a migration that failed without changing the store. A failure is logged.
     package func removeCopy(_ path: String, of place: StoreLocation, _ backup: MigrationBackup) {
         do { try removeCopy(at: path, besides: backup.copies(of: place).filter { $0 != path }) } catch {
             let reason = (error as? CoreError)?.message ?? "\(error)"
@@ -157,7 +157,7 @@ extension StoreKind {
         }
     }
 
-    /// Removes the oldest backups of a store beyond `keep`. Backups of another store with the same name stay.
+    /// Deletes the oldest backups of a store beyond `keep`. Backups of another store with the same name stay.
     ///
     /// A failure is only logged, because the migration has succeeded.
     package func removeOldCopies(of place: StoreLocation, _ backup: MigrationBackup) {

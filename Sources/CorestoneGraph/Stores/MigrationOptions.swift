@@ -8,7 +8,7 @@ public struct MigrationOptions: Sendable {
     ///
     /// If false, adding such a store fails with code 134100, and the error lists every difference.
     public var isAutomatic: Bool
-    /// Whether the mapping is inferred (`NSInferMappingModelAutomaticallyOption`).
+    /// Whether a mapping may be inferred (`NSInferMappingModelAutomaticallyOption`).
     ///
     /// It is inferred from names and renaming identifiers.
     public var infersMapping: Bool
@@ -16,7 +16,7 @@ public struct MigrationOptions: Sendable {
     public var sourceModels: [Model] = []
     /// The models, bundles and folders that are searched next. The model in the store is tried last.
     public var searchPaths: [String] = []
-    /// Whether to migrate even if the new model only lacks elements of the store's model.
+    /// Whether to migrate to a model that differs from the store's model only by removals.
     ///
     /// Such a model may be an older version. Apple's framework always migrates to it.
     public var allowsRemovals = false
@@ -27,13 +27,13 @@ public struct MigrationOptions: Sendable {
     /// It is called on the thread that adds the store, for the first time before the first row. Returning false cancels
     /// the migration.
     public var progress: (@Sendable (_ done: Int, _ total: Int) -> Bool)?
-    /// The backup of the store before it is changed; nil for no backup.
+    /// The backup of the store before the migration changes it; nil for no backup.
     public var backup: MigrationBackup?
     /// Whether to compare the migrated objects with the former ones before the commit.
     ///
     /// If there is a difference, the migration fails with code 134110.
     public var verifies = false
-    /// Whether columns and tables that the new model lacks stay in the file, hidden.
+    /// Whether columns and tables that the new model does not need remain in the file, hidden.
     ///
     /// `Coordinator.finishDeferredMigration` removes them (`NSPersistentStoreDeferredLightweightMigrationOptionKey`).
     /// Applies to migrations in place; other migrations rewrite the store.

@@ -4,17 +4,18 @@ import CorestoneValues
 
 /// A store of rows.
 ///
-/// Callers pass requests and batches of keys, and receive records; they do not depend on the storage format. One thread
-/// at a time uses a store. A store with `parallelReads` is read by any number of threads, each through its context's
-/// reader, while at most one thread saves. Rows are identified by primary key within the root entity of their entity
-/// tree, entities by their index in the model.
+/// Callers pass requests and batches of keys, and receive records; they do not depend on the storage format. Only one
+/// thread at a time uses a store without `parallelReads`. A store with `parallelReads` is read by any number of
+/// threads, each through its context's reader, while at most one thread saves. Members that are marked "Any thread" can
+/// be used on any thread at any time. Rows are identified by primary key within the root entity of their entity tree,
+/// entities by their index in the model.
 package protocol PersistentStore: StoreReading, Sendable {
     var type: StoreType { get }
-    /// The UUID as text, which is the host in the URIs of the store's objects.
+    /// The identifier, usually a UUID as text, which is the host part of the URIs of the store's objects.
     var identifier: String { get }
     var path: String { get }
     var modelSource: ModelSource { get }
-    /// The features that a model may use. The coordinator rejects a store that lacks a feature of its model.
+    /// The optional features of the store. The coordinator rejects a store that lacks a feature of its model.
     var abilities: StoreAbilities { get }
     var isReadOnly: Bool { get }
     /// The reason why the store is read-only, and the remedy, as the end of a sentence.
@@ -36,7 +37,7 @@ package protocol PersistentStore: StoreReading, Sendable {
 
     /// Reserves primary keys, which are never reserved again, in a separate transaction.
     ///
-    /// Returns the first of `count` keys.
+    /// Returns the first of `count` consecutive keys.
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
 
     /// The table that maps keys to references, in stores that identify rows by references.
@@ -56,38 +57,39 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// and reads its own writes.
     func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws
 
-    /// Returns the rows whose values the store computed in the last save, such as those of derived attributes.
+    /// Removes and returns the list of rows in which the last save computed values, for example derived attributes.
     func takeComputedRows() -> [(entity: UInt32, primaryKey: Int64)]
 
     /// Whether the computed rows are the final state of the saved rows.
     ///
-    /// They may have other versions than the rows that were to be written.
+    /// The computed rows may have other versions than the rows that the save passed.
     var decidesVersions: Bool { get }
 
     /// Notifies a store with the ability `registrations` that a context registered objects.
     ///
-    /// A new object is registered after its save. The function is called on the context's thread, or on any thread for
-    /// a deallocated object. It is called once for objects that are registered together.
+    /// A new object is registered after its save. The function is called on the context's thread, and `didUnregister`
+    /// on any thread for a deallocated object. It is called once for objects that are registered together.
     func didRegister(_ ids: [ObjectID])
     func didUnregister(_ ids: [ObjectID])
 
     /// Sets the receiver of pushed rows. Called once, before the store is used.
     func keepUnasked(in rows: any RowKeeping)
 
-    /// Returns a reader of the store's current state, which later saves do not change.
+    /// Returns a reader of a snapshot of the store, which later saves do not change.
     ///
     /// Returns nil if the store does not support such readers.
     func pinnedReader() throws -> (any StoreReading)?
 
-    /// Releases the state of a pinned reader. Any thread.
+    /// Releases the snapshot of a pinned reader. Any thread.
     func unpin(_ reader: any StoreReading)
 
     /// Returns the metadata.
     ///
-    /// Every store must implement this, because metadata without version hashes would match every model.
+    /// This function does not have a default implementation, because metadata without version hashes would match every
+    /// model.
     func metadata() throws -> StoreMetadata
 
-    /// Throws, with the key, if the store cannot write metadata.
+    /// Throws an error with the key of the entry if the store cannot write the metadata.
     func requireWritable(_ metadata: StoreMetadata) throws
 
     /// Whether the next save must reach the store even without changes.
@@ -95,7 +97,7 @@ package protocol PersistentStore: StoreReading, Sendable {
 
     /// Moves the store to `path`.
     ///
-    /// Called by the saving thread, without readers if the store does not have `parallelReads`.
+    /// Called by the only thread that may save. Without `parallelReads`, other threads do not read during the call.
     func move(to path: String) throws
 
     /// A text that differs after every write to the store; nil if the store does not support it.
@@ -103,9 +105,9 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// It may also be nil after a very recent write, because readers may still see the earlier state. Any thread.
     var contentState: String? { get }
 
-    /// Calls `tell` on a watcher thread after each write of another writer.
+    /// Calls `tell` on a watcher thread after writes of other writers.
     ///
-    /// The watch is stopped before the store is closed. Returns nil if the store cannot detect writes.
+    /// The watcher is stopped before the store is closed. Returns nil if the store cannot detect writes.
     func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)?
 
     /// Whether the coordinator must post the saves of its own contexts too.
@@ -118,7 +120,7 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Whether opening the store created it.
     var isNew: Bool { get }
 
-    /// Closes the file. Every later call throws `Status.objectGone`.
+    /// Closes the file. Later reads and writes throw `Status.objectGone`.
     func close()
 }
 
@@ -133,11 +135,11 @@ package struct StoreAbilities: OptionSet, Sendable {
     package static let uniqueConstraints = StoreAbilities(rawValue: 2)
     /// The store must be notified of saves without changes.
     ///
-    /// Custom incremental stores of Apple's framework are notified too.
+    /// Apple's framework notifies custom incremental stores too.
     package static let emptySaves = StoreAbilities(rawValue: 4)
     /// The store must be notified of the objects that contexts register.
     ///
-    /// Custom incremental stores of Apple's framework are notified too.
+    /// Apple's framework notifies custom incremental stores too.
     package static let registrations = StoreAbilities(rawValue: 8)
     /// The store supports query generations, unless it was opened with options that exclude them.
     package static let generations = StoreAbilities(rawValue: 16)
@@ -234,7 +236,7 @@ package enum ExternalValue {
         }
     }
 
-    /// The remedy for a value that is read from the store itself.
+    /// The remedy for a missing backing file of an open store.
     static let folderRemedy = "restore the folder of backing files next to the store"
 }
 
@@ -252,7 +254,7 @@ public struct SaveAuthor: Sendable {
 
 /// One write transaction of a store.
 package protocol SaveTransaction: AnyObject {
-    /// Reserves primary keys within this transaction. Returns the first of `count`.
+    /// Reserves primary keys within this transaction. Returns the first of `count` consecutive keys.
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64
 
     /// Returns a key for each new object; nil if keys must be reserved instead.
@@ -264,7 +266,7 @@ package protocol SaveTransaction: AnyObject {
     /// must contain the value.
     func externalName(for value: Bytes) throws -> String?
 
-    /// Inserts rows of one entity. The records contain the primary key, version 1, attributes and to-one targets.
+    /// Inserts rows of one entity. The records contain the primary key, the version, attributes and to-one targets.
     func insert(_ records: [Record], entity: Entity) throws
 
     /// Updates slots of rows of one entity if the stored version is still the old one.
@@ -277,7 +279,7 @@ package protocol SaveTransaction: AnyObject {
     /// Returns the indexes of the rows that do not match.
     func delete(_ rows: [(primaryKey: Int64, version: Int32)], entity: Entity) throws -> [Int]
 
-    /// Whether a row exists in a version. For objects that are locked but not changed.
+    /// Whether a row exists in a version. Called for objects whose rows are not written.
     func isCurrent(_ primaryKey: Int64, version: Int32, entity: Entity) throws -> Bool
 
     /// Sets slots of a row to null, so that another row can use its unique values.
@@ -285,7 +287,7 @@ package protocol SaveTransaction: AnyObject {
     /// A later `update` in this transaction sets the slots to values.
     func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws
 
-    /// Adds and removes pairs of a relationship, in its direction.
+    /// Adds and removes pairs of owner and member of a relationship.
     ///
     /// The relationship is many-to-many, or to-many without an inverse. Adding an existing pair and removing a missing
     /// pair are not errors.
@@ -296,8 +298,9 @@ package protocol SaveTransaction: AnyObject {
 
     /// Inserts rows of one entity directly from values, and adds them to `changes`.
     ///
-    /// For a row that violates a unique constraint, `settle` applies `policy`, unless that is `error`. If `settle`
-    /// returns false, the row is tried again. Returns false, without a change, if the store needs records.
+    /// For a row that violates a unique constraint, the store or `settle` applies `policy`; with the policy `error`,
+    /// the violation is thrown. If `settle` returns false, the row is inserted again. Returns false, without a change,
+    /// if the store needs records.
     func insert(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
         settling settle: (inout ExternalChanges) throws -> Bool
@@ -313,7 +316,7 @@ package protocol SaveTransaction: AnyObject {
     /// Returns nil for a store without history.
     func deleteHistory(before number: Int64) throws -> HistoryDeletionStep?
 
-    /// Writes a named consumer of the history, which replaces one with the same name.
+    /// Writes a named consumer of the history, which replaces a consumer with the same name.
     func setHistoryConsumer(_ consumer: HistoryConsumer) throws
 
     /// Removes a consumer of the history. Returns false if it does not exist.
@@ -344,7 +347,7 @@ extension SaveTransaction {
     package func clear(_ slots: [Int], of primaryKey: Int64, entity: Entity) throws {}
 }
 
-/// A row to be inserted, for a store that may choose its key by its values.
+/// A row to be inserted, for a store that may choose the key by the row's values.
 package struct NewRow {
     package let entity: Entity
     private let read: (Int) -> PropertyValue
@@ -358,7 +361,7 @@ package struct NewRow {
         }
     }
 
-    /// Creates a row for a copy of another store's row, which must outlive it.
+    /// Creates a row for a copy of another store's record. The record must outlive the new row.
     init(_ record: Record, _ entity: Entity) {
         self.entity = entity
         read = { record.view($0, entity.layout.slots[$0]).propertyValue }

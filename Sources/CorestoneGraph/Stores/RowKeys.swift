@@ -5,7 +5,7 @@
 struct RowKeys {
     private var lowest: Int64 = 1
     private var highest: Int64 = 0
-    /// A bit for each key, starting with `lowest`; empty if all keys exist.
+    /// A bit for each number from `lowest` to `highest`; empty if all of them are keys, or for sparse keys.
     private var bits: [UInt64] = []
     /// The keys, if they are sparse.
     private var sparse: Set<Int64>?

@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// The search for the model with which a store was written.
 ///
-/// The model is searched among passed models, in files and folders, and in the store itself.
+/// The search covers the passed models, files and folders, and the store itself.
 package struct SourceModelSearch {
     private let options: MigrationOptions
     /// The version hashes in the store's metadata; nil without hashes.
@@ -43,7 +43,7 @@ package struct SourceModelSearch {
         return entityVersionHashes(of: model) == hashes
     }
 
-    /// Searches a model, the versions of a bundle, or the models of a folder.
+    /// Searches a model file, the versions of a bundle, or the models of a folder.
     private func search(_ path: String, _ hashes: [String: [UInt8]]) throws -> Model? {
         do {
             for version in try Model.versions(of: path) {
@@ -67,7 +67,8 @@ package struct SourceModelSearch {
             if let model = try carried() {
                 try model.freeze()
                 guard let hashes else { return model }
-                // Older frameworks computed version hashes by another rule.
+                // Older frameworks computed version hashes by another rule, so only the names of the entities are
+                // compared.
                 if Set(model.entities.map(\.name)) == Set(hashes.keys) { return model }
                 reason = "the model that the store carries has other entities than the store's metadata"
             }
@@ -79,7 +80,7 @@ package struct SourceModelSearch {
         guard hashes != nil else {
             return CoreError(
                 .migration, code: .migrationMissingSourceModel,
-                "cannot migrate \(path): its metadata has no version hashes, and its own model cannot be used (\(reason)). Open it "
+                "cannot migrate \(path): its metadata does not have version hashes, and its own model cannot be used (\(reason)). Open it "
                     + "with the model that it was written with, and copy its objects into a new store",
                 file: path)
         }

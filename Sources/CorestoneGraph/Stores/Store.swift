@@ -19,16 +19,16 @@ public final class Store: @unchecked Sendable {
     /// The indexes of the configuration's entities and their subentities; nil for the whole model.
     let holdings: Set<UInt32>?
     let rowCache = RowCache()
-    /// The lock for saves, which is acquired in order of arrival.
+    /// The lock for saves, which threads acquire in their order of arrival.
     let writing: FairLock
     /// The lock for any use of a store that supports one thread at a time; nil for other stores.
     private let using: FairLock?
     private let open = Atomic(true)
-    /// The retention to which the history is purged automatically; nil if it is not purged.
+    /// The retention to which the history is purged automatically; nil without automatic purges.
     package let historyRetention = Locked<HistoryRetention?>(nil)
-    /// Whether a batch request is running, which excludes other saves. Used with the lock `writing`.
+    /// Whether a batch request is running, which excludes other saves. Accessed while `writing` is locked.
     var isInBatch = false
-    /// The path of the store that replaced this one, which is about to be removed.
+    /// The path of the store that replaced this one in a migration; nil without a migration.
     private let migratedTo = Locked<String?>(nil)
     /// The metadata to be written by the next save.
     let pendingMetadata = Locked<StoreMetadata?>(nil)
@@ -36,7 +36,7 @@ public final class Store: @unchecked Sendable {
     /// Whether the store is notified of registered objects; read whenever an object is created or deallocated.
     let observesRegistrations: Bool
     let hasRowsInMemory: Bool
-    /// The references to which the keys of a custom store are mapped.
+    /// The table that maps the keys of a custom store to references; nil for other stores.
     package let references: ReferenceTable?
 
     init(
@@ -68,12 +68,13 @@ public final class Store: @unchecked Sendable {
     }
 
     public var type: StoreType { backing.type }
-    /// The UUID as text, which is the host in the URIs of the store's objects.
+    /// The identifier, usually a UUID as text, which is the host part of the URIs of the store's objects.
     public var identifier: String { backing.identifier }
     public var path: String { backing.path }
     /// Whether the store cannot be written, because of its options, its file or its migration.
     public var isReadOnly: Bool { backing.isReadOnly || migratedTo.withLock { $0 != nil } }
-    /// The reason why the store cannot be written; nil if it can, or if only the read-only option prevents it.
+    /// The reason why the store cannot be written; nil if the store is writable, or if only the read-only option
+    /// prevents writing.
     public var readOnlyReason: String? {
         migratedTo.withLock { $0 }.map { "it was migrated to \($0); open that store instead" } ?? backing.readOnlyReason
     }
@@ -113,9 +114,9 @@ public final class Store: @unchecked Sendable {
         return try body()
     }
 
-    /// Acquires the lock of this store, with a time-out if the thread holds the lock of another store.
+    /// Acquires the lock of this store with a time-out, because the thread holds the lock of another store.
     ///
-    /// Application code may run during the use of another store.
+    /// Application code may run during the use of another store. Without a time-out, two such threads could deadlock.
     @inline(never)
     private func lockBesideOthers(_ using: FairLock) throws {
         guard using.lock(seconds: Store.patience) else {
@@ -129,7 +130,7 @@ public final class Store: @unchecked Sendable {
     /// The time-out in seconds.
     private static let patience: UInt64 = 10
 
-    /// Closes the store. Called with the lock `writing`.
+    /// Closes the store. Called while `writing` is locked.
     func close() {
         open.store(false, ordering: .releasing)
         rowCache.forgetAll()

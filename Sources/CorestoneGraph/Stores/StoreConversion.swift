@@ -3,15 +3,15 @@ import CorestoneValues
 
 /// The choice between conversion and migration in place.
 ///
-/// A conversion converts a store into a new one, with mapping models or in several steps. A migration in place changes
-/// a store by an inferred mapping.
+/// A conversion writes the content of a store into a new one, with mapping models or in several steps. A migration in
+/// place changes a store by an inferred mapping.
 package protocol StoreConversion: Sendable {
     /// Returns the conversion of a store from its model to another one; nil to use an inferred mapping.
     ///
     /// - Parameters:
     ///   - path: The path of the store, for messages.
     ///   - options: The options of the migration.
-    /// - Throws: `.migration`. The store is then unchanged.
+    /// - Throws: `.migration`. The store is unchanged.
     func route(
         from source: Model, to destination: Model, ofStoreAt path: String, _ options: MigrationOptions
     ) throws -> (any ConversionRoute)?
@@ -58,8 +58,8 @@ package enum ConvertedContent {
     /// Only rows.
     ///
     /// The table `CST_ASSOCIATION (SOURCE_ENTITY TEXT, SOURCE_KEY INTEGER, ENTITY TEXT, KEY INTEGER)` of the result
-    /// maps source objects to converted objects, by entity names. `properties` lists the copied properties. The history
-    /// of the former store is translated with these two.
+    /// maps source objects to converted objects, by entity names. `properties` lists the copied properties. The table
+    /// and the list are used to translate the history of the former store.
     case rows(properties: [CopiedProperty])
 }
 

@@ -2,12 +2,13 @@ import CorestoneFormats
 import CorestoneModel
 import CorestoneValues
 
-/// A copy of the contents of a store into an empty one.
+/// The copying of a store's contents into an empty store.
 ///
-/// It contains rows with all values, relationships with their orders, and the application's metadata. Rows keep their
-/// keys if possible. Otherwise they get new keys in the same order, or keys that the new store assigns.
+/// The copy contains rows with all values, relationships with their orders, and the application's metadata. References
+/// to missing rows are omitted. Rows keep their keys if possible. Otherwise they have new keys in the same order, or
+/// keys that the new store assigns.
 struct StoreCopy {
-    /// The reader of the rows to copy: a pinned state if the store supports it.
+    /// The reader of the rows to copy: of a snapshot if the store supports snapshots.
     let source: any StoreReading
     /// The store to copy, for values in backing files.
     let store: any PersistentStore
@@ -22,9 +23,9 @@ struct StoreCopy {
     private(set) var keys: [[Int64]]
     /// The number that is added to the keys of an entity tree, by the index of its root entity.
     private var shifts: [Int64]
-    /// The new keys, by the index of the root entity; nil while keys are kept.
+    /// The assigned keys by former key, by the index of the root entity; nil if keys are kept or shifted.
     ///
-    /// Keys cannot be kept if, for example, one of the stores identifies rows by references.
+    /// The new store assigns keys if, for example, one of the stores identifies rows by references.
     private var renamed: [[Int64: Int64]]?
     /// The existing keys, by the index of the root entity.
     private var present: [RowKeys]
@@ -110,7 +111,7 @@ struct StoreCopy {
 
     /// Reads the keys of an entity tree's rows.
     ///
-    /// Returns nil if there are no rows, or if they already have new keys.
+    /// Returns nil if there are no rows, or if the new store has assigned their keys.
     private mutating func findRows(of root: Entity) throws -> KeyRange? {
         let found = try source.fetch(StoreFetch(entity: root, result: .identifiers)).identifiers
         var (lowest, highest): (Int64, Int64) = (.max, 0)
@@ -128,8 +129,9 @@ struct StoreCopy {
     /// Assigns the new keys.
     ///
     /// Keys that the new store has not used yet are kept, so that repeated migrations do not change them. In some
-    /// stores all entity trees share one range of keys, in which no two rows may have the same key. If keys cannot be
-    /// kept, a constant is added to all keys of a tree.
+    /// stores all entity trees share one range of keys, in which each key must be unique. If keys cannot be kept, a
+    /// constant is added to all keys of a tree. If a key is below 1 or above `highestKept`, the new store assigns all
+    /// keys.
     private mutating func assignKeys(_ ranges: [KeyRange]) throws {
         if ranges.contains(where: { $0.lowest < 1 || $0.highest > StoreCopy.highestKept }) {
             renamed = Array(repeating: [:], count: model.entities.count)
@@ -184,7 +186,7 @@ struct StoreCopy {
             for batch in batches(of: keys[Int(entity.index)]) {
                 try requireMemory(2 << 20)
                 let found = try source.rows(of: root, primaryKeys: Array(batch))
-                // Memory for the copies, in pieces of increasing size.
+                // The memory for the copies, which the writer allocates in chunks of increasing size.
                 try requireMemory(found.records.reduce(4 << 20) { $0 + 2 * Int($1.header.pointee.size) })
                 var writer = RecordWriter(expectedBytes: found.records.count * 128)
                 let copies = try withExtendedLifetime(found) {
@@ -273,7 +275,8 @@ struct StoreCopy {
     private func copyMembers(of relationship: Relationship) throws {
         guard relationship.ownsJoinRows || relationship.isOrdered else { return }
         try requireMemory(relationship.destination.withDescendants.reduce(0) { $0 + keys[Int($1.index)].count } * 48)
-        // Damaged stores have pairs with missing rows. Atomic stores with such pairs are rejected when they are opened.
+        // Damaged stores may have pairs with missing rows. Atomic stores with such pairs are rejected when they are
+        // opened.
         let rows = Set(relationship.destination.withDescendants.flatMap { keys[Int($0.index)] })
         var leftOut = 0
         for entity in relationship.entity.withDescendants {

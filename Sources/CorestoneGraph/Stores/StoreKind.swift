@@ -9,7 +9,7 @@ package protocol StoreKind: Sendable {
     /// Whether stores of this type have a file. If not, the path is only a name.
     var hasFile: Bool { get }
 
-    /// Whether the application registered the type, which then defines the meaning of paths.
+    /// Whether the application registered the type, and so defines the meaning of paths.
     var isHosted: Bool { get }
 
     /// The features that models may use.
@@ -28,10 +28,10 @@ package protocol StoreKind: Sendable {
 
     /// Deletes the contents of a store. Returns false if the store does not exist.
     ///
-    /// - Parameter removing: Called after the checks and before the store is destroyed, to close it in coordinators.
+    /// - Parameter removing: Called after the checks and before the store is destroyed, to remove it from coordinators.
     func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool
 
-    /// Replaces or creates the store at `path` by a copy of the store at `source`.
+    /// Copies the store at `source` to `path`, where it replaces an existing store.
     ///
     /// The copy has the identifier of its source.
     ///
@@ -44,16 +44,16 @@ package protocol StoreKind: Sendable {
     /// Does not change the store.
     func requireReplaceable(_ path: String, options: StoreOptions) throws
 
-    /// Removes the files of a backup that a migration made, regardless of their contents.
+    /// Deletes the files of a backup that a migration created, regardless of their contents.
     ///
-    /// - Parameter others: The other backups in its folder, which may share backing files with it.
+    /// - Parameter others: The other backups in the same folder, which may share backing files with the backup.
     func removeCopy(at path: String, besides others: [String]) throws
 
-    /// Removes the files of a store that was created unnecessarily, and their companions.
+    /// Deletes the files of a store that was created unnecessarily, and their companions.
     ///
     /// The store is kept if another process uses it or has saved to it.
     ///
-    /// - Parameter isEmpty: Returns whether the store has no objects, for a type that must check this.
+    /// - Parameter isEmpty: Returns whether the store does not have objects, for a type that must check this.
     func unlink(_ place: StoreLocation, if isEmpty: () -> Bool)
 }
 

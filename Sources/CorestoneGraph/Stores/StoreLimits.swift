@@ -23,7 +23,7 @@ public struct StoreLimits: Sendable, Equatable {
     ///
     /// A row of a valid file has at least a few bytes and needs a few hundred instructions.
     package static let stepsPerByte = 100
-    /// The highest limit that SQLite supports.
+    /// The highest value of `valueBytes` that SQLite supports.
     package static let mostValueBytes = 1_000_000_000
 
     /// Creates the default limits: the documented ones, unless the process has set defaults.

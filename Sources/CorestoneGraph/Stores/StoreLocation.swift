@@ -13,7 +13,7 @@ package struct StoreLocation {
     package let absolute: String
     /// The absolute path without symbolic links, even if their target does not exist yet.
     ///
-    /// SQLite creates companion files beside it.
+    /// SQLite creates companion files beside this path.
     package let path: String
     package let folder: String
     package let state: State
@@ -93,8 +93,7 @@ package struct StoreLocation {
             // A store is never empty. This is another kind of file, or the remains of a store.
             throw StoreLocation.failure(
                 .notAStore,
-                "\(given) is an empty file, not a store; restore it from a backup, or delete it to create a new store "
-                    + "there", given)
+                "\(given) is an empty file, not a store; restore it from a backup", given)
         case .missing: throw StoreLocation.failure(.storeIO, "the store \(given) does not exist; check the path", given)
         }
     }
@@ -129,7 +128,7 @@ package struct StoreLocation {
         return try utf8(goal, "\(given) resolves to a path", given)
     }
 
-    /// Returns the resolved path; nil if it does not exist.
+    /// Returns the resolved path; nil if the path does not exist.
     private static func real(_ path: String, _ given: String) throws -> String? {
         guard let text = realpath(path, nil) else { return nil }
         defer { free(text) }
@@ -174,7 +173,7 @@ package struct StoreLocation {
         return stat(path + suffix, &facts) == 0 && facts.st_size > 0
     }
 
-    /// The device and inode numbers, which currently identify the file.
+    /// The device and inode numbers, which currently identify the file; empty if it does not exist.
     package var number: [UInt] {
         var facts = stat()
         return stat(path, &facts) == 0 ? [UInt(facts.st_dev), UInt(facts.st_ino)] : []

@@ -6,7 +6,7 @@ import CorestoneValues
 ///
 /// Stores in memory or in a single file support the options that are not specific to SQLite.
 public struct StoreOptions: Sendable {
-    /// Whether the store is opened read-only; neither the file nor its folder is changed then.
+    /// Whether the store is opened read-only; neither the file nor its folder is then changed.
     public var isReadOnly = false
     /// The reason for read-only access, for errors of saves; nil if only the option causes it.
     package var readOnlyReason: String?
@@ -16,12 +16,13 @@ public struct StoreOptions: Sendable {
     ///
     /// A power failure may then undo the last saves, but does not damage the store.
     public var normalSync = false
-    /// Whether the store keeps a history of changes. An existing history is continued in any case.
+    /// Whether the store keeps a history of changes. An existing history is continued without this option too.
     public var keepsHistory = false
     /// Whether the history includes the values that each transaction replaces.
     ///
-    /// `Coordinator.past(at:)` then returns every former value. A store that was opened with this option once keeps
-    /// such values even without it. They take additional space until the history is deleted.
+    /// `Coordinator.past(at:)` then returns every value that was replaced from that time on. A store that was opened
+    /// with this option once continues to keep such values, until it is opened with `dropsOldValues`. They take
+    /// additional space until the history is deleted.
     public var keepsCompleteHistory = false
     /// Whether the replaced values of a complete history are deleted and no longer kept.
     ///
@@ -29,8 +30,8 @@ public struct StoreOptions: Sendable {
     public var dropsOldValues = false
     /// The retention to which the history is purged; nil to purge only by `Coordinator.purgeHistory`.
     ///
-    /// The purge runs when the store is opened, and after every thousand transactions of the coordinator, on one of its
-    /// threads. A purge keeps transactions that a consumer with a valid lease has not read.
+    /// The purge runs when the store is opened, and after every thousand transactions of the coordinator, on one of the
+    /// coordinator's threads. A purge keeps transactions that a consumer with a valid lease has not read.
     public var historyRetention: HistoryRetention?
     /// Whether the store does not keep a history.
     ///
@@ -47,7 +48,7 @@ public struct StoreOptions: Sendable {
     public var postsOwnChanges = false
     /// The interval, in milliseconds, at which a watched store is checked without a file system event.
     ///
-    /// 0 is 500 milliseconds if the file system does not report writes, as on networks, and otherwise 30 seconds.
+    /// 0 selects 500 milliseconds if the file system does not report writes, as on networks, and otherwise 30 seconds.
     public var watchIntervalMilliseconds = 0
     /// The size of SQLite's page cache per connection, in kilobytes.
     public var cacheKilobytes = 32768
@@ -75,12 +76,12 @@ public struct StoreOptions: Sendable {
     public var vacuums = false
     /// Whether to accept a store that was written with another model.
     ///
-    /// Properties that the store lacks are null or empty. Properties that the model lacks are hidden, and are never
-    /// lost. A store that is opened for writing becomes a store of this model. A property of another kind is rejected.
+    /// Properties that the store lacks are null or empty. Properties that the model lacks are hidden, but kept. A store
+    /// that is opened for writing becomes a store of this model. A property of another kind is rejected.
     public var ignoresVersioning = false
     /// The permissions of a new store's file, `0o600` to `0o777`; nil uses the umask.
     ///
-    /// Files beside a store get the permissions of its file.
+    /// Files beside a store have the permissions of the store's file.
     public var fileMode: UInt32?
 
     /// Whether the file is useless after a crash and no other process uses it.
@@ -91,18 +92,18 @@ public struct StoreOptions: Sendable {
     /// The source of the model for a store that is a single file.
     package var modelSource: ModelSource = .given
 
-    /// The permissions of the store of which the new one is a copy; nil if it is not a copy.
+    /// The permissions of the store of which the new store is a copy; nil if the new store is not a copy.
     package var permissionsOfSource: FilePermissions?
 
     /// Returns the permissions of a new file; nil to use the umask.
     ///
-    /// - Parameter reserved: The permissions of an empty file that it replaces.
+    /// - Parameter reserved: The permissions of an empty file that the new file replaces; nil without such a file.
     package func permissionsOfNewFile(inPlaceOf reserved: FilePermissions?) -> FilePermissions? {
         if let source = permissionsOfSource { return source.ofCopy(inPlaceOf: reserved, mode: fileMode) }
         return fileMode.map { FilePermissions(mode: $0, inPlaceOf: reserved) }
     }
 
-    /// Throws if the owner would not have read and write permission.
+    /// Throws if the file mode is out of range, or does not permit the owner to read and write.
     package func requireUsableFileMode(_ path: String) throws {
         guard let mode = fileMode, mode & ~0o777 != 0 || mode & 0o600 != 0o600 else { return }
         throw CoreError(
@@ -125,21 +126,21 @@ public struct StoreOptions: Sendable {
 
     /// The options for the migration of a store with another version of the model.
     ///
-    /// nil is the default of the caller: no migration in `Coordinator.addStore`, an inferred mapping in containers and
-    /// documents.
+    /// nil selects the default of the caller: no migration in `Coordinator.addStore`, an inferred mapping in containers
+    /// and documents.
     public var migration: MigrationOptions?
 
     /// The options of a custom store by name. Other types do not have such options.
     public var hostOptions: [String: PropertyValue] = [:]
 
-    /// Whether `Coordinator.destroyStore` removes the files of a store that other processes have locked.
+    /// Whether `Coordinator.destroyStore` deletes the files of a store that other processes have locked.
     ///
-    /// These processes continue with the removed files.
+    /// These processes continue to use the deleted files.
     public var forcesDestruction = false
 
     public init() {}
 
-    /// The options for read-only access, which does not change, create or lock files in the folder.
+    /// The default options, with read-only access.
     public static var readOnly: StoreOptions {
         var options = StoreOptions()
         options.isReadOnly = true

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A reader of a store, or of a fixed state of a store.
+/// A reader of a store, or of a snapshot of a store.
 package protocol StoreReading: AnyObject {
     /// Returns a reader for one context.
     func makeReader() -> any StoreReading
@@ -35,22 +35,22 @@ package protocol StoreReading: AnyObject {
     /// Reads rows by primary key, in any order. Missing rows are omitted.
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch
 
-    /// Reads one row, with its chunk; nil if it does not exist.
+    /// Reads one row, with its chunk; nil if the row does not exist.
     func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)?
 
-    /// Returns the versions of rows by primary key. Missing rows are omitted.
+    /// Returns the versions of rows by primary key. Missing rows are omitted if rows have versions.
     func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32]
 
     /// Reads the members of a to-many relationship for owners.
     ///
-    /// Members are in the relationship's order, and owners in any order. If `includingRows` is true, the members' rows
-    /// are read too.
+    /// The owners are in any order, and the members of each owner are in order if the relationship is ordered. If
+    /// `includingRows` is true, the members' rows are read too.
     func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers
 
     /// The history of the store; nil for a store without a history.
     var history: (any StoredHistory)? { get throws }
 
-    /// Sets a function that is called every few milliseconds while a request runs.
+    /// Sets a function that is called repeatedly while a request runs.
     ///
     /// Returning true stops the request with `Status.cancelled`. nil removes the function.
     func setInterruptCheck(_ check: (() -> Bool)?)
@@ -95,9 +95,9 @@ package struct StoreFetch {
     package let limit: Int
     package let offset: Int
     package let result: Result
-    /// Whether conditions may be evaluated in memory instead of by the store. If not, they are an error.
+    /// Whether conditions that the store cannot express may be evaluated in memory. If not, they cause an error.
     package let allowsRemainder: Bool
-    /// The properties whose values are sufficient if no conditions remain; nil for all.
+    /// The properties whose values are needed if no conditions remain to be evaluated; nil for all.
     package var keys: Set<UInt32>?
     /// Whether `.rows` may return only the keys of some rows if no conditions remain.
     ///
@@ -146,7 +146,7 @@ package struct StoreFetchOutcome {
     package var count = 0
     /// The conditions that the store could not express; nil without such conditions.
     ///
-    /// With conditions, the result is `.rows` without a window, regardless of the request.
+    /// With conditions, the result is `.rows` without offset and limit, regardless of the request.
     package var remainder: FetchRemainder?
 
     package init() {}
@@ -158,7 +158,7 @@ package struct FetchRemainder: Sendable {
     package let predicate: Predicate?
     /// Whether the rows remain to be sorted.
     package let isUnordered: Bool
-    /// The reasons why the store could not evaluate it, one sentence per part.
+    /// The reasons why the store could not run the whole fetch, as clauses.
     package let reasons: [String]
 
     package init(predicate: Predicate?, isUnordered: Bool, reasons: [String] = []) {
@@ -168,7 +168,7 @@ package struct FetchRemainder: Sendable {
     }
 }
 
-/// The rows in the order of the request, with their memory.
+/// Rows, with the chunks of memory that contain them.
 package struct RowBatch {
     package var records: ContiguousArray<Record> = []
     package var chunks: [RecordChunk] = []

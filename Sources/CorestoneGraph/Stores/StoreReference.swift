@@ -100,7 +100,7 @@ extension StoreReference {
         return result
     }
 
-    /// Parses the text of a URI; nil if it is not the text of a reference.
+    /// Creates a reference from the text of a URI; nil if the text is not that of a reference.
     init?(uriText text: some StringProtocol) {
         if let number = Int64(text), "\(number)" == String(text) {
             self = .integer(number)
@@ -164,9 +164,9 @@ extension StoreReference: CustomStringConvertible {
 
 /// The mapping between the references and the keys of a store. Thread-safe.
 ///
-/// Rows, objects and IDs are identified by keys, which are numbers. A positive number is its own key; other references
-/// get a key at their first use. All stores with the same identifier, in all coordinators, share one table, so that
-/// their IDs are equal.
+/// Rows, objects and IDs are identified by keys, which are numbers. A positive number below `firstKey` is its own key;
+/// other references are assigned a key at their first use. All stores with the same identifier, in all coordinators of
+/// the process, share one table, so that their IDs are equal.
 package final class ReferenceTable: @unchecked Sendable {
     /// The first key that is assigned to a reference.
     package static let firstKey: Int64 = 1 << 62
@@ -215,14 +215,14 @@ package final class ReferenceTable: @unchecked Sendable {
         return trees.withLock { trees in
             guard let known = trees[root.name] else { return .integer(key) }
             let place = Int(key - ReferenceTable.firstKey)
-            // Only this table creates such keys.
+            // Only this table creates keys in this range, so others are invalid.
             return place < known.references.count ? known.references[place] : .integer(key)
         }
     }
 }
 
 extension ObjectID {
-    /// The reference of the row in a custom store, or its primary key; nil while the ID is temporary.
+    /// The reference of the row in a custom store, or the primary key in other stores; nil while the ID is temporary.
     public var storeReference: StoreReference? {
         if isTemporary { return nil }
         return store?.references?.reference(of: reference, entity.root) ?? .integer(reference)
@@ -233,7 +233,7 @@ extension Store {
     /// Returns the ID of a row, even if the row does not exist.
     ///
     /// - Throws: `.invalidArgument` for an entity of another model or configuration, and for an invalid reference:
-    ///   built-in stores accept only positive numbers.
+    ///   built-in stores accept only positive numbers. `.objectGone` if the store is not open.
     public func newObjectID(for entity: Entity, reference: StoreReference) throws -> ObjectID {
         try requireOpen()
         guard knows(entity) else {

@@ -5,7 +5,7 @@ extension CoreError {
     /// Creates the error of a store for a row that violates a unique constraint.
     ///
     /// - Parameters:
-    ///   - values: The values of the properties, in the same order.
+    ///   - values: The values, in the order of `properties`.
     package static func notUnique(
         _ entity: Entity, _ properties: [Property], _ values: [PropertyValue], in path: String, sqliteCode: Int32 = 0
     ) -> CoreError {

@@ -5,13 +5,13 @@ import CorestoneValues
 extension Context {
     /// The undo manager that records the context's changes, one step per event; nil by default.
     ///
-    /// Several contexts may share a manager. Setting nil removes this context's changes from the manager.
+    /// Several contexts may share a manager. `setUndoManager` replaces it.
     public var undoManager: UndoManager? { onQueue { undoRecorder?.manager } }
 
-    /// Sets the undo manager. The former manager, if any, records earlier changes.
+    /// Sets the undo manager. The steps of this context are removed from the former manager, if any.
     ///
-    /// - Throws: `.wrongThread` on a thread other than the context's. For a context with a private queue, any thread
-    ///   may call.
+    /// - Throws: `.wrongThread` on a thread other than the context's. For a context with a private queue, the function
+    ///   can be called on any thread.
     public func setUndoManager(_ manager: UndoManager?) throws {
         if queueType == .privateQueue && ownerThread != platform_thread_id() {
             return try runAndWait { try $0.setUndoManager(manager) }
@@ -48,8 +48,8 @@ extension Context {
 
     /// Removes all undo steps of this context.
     ///
-    /// Its objects no longer have the state from which the steps start. Steps of other contexts that share the undo
-    /// manager remain.
+    /// The objects no longer have the state from which the steps start. If other contexts share the undo manager, their
+    /// steps remain; otherwise, all steps of the manager are removed.
     func forgetUndo() {
         guard let recorder = undoRecorder else { return }
         recorder.stamp += 1
@@ -86,7 +86,7 @@ extension Context {
             || changeTracker.event.firstUpdated < changeTracker.updated.count || !changeTracker.event.touched.isEmpty
     }
 
-    /// Records the changes of the event in the undo manager.
+    /// Records the changes of the event in the undo manager, if registration is enabled.
     func recordUndo() {
         guard let recorder = undoRecorder else { return }
         recorder.letGo()
@@ -104,13 +104,13 @@ extension Context {
         let action = ContextUndo(
             recorder, changes.objects, values: changes.values, members: changes.members, stamp: recorder.stamp)
         if (try? recorder.manager.register(action)) == nil {
-            // Automatic groups are disabled and no group is open, so the event is a separate step.
+            // Automatic groups are disabled and no group is open, so the event becomes a separate step.
             recorder.manager.beginGroup(UndoGroup(isOfEvent: true))
             try? recorder.manager.register(action)
         }
     }
 
-    /// Saves the contents of an object before it leaves the context, so that undoing the event can restore it.
+    /// Copies the contents of an object before it leaves the context, so that undoing the event can restore it.
     func keepContents(of object: ManagedObject) {
         guard let recorder = undoRecorder, let entry = entry(of: object), entry.wasThere else { return }
         recorder.contents[ObjectIdentifier(object)] = object.contentsAtEventStart(
@@ -140,7 +140,8 @@ private struct EventChanges {
                     context.undoRecorder?.contents[ObjectIdentifier(object)]
                     ?? object.contentsAtEventStart(entry, assigned: context.changeTracker.assignedStores)
             } else if values[first.0...].allSatisfy(\.isSame), first.1 == members.count {
-                // A clean object counts as changed too, and is clean again after the undo.
+                // An object that this event marked as updated is recorded even without changed values. An undo makes it
+                // clean again.
                 if entry?.state.contains(.updated) ?? false || object.state.contains(.inserted) {
                     return values.removeSubrange(first.0...)
                 }
@@ -199,7 +200,7 @@ extension ManagedObject {
         }
         return Contents(
             values: values, members: members, wasSaved: !state.contains(.inserted),
-            // A restored object gets its former or assigned store.
+            // A restored object belongs to its former or assigned store.
             assigned: store ?? assigned[ObjectIdentifier(self)])
     }
 }

@@ -4,7 +4,7 @@ import CorestoneValues
 extension Context {
     /// Throws if the changes of an event cannot be undone now.
     ///
-    /// Reads the rows and members that are needed, and does not change objects.
+    /// Loads the rows and members that the undo needs, and does not change values.
     func prepareRestore(_ record: ContextUndo) throws {
         try checkQueue()
         let objects = record.changes.lazy.filter { $0.object.context === self && !$0.object.state.contains(.inserted) }
@@ -20,8 +20,8 @@ extension Context {
 
 /// The undo of an event, which restores the state of each of its objects at the event's start.
 ///
-/// Both sides of a relationship are objects of the event, and each is restored separately. The restoration is an event
-/// too; its record is used to redo it.
+/// The objects on both sides of a changed relationship are objects of the event, and each is restored separately. The
+/// restoration is an event too; its record is used to redo it.
 struct Restoration {
     private let context: Context
     private let record: ContextUndo
@@ -37,7 +37,7 @@ struct Restoration {
 
     /// Runs the restoration.
     ///
-    /// - Throws: The error of an application's hook, after everything is restored.
+    /// - Throws: The first error of a hook of the application, after the restoration; errors of reading rows.
     mutating func run() throws { try context.together { try restore() } }
 
     private mutating func restore() throws {
@@ -96,7 +96,9 @@ struct Restoration {
         for (object, contents) in gone { fill(object, contents) }
     }
 
-    /// Registers an object that left the context again, as a new one, because its row is deleted.
+    /// Registers an object that left the context again, as an inserted object.
+    ///
+    /// An object that had a row receives a temporary ID, because the row is deleted.
     private mutating func register(_ object: ManagedObject, _ contents: Contents) {
         revived.insert(ObjectIdentifier(object))
         context.noteTouched(object)
@@ -128,10 +130,11 @@ struct Restoration {
 
     // MARK: Values and members
 
-    /// Restores the values of the object.
+    /// Restores the values of the objects.
     ///
-    /// - Parameter isExact: Whether no save was made since the event. If true, a property that had the value of its row
-    ///   gets the value of the current row, even if another writer saved it.
+    /// - Parameter isExact: Whether, since the event, no save was made and all changes were recorded. If true, a
+    ///   property that had the value of its row receives the value of the current row, even if another writer saved
+    ///   that value.
     private mutating func restoreValues(isExact: Bool) {
         var next = 0
         for change in record.changes {
@@ -164,12 +167,12 @@ struct Restoration {
         led.append((object, relationship, current))
         object.change(value.slot) { object.placeTarget(target, relationship) }
         if let target { comeBack(object, to: target, relationship) }
-        // The record does not contain a target that was set without being recorded.
+        // The record does not contain the inverse of a target that was set without being recorded.
         guard let current, current !== value.newTarget, let inverse = relationship.settledInverse else { return }
         letGo(of: object, current, inverse)
     }
 
-    /// Adds the object to the list of a target if a merge has added it there and its change removed it.
+    /// Adds the object to the list of a target again if that list records the object as removed.
     private func comeBack(_ object: ManagedObject, to target: ManagedObject, _ relationship: Relationship) {
         guard let inverse = relationship.settledInverse, inverse.isToMany,
             let keeper = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal)),
@@ -188,7 +191,7 @@ struct Restoration {
         }
     }
 
-    /// Makes inverses consistent with changes that other writers saved since, and with refreshed objects.
+    /// Makes inverses consistent with later changes by other writers, and with refreshed objects.
     private func settleInverses() throws {
         for (object, relationship, former) in led where object.context === context && !object.isDeleted {
             try context.settleInverse(of: relationship, object, former.map { [$0] } ?? [])
@@ -211,7 +214,7 @@ struct Restoration {
                 for member in try keeper.all() where isOutdated(member) && member.context === context {
                     let others = try member.toMany(inverse)
                     if try others.contains(object) { continue }
-                    // The member was removed only by the deletion, and is still stored, so it was read since.
+                    // Only the deletion removed the object from the member's list, and the pair is still stored.
                     if others.lost(object) {
                         context.settle(object, in: others, isMember: true, isStored: true)
                     } else {
@@ -251,7 +254,7 @@ struct Restoration {
         if inverse?.isToMany == true { try? keeper.load() }
         /// Whether a member's own side refers to this object.
         ///
-        /// For a to-many side, a member that is not undone is consistent with the current state of this object.
+        /// For a to-many side, this is assumed of a refreshed member, because such a member is not restored.
         func leadsHere(_ member: ManagedObject) -> Bool {
             guard let inverse else { return false }
             if inverse.isToMany { return isOutdated(member) }
@@ -262,7 +265,7 @@ struct Restoration {
             leave(member, keeper)
         }
         for member in change.removed where member.context === context && !member.isDeleted {
-            // The member's own side takes precedence if the member is not undone.
+            // The member's own side takes precedence if it is to-one, or if the member was refreshed.
             if let inverse, inverse.isToMany ? isOutdated(member) : !leadsHere(member) {
                 // If the member is removed in the store too, its removal is no longer a change.
                 if !inverse.isToMany, member.storedTarget(of: inverse) !== object { keeper.forget { $0 === member } }
@@ -273,21 +276,23 @@ struct Restoration {
         }
     }
 
-    /// Whether the member is stored and does not have a difference.
+    /// Whether an unloaded list contains the member by its stored row, without an unsaved change.
     ///
-    /// Restoring it is then not a difference. It must be removed again if its row refers to another object.
+    /// Adding the member would record a change, which would keep the member in the list even if its row refers to
+    /// another object later.
     private func isStored(_ member: ManagedObject, _ inverse: Relationship, in keeper: ToManyRelationship) -> Bool {
         !keeper.isLoaded && !keeper.lost(member) && member.storedTarget(of: inverse) === keeper.owner
     }
 
-    /// Whether the member is neither stored nor added.
+    /// Whether an unloaded list contains the member neither by its stored row nor as an added member.
     ///
-    /// Its removal is then not a difference. It must be added if its row refers to this object later.
+    /// Removing the member would record a change, which would keep the member out of the list even if its row refers to
+    /// this object later.
     private func isAbsent(_ member: ManagedObject, _ inverse: Relationship, from keeper: ToManyRelationship) -> Bool {
         !keeper.isLoaded && !keeper.lists(member) && !member.isGone && member.storedTarget(of: inverse) !== keeper.owner
     }
 
-    // Not inlined, because it is large and has several callers.
+    // Not inlined, because this function is large and has several callers.
     @inline(never)
     private func enter(_ member: ManagedObject, _ keeper: ToManyRelationship) {
         if keeper.lost(member) { keeper.takingBack { keeper.take(member) } } else { keeper.take(member) }
@@ -312,7 +317,7 @@ struct Restoration {
 
     /// Removes objects whose insertion is undone, without delete rules.
     ///
-    /// Related objects receive their former values, and other references to the removed objects are cleared.
+    /// References of other objects to the removed objects are cleared.
     ///
     /// - Returns: The first error of an application's hook.
     private func takeAway(_ leaving: [ManagedObject]) -> (any Error)? {
@@ -328,7 +333,7 @@ struct Restoration {
         for object in leaving {
             do { try object.sendAwake(fromSnapshotEvents: .undoInsertion) } catch { failure = failure ?? error }
         }
-        // After the hooks, which may have created further references to them.
+        // After the hooks, which may have created further references to these objects.
         let ending = leaving.filter { $0.state.contains(.inserted) && !$0.isGone }
         do { try context.clearOneSidedReferences(of: ending) } catch { failure = failure ?? error }
         for object in leaving {
@@ -345,8 +350,8 @@ extension ManagedObject {
     ///
     /// An object without other changes becomes unchanged.
     ///
-    /// - Parameter wasClean: Whether the object was unchanged when it had its current values. Values that are neither
-    ///   transient nor `restored` then do not count as changes.
+    /// - Parameter wasClean: Whether the object was unchanged when it had its current values. If true, only to-one
+    ///   targets and the values in `restored` that are not transient count as changes.
     fileprivate func settle(wasClean: Bool, restored: ArraySlice<ChangedValue>) {
         guard state.contains(.updated), state.isDisjoint(with: [.inserted, .gone]) else { return }
         var isChanged = false
@@ -357,7 +362,7 @@ extension ManagedObject {
                 } else if !wasClean || entity.layout.slots[slot].role == .toOne
                     || entity.layout.slots[slot].role != .transient && restored.contains(where: { $0.slot == slot })
                 {
-                    // This includes null instead of a stored target that is deleted here.
+                    // This includes null instead of a stored target that is deleted in this context.
                     isChanged = true
                 }
             }

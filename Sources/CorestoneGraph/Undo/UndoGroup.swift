@@ -10,7 +10,7 @@ final class UndoGroup {
 
     var items: [Item] = []
     var name = ""
-    /// The enclosing group while this one is open. After closing, this group is an item of the enclosing one.
+    /// The enclosing group while this group is open. After closing, this group is an item of the enclosing group.
     var parent: UndoGroup?
     /// Whether the group was opened automatically, and is closed with the event.
     let isOfEvent: Bool
@@ -64,7 +64,7 @@ final class UndoGroup {
 }
 
 extension UndoManager {
-    /// Opens a group, nested in the open one if the application opened that.
+    /// Opens a group, nested in the open group if the application opened that group.
     ///
     /// Earlier changes of this thread's contexts are recorded first, and a group that was opened automatically is
     /// closed.
@@ -74,9 +74,9 @@ extension UndoManager {
         beginGroup(UndoGroup(parent: lock.with { open }))
     }
 
-    /// Runs `body` as a separate undo step with a name for menus.
+    /// Runs `body` within a new undo group, with a name for menus.
     ///
-    /// The step is recorded even if `body` throws.
+    /// The group is recorded even if `body` throws.
     public func group<Result>(_ name: String? = nil, _ body: () throws -> Result) throws -> Result {
         try beginUndoGrouping()
         if let name { setActionName(name) }
@@ -101,9 +101,9 @@ extension UndoManager {
 
     /// Closes the innermost group, after recording the changes of this thread's contexts.
     ///
-    /// The outermost group becomes an undo step; an empty one is discarded.
+    /// The outermost group becomes an undo step. An empty group is discarded.
     ///
-    /// - Throws: `.invalidArgument` if no group is open. Nothing is changed then.
+    /// - Throws: `.invalidArgument` if no group is open.
     public func endUndoGrouping() throws {
         try checkpoint()
         guard (lock.with { open.map { !(mode != .recording && $0.parent == nil) } }) == true else {
@@ -143,7 +143,8 @@ extension UndoManager {
 
     /// Sets the name of the current step, for menus.
     ///
-    /// If no group is open, a group is opened for the current event.
+    /// If no group is open, a group is opened for the current event, unless automatic groups or registration are
+    /// disabled.
     public func setActionName(_ name: String) {
         if (lock.with { open }) == nil {
             guard groupsByEvent, isRegistrationEnabled else { return }

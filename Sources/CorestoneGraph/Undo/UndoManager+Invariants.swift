@@ -1,20 +1,20 @@
 extension UndoManager {
     /// Verifies, in debug builds and under the lock:
-    /// - A group is on one stack at most, and a group on a stack is closed and not empty.
+    /// - A group is on one stack at most, and a group on a stack is not open.
     /// - The enclosing groups of an open group do not form a cycle.
-    /// - `running` and `suspended` are set only while a group is undone or redone.
+    /// - `running` is set only while a group is undone or redone.
     func checkInvariants() {
         #if DEBUG
-        let closed = undoStack + redoStack
-        precondition(Set(closed.map(ObjectIdentifier.init)).count == closed.count, "an undo group is on two stacks")
-        var chain: Set<ObjectIdentifier> = []
-        var group = open
-        while let next = group {
-            precondition(chain.insert(ObjectIdentifier(next)).inserted, "open undo groups form a cycle")
-            precondition(!closed.contains { $0 === next }, "an open undo group is on a stack")
-            group = next.parent
-        }
-        if mode == .recording { precondition(running == nil, "an undo group runs while changes are recorded") }
+            let closed = undoStack + redoStack
+            precondition(Set(closed.map(ObjectIdentifier.init)).count == closed.count, "an undo group is on two stacks")
+            var chain: Set<ObjectIdentifier> = []
+            var group = open
+            while let next = group {
+                precondition(chain.insert(ObjectIdentifier(next)).inserted, "open undo groups form a cycle")
+                precondition(!closed.contains { $0 === next }, "an open undo group is on a stack")
+                group = next.parent
+            }
+            if mode == .recording { precondition(running == nil, "an undo group runs while changes are recorded") }
         #endif
     }
 }

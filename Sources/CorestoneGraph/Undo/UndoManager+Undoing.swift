@@ -18,8 +18,8 @@ extension UndoManager {
     /// - Returns: Whether there was a step to undo.
     /// - Throws: `.invalidArgument` within an undo or redo, and if nested groups are open. An error that prevents a
     ///   context from undoing its changes (`.wrongThread`, a closed store), before anything is undone. The error of an
-    ///   action. The remaining actions, and a context's action that failed, can then still be undone; all other actions
-    ///   can be redone.
+    ///   action. After it, the remaining actions can still be undone, and so can a context's action that failed before
+    ///   it changed objects. The actions that were undone can be redone.
     @discardableResult
     public func undo() throws -> Bool {
         try requireIdle("undo")
@@ -33,7 +33,7 @@ extension UndoManager {
         return try perform(.undoing)
     }
 
-    /// Undoes the last closed group within the open group, or else the newest step.
+    /// Undoes the last closed group within the open group, or the newest step if no group is open.
     ///
     /// - Returns: Whether there was a group to undo.
     /// - Throws: As `undo()`, and `.invalidArgument` if actions were registered after that group.

@@ -2,21 +2,21 @@ import CorestoneValues
 
 /// An undo manager: stacks of steps that can be undone and redone.
 ///
-/// Each step is a named group of actions. Contexts record the changes of each event (`Context.undoManager`), and the
-/// application registers its own actions. Several contexts may share a manager. If the application has not begun a
-/// group, the first action opens one, which closes when a context ends its event. Thread-safe. Actions run on the
-/// thread that undoes them, so those of a context must be undone on its queue. `UndoManager+Invariants.swift` lists the
-/// invariants.
+/// Each step is a group of actions, which can have a name. Contexts record the changes of each event
+/// (`Context.undoManager`), and the application registers its own actions. Several contexts may share a manager. If the
+/// application has not begun a group, the first action opens a group, which closes when a context ends its event.
+/// Thread-safe. Actions run on the thread that undoes them, so the actions of a context must be undone on the context's
+/// queue. `UndoManager+Invariants.swift` lists the invariants.
 public final class UndoManager: @unchecked Sendable {
     let lock = RecursiveLock(.leaf)
-    // The steps to undo. Guarded by the lock.
+    /// The steps to undo, the newest last. The lock guards the state of the manager.
     var undoStack: [UndoGroup] = []
     var redoStack: [UndoGroup] = []
     /// The innermost open group.
     var open: UndoGroup?
     /// The enclosing open group while a nested group is undone.
     var suspended: UndoGroup?
-    /// The remaining actions of the group that is being undone, the next one last.
+    /// The remaining actions of the group that is being undone or redone, the next one last.
     var running: UndoGroup?
     var mode = Mode.recording
     private var disabled = 0
@@ -37,8 +37,9 @@ public final class UndoManager: @unchecked Sendable {
 
     /// Registers an action that undoes a change of the application.
     ///
-    /// An action that is registered during an undo redoes the undone one. If no group is open, a group is opened. It
-    /// closes when a context ends its event, or at the next undo.
+    /// An action that is registered during an undo redoes the undone one. If no group is open, a group is opened, which
+    /// closes when a context ends its event, or at the next undo. While registration is disabled, the call has no
+    /// effect.
     ///
     /// - Parameters:
     ///   - target: The subject of the action, for `removeAllActions(for:)`. Not retained.
@@ -71,7 +72,7 @@ public final class UndoManager: @unchecked Sendable {
             defer { if mode == .recording { redoStack = [] } }
             return mode == .recording ? redoStack : []
         }
-        // Outside the lock, because the deallocation of an action may call the application.
+        // Released outside the lock, because the deallocation of an action may call the application.
         withExtendedLifetime(outdated) {}
     }
 
@@ -108,7 +109,7 @@ public final class UndoManager: @unchecked Sendable {
         }
     }
 
-    /// The groups that are not on a stack: the open groups and the group that is being undone. Under the lock.
+    /// The groups that are not on a stack: open groups, and the group that is undone or redone. Under the lock.
     private var unfinishedGroups: [UndoGroup] {
         var groups = running.map { [$0] } ?? []
         for innermost in [open, suspended] {
@@ -129,9 +130,9 @@ public final class UndoManager: @unchecked Sendable {
         set { lock.with { groups = newValue } }
     }
 
-    /// The maximum number of steps; 0 for no limit.
+    /// The maximum number of steps to undo, and of steps to redo; 0 for no limit.
     ///
-    /// Setting it below the current number removes the oldest steps.
+    /// Setting a maximum below the current number removes the oldest steps.
     public var levelsOfUndo: Int {
         get { lock.with { levels } }
         set {
@@ -143,7 +144,7 @@ public final class UndoManager: @unchecked Sendable {
         }
     }
 
-    /// Removes the steps above the maximum. Under the lock.
+    /// Removes and returns the steps above the maximum. Under the lock.
     func trim() -> [UndoGroup] {
         if levels == 0 { return [] }
         var outdated: [UndoGroup] = []
@@ -158,7 +159,7 @@ public final class UndoManager: @unchecked Sendable {
         return outdated
     }
 
-    /// Disables registration until it is enabled as often as it was disabled.
+    /// Disables registration until `enableUndoRegistration()` has been called the same number of times.
     ///
     /// Changes in between cannot be undone. Earlier changes of this thread's contexts are recorded first.
     public func disableUndoRegistration() {
@@ -174,7 +175,11 @@ public final class UndoManager: @unchecked Sendable {
         try lock.with {
             guard disabled > 0 else {
                 throw CoreError(
-                    .invalidArgument, "undo registration is not disabled; enable it only after disabling it")
+                    .invalidArgument,
+                    "undo registration is not disabled; call cst_undo_manager_enable (enable_undo_registration, "
+                        + "enableUndoRegistration) once for each call of cst_undo_manager_disable "
+                        + "(disable_undo_registration, disableUndoRegistration), and not after "
+                        + "cst_undo_manager_remove_all (remove_all_actions, removeAllActions)")
             }
             disabled -= 1
         }
@@ -213,12 +218,12 @@ class UndoAction {
 
     init(target: UInt) { self.target = target }
 
-    /// Throws if the action cannot be undone now. Does not change anything.
+    /// Throws if the action cannot be undone now. Does not change objects.
     func check() throws {}
     func run() throws {}
     /// Whether an action that failed did not change anything, so that it can be undone later.
     var canBeRepeated: Bool { false }
-    /// Whether the manager with these recorders should keep the action.
+    /// Whether a manager with these recorders keeps the action.
     func isWanted(by recorders: [UndoRecorder]) -> Bool { true }
 }
 

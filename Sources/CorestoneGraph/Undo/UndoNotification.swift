@@ -1,8 +1,8 @@
 /// The notifications of an undo manager, which are posted on the thread that causes them.
 public enum UndoNotification: UInt32, Sendable, CaseIterable {
-    /// A group is about to be opened or closed, or a step to be undone or redone.
+    /// The application is about to open or close a group, to undo or redo a step, or to disable or enable registration.
     ///
-    /// Collected actions must be registered now.
+    /// Actions that an observer has collected must be registered now.
     case checkpoint = 1
     case didOpenGroup
     case willCloseGroup

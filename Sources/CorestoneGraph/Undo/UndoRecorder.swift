@@ -13,7 +13,7 @@ final class UndoRecorder: @unchecked Sendable {
     /// Only the context's thread may release their objects.
     private var forgotten: [[ObjectChange]] = []
 
-    /// A number that is incremented when objects change without being recorded.
+    /// A number that is incremented by a save, and when objects change without being recorded.
     var stamp: UInt64 = 0
     /// The number of recorded events.
     var recorded: UInt64 = 0
@@ -32,19 +32,19 @@ final class UndoRecorder: @unchecked Sendable {
         lock.with { context?.ownerThread == platform_thread_id() ? context : nil }
     }
 
-    /// Returns the context for an action that is about to be undone.
+    /// Returns the context for an action that is about to be undone; nil if the context was deallocated.
     ///
-    /// - Throws: `.wrongThread` if the calling thread must not use it.
+    /// - Throws: `.wrongThread` if the calling thread must not use the context.
     func requireContext() throws -> Context? {
         let context = lock.with { self.context }
         try context?.checkQueue()
         return context
     }
 
-    /// Clears the reference to the context, which is deallocated after its objects have left it.
+    /// Clears the reference to the context, which is being deallocated.
     func end() { lock.with { context = nil } }
 
-    /// Releases objects now, or at the context's next recording.
+    /// Retains objects until the context's next recording, if the calling thread must not release them.
     func letGo(of changes: [ObjectChange]) {
         lock.with {
             if let context, context.ownerThread != platform_thread_id() { forgotten.append(changes) }
@@ -64,8 +64,9 @@ final class UndoRecorder: @unchecked Sendable {
 final class ContextUndo: UndoAction {
     let recorder: UndoRecorder
     let changes: [ObjectChange]
-    /// The changed values and members of all objects, grouped by object in the order of `changes`.
+    /// The changed values of all objects, grouped by object in the order of `changes`.
     let values: [ChangedValue]
+    /// The changed members, grouped like `values`.
     let members: [ChangedMembers]
     let stamp: UInt64
     let number: UInt64
@@ -103,9 +104,9 @@ final class ContextUndo: UndoAction {
 /// The data by which the former state of one object is restored.
 struct ObjectChange {
     let object: ManagedObject
-    /// Whether the object was in the context and not deleted.
+    /// Whether the object was in the context and not deleted, before the event.
     let wasThere: Bool
-    /// Whether the object had unsaved changes.
+    /// Whether the object had unsaved changes before the event.
     let wasUpdated: Bool
     /// The end index of the object's values; they begin at the end index of the previous object.
     let valuesEnd: Int32
@@ -122,7 +123,7 @@ struct ChangedValue {
     let old: PropertyValue
     /// Whether the event set an equal value, which is a change only if a merge has replaced the row since.
     let isSame: Bool
-    /// The target that the event set instead of the old one.
+    /// The target that the event set instead of the old target.
     let newTarget: ManagedObject?
 
     var slot: Int { Int(number) }
@@ -146,7 +147,7 @@ final class Contents {
     let members: [(relationship: Relationship, objects: [ManagedObject])]
     /// Whether the object had a row in the store.
     let wasSaved: Bool
-    /// The store to which the object was assigned.
+    /// The object's store, or the store to which the object was assigned.
     let assigned: Store?
 
     init(

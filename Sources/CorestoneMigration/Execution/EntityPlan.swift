@@ -64,7 +64,7 @@ struct EntityPlan {
         let near = nearestName(to: name, among: model.entities.map(\.name)).map { "; did you mean \"\($0)\"?" }
         throw CoreError(
             .migration, code: .migrationMissingMappingModel,
-            "the entity mapping \"\(mapping.name)\" does not fit: the \(side) model has no entity \"\(name)\""
+            "the entity mapping \"\(mapping.name)\" does not fit: the \(side) model does not have an entity \"\(name)\""
                 + (near ?? "; use the mapping model that was made for these models"), entity: name)
     }
 
@@ -79,12 +79,12 @@ struct EntityPlan {
                 key: property.name)
         }
         if let found = entity.property(named: property.name) as? P { return found }
-        let kind = P.self == Attribute.self ? "attribute" : "relationship"
+        let kind = P.self == Attribute.self ? "an attribute" : "a relationship"
         let names = entity.allProperties.compactMap { ($0 as? P)?.name }
         let near = nearestName(to: property.name, among: names).map { "; did you mean \"\($0)\"?" }
         throw CoreError(
             .migration, code: .migrationMissingMappingModel,
-            "the entity mapping \"\(mapping.name)\" does not fit: \(entity.name) has no \(kind) \"\(property.name)\""
+            "the entity mapping \"\(mapping.name)\" does not fit: \(entity.name) does not have \(kind) \"\(property.name)\""
                 + (near ?? "; use the mapping model that was made for these models"), entity: entity.name,
             key: property.name)
     }
@@ -94,8 +94,8 @@ struct EntityPlan {
             guard mapping.kind == .custom else { return nil }
             throw CoreError(
                 .migration, code: .entityMigrationPolicy,
-                "the entity mapping \"\(mapping.name)\" has the kind custom, but no policy class; set the policy class, or use "
-                    + "another kind", entity: mapping.destinationName ?? mapping.sourceName,
+                "the entity mapping \"\(mapping.name)\" has the kind custom, but does not have a policy class; set the policy "
+                    + "class, or use another kind", entity: mapping.destinationName ?? mapping.sourceName,
                 value: .string(mapping.kind.name))
         }
         // Core Data's base class behaves like a mapping without a policy.

@@ -27,7 +27,7 @@ public final class MigrationManager {
     /// Functions that expressions call as `FUNCTION($manager, "selector:", …)`, in addition to those of Core Data's
     /// manager.
     public var functions: [String: ([PropertyValue]) throws -> PropertyValue] = [:]
-    /// The current mapping. Each mapping is the current one three times.
+    /// The mapping that is being executed; nil at other times. Each of the three passes sets it for each mapping.
     public internal(set) var currentEntityMapping: EntityMapping? {
         get { position.withLock { $0.mapping } }
         set { position.withLock { $0.mapping = newValue } }
@@ -62,7 +62,7 @@ public final class MigrationManager {
         (sourceModel, destinationModel) = (source, destination)
     }
 
-    /// Migrates all objects of one open store into another one and saves it.
+    /// Migrates all objects of an open store into another open store, and saves the destination.
     ///
     /// - Parameters:
     ///   - source: A context of a coordinator with one store.
@@ -174,7 +174,7 @@ public final class MigrationManager {
         forEntityMappingNamed name: String, sourceInstances sources: [ManagedObject]?
     ) throws -> [ManagedObject] { try running().destinations(mapping: name, of: sources) }
 
-    /// Returns the source objects for which a mapping created destination objects, in the order of the latter.
+    /// Returns the source objects of destination objects of a mapping, in the order of the destination objects.
     public func sourceInstances(
         forEntityMappingNamed name: String, destinationInstances: [ManagedObject]
     ) throws -> [ManagedObject] { try running().sources(mapping: name, of: destinationInstances) }

@@ -144,8 +144,8 @@ final class PolicyValue: MessageReceiver, MigrationVariable {
         if let value = try policy.call(selector, arguments, manager: manager) { return value }
         throw CoreError(
             .migration, code: .entityMigrationPolicy,
-            "the migration policy \"\(plan.mapping.policyClassName ?? "")\" of the entity mapping \"\(plan.mapping.name)\" has no function "
-                + "\"\(selector)\"; implement it in the policy",
+            "the migration policy \"\(plan.mapping.policyClassName ?? "")\" of the entity mapping \"\(plan.mapping.name)\" "
+                + "does not have a function \"\(selector)\"; implement it in the policy",
             entity: plan.destination?.name ?? plan.source?.name, key: selector)
     }
 
@@ -195,6 +195,6 @@ private func unknownKey(_ key: String, of owner: String, _ known: [String]) -> C
     let near = nearestName(to: key, among: known).map { "; did you mean \"\($0)\"?" }
     return CoreError(
         .predicate,
-        "\(owner) has no key \"\(key)\"" + (near ?? "; use one of \(known.sorted().joined(separator: ", "))"),
+        "\(owner) does not have a key \"\(key)\"" + (near ?? "; use one of \(known.sorted().joined(separator: ", "))"),
         value: .string(key))
 }

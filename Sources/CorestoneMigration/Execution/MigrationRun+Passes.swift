@@ -114,7 +114,7 @@ extension MigrationRun {
         try validateResult()
     }
 
-    /// Validates every object of the result.
+    /// Validates the objects of the result whose entities have conditions.
     private func validateResult() throws {
         for entity in manager.destinationModel.entities where !entity.isAbstract && entity.hasConditions {
             let request = FetchRequest(entity: entity)
@@ -148,7 +148,9 @@ extension MigrationRun {
         if !found.isEmpty { try body(found) }
     }
 
-    /// Returns the request of a `FETCH`; nil for a mapping without a source and for any other expression.
+    /// Returns the request for the source objects of a mapping.
+    ///
+    /// - Returns: nil for a mapping without a source, and for a source expression that is not a `FETCH`.
     private func sourceRequest(of plan: EntityPlan) throws -> FetchRequest? {
         guard let entity = plan.source else { return nil }
         guard let expression = plan.mapping.sourceExpression else {
@@ -193,7 +195,7 @@ extension MigrationRun {
 }
 
 extension Entity {
-    /// Whether the entity has validation rules.
+    /// Whether the entity has required properties, bounds or validation rules.
     fileprivate var hasConditions: Bool {
         let slots = (0..<Int(slotCount)).lazy.map { self.layout.slots[$0] }
         return slots.contains { !$0.conditions.isDisjoint(with: [.required, .ruled, .bounded]) }

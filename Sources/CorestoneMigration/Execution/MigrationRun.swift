@@ -59,7 +59,7 @@ package final class MigrationRun {
         let near = nearestName(to: name, among: names)
         throw CoreError(
             .migration, code: .migration,
-            "the mapping model has no entity mapping \"\(name)\""
+            "the mapping model does not have an entity mapping \"\(name)\""
                 + (near.map { "; did you mean \"\($0)\"?" }
                     ?? (names.isEmpty
                         ? "; add it to the mapping model"

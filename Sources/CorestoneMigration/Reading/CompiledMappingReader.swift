@@ -53,8 +53,9 @@ struct CompiledMappingReader {
         guard mapping.sourceExpression != nil || archive.object(fields["NSSourceExpression"]) == nil else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "the source expression of the mapping \"\(mapping.name)\" has no counterpart in the library; replace it by a "
-                    + "filter predicate in Xcode", entity: mapping.sourceName ?? mapping.destinationName)
+                "the source expression of the mapping \"\(mapping.name)\" does not have a counterpart in the library; "
+                    + "replace it by a filter predicate in Xcode",
+                entity: mapping.sourceName ?? mapping.destinationName)
         }
         mapping.attributeMappings = try properties(fields["NSAttributeMappings"], of: mapping)
         mapping.relationshipMappings = try properties(fields["NSRelationshipMappings"], of: mapping)

@@ -68,7 +68,7 @@ struct MappingDefaults {
         return entity
     }
 
-    /// Returns the only mapping of an entity and its subentities; nil if there are several.
+    /// Returns the mapping of an entity, if it is the only mapping of the entity and its subentities; otherwise nil.
     private func onlyMapping(of entity: Entity) -> String? {
         let names = entity.withDescendants.flatMap { mappingNames[$0.name] ?? [] }
         return names.count == 1 && mappingNames[entity.name] == names ? names[0] : nil

@@ -9,7 +9,7 @@ extension MappingModel {
     /// Names are not compared with the models; use `validate` for that.
     ///
     /// - Parameters:
-    ///   - source: The source model, which the mapping model keeps. Missing version hashes are taken from it.
+    ///   - source: The source model, which the mapping model retains. Missing version hashes are taken from it.
     ///   - destination: The destination model, which is used in the same way.
     /// - Throws: `.model` with the mapping and the key for an error in the JSON; `.predicateSyntax` for an expression
     ///   that cannot be parsed.
@@ -96,14 +96,15 @@ private struct MappingJSONReader {
 
     /// Sets the filter, an abbreviation of the source expression.
     ///
-    /// The JSON of a mapping model contains both, which must agree.
+    /// The JSON of a mapping model can contain the filter and the source expression, which must then agree.
     private func set(
         _ filter: String, of mapping: inout EntityMapping, _ given: Expression?, _ what: String
     ) throws {
         guard mapping.sourceName != nil else {
             throw MappingJSONReader.error(
-                "\(what) has the filter \(PropertyValue.string(filter).excerpt), but no source; set its source, or remove the "
-                    + "filter", entity: mapping.namedEntity, key: "filter", value: .string(filter))
+                "\(what) has the filter \(PropertyValue.string(filter).excerpt), but does not have a source; set its "
+                    + "source, or remove the filter",
+                entity: mapping.namedEntity, key: "filter", value: .string(filter))
         }
         mapping.filter = filter
         guard given == nil || given == mapping.sourceExpression else {

@@ -136,8 +136,9 @@ struct XcodeMappingBuilder {
             guard let expression = given.found else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "the source expression of the mapping \"\(mapping.name)\" has no counterpart in the library; replace it "
-                        + "by a filter predicate in Xcode", entity: mapping.sourceName ?? mapping.destinationName)
+                    "the source expression of the mapping \"\(mapping.name)\" does not have a counterpart in the library; "
+                        + "replace it by a filter predicate in Xcode",
+                    entity: mapping.sourceName ?? mapping.destinationName)
             }
             return expression
         }

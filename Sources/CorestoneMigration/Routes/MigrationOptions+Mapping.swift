@@ -4,15 +4,17 @@ import CorestoneValues
 
 // Migration options for mapping models and stages.
 extension MigrationOptions {
-    /// Mapping models that are tried before inference, and before those in the files and folders of `searchPaths`. They
-    /// replace `stages`.
+    /// Mapping models that are tried before inference, and before those in the files and folders of `searchPaths`.
+    /// Setting them removes `stages`.
     public var mappingModels: [MappingModel] {
         get { routes.mappingModels }
         set { routes.mappingModels = newValue }
     }
 
-    /// A function that receives the manager of each mapping model before it is executed. It can set the manager's
-    /// `userInfo` and functions, or keep it for a cancellation. An error fails the migration.
+    /// A function that receives the manager of each mapping model before the mapping model is executed.
+    ///
+    /// The function can set the manager's `userInfo` and functions, or retain the manager to cancel the migration. An
+    /// error fails the migration.
     public var managerWillStart: (@Sendable (MigrationManager) throws -> Void)? {
         get { stages?.managerWillStart ?? routes.managerWillStart }
         set {
@@ -25,7 +27,7 @@ extension MigrationOptions {
         }
     }
 
-    /// The stages of a staged migration; nil for other migrations. They replace `mappingModels`.
+    /// The stages of a staged migration; nil for other migrations. Setting them removes `mappingModels`.
     public var stages: StagedMigration? {
         get { conversion as? StagedMigration }
         set {

@@ -14,8 +14,7 @@ struct MigrationRoutes: StoreConversion {
     /// Mapping models have priority, as in Core Data, because an inferred mapping would lose the values that they
     /// compute.
     ///
-    /// - Returns: nil if an inferred mapping is used.
-    /// - Returns: nil if an inferred mapping is used.
+    /// - Returns: nil if an inferred mapping is used, or if there is no route.
     func route(
         from source: Model, to destination: Model, ofStoreAt path: String, _ options: MigrationOptions
     ) throws -> (any ConversionRoute)? {
@@ -163,9 +162,9 @@ extension Property {
 }
 
 extension MappingModel {
-    /// Whether a mapping model that the application passed is for two versions.
+    /// Whether a mapping model that the application passed can be executed between two versions.
     ///
-    /// If it was created in code without version hashes, its entities must exist.
+    /// Its version hashes must match. Without version hashes, only its entities must exist.
     fileprivate func applies(from source: Model, to destination: Model) -> Bool {
         let lacksHashes = entityMappings.allSatisfy { $0.sourceHash == nil && $0.destinationHash == nil }
         guard lacksHashes else { return matches(source: source, destination: destination) }

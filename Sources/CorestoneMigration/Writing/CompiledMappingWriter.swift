@@ -91,7 +91,7 @@ extension PropertyMapping {
         guard isUnreadable else { return }
         throw CoreError(
             .unsupported,
-            "\"\(name)\" in \(owner) cannot be written: its expression has no counterpart in the library; set another "
-                + "expression", entity: mapping.namedEntity, key: name)
+            "\"\(name)\" in \(owner) cannot be written: its expression does not have a counterpart in the library; set "
+                + "another expression", entity: mapping.namedEntity, key: name)
     }
 }

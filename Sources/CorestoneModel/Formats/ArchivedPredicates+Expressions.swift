@@ -56,7 +56,7 @@ extension ArchivedPredicates {
         return (first, second)
     }
 
-    /// Decodes a built-in function, or a method of any other operand.
+    /// Decodes the call of a built-in function, or of a method of any other operand.
     private mutating func call(_ fields: KeyedArchiveReader.Fields, _ depth: Int) throws -> Expression? {
         guard let selector = archive.string(fields["NSSelectorName"]) else { return nil }
         let operandClass = archive.fields(fields["NSOperand"])?["NSConstantValueClassName"]

@@ -4,8 +4,8 @@ import CorestoneValues
 
 /// A decoder of predicates and expressions from a keyed archive.
 ///
-/// An archive may share and nest objects, so that a few bytes can represent an endless tree. The size and the depth of
-/// the tree are therefore limited.
+/// An archive can share and nest objects, so that a few bytes represent an endless tree. The size and the depth of the
+/// tree are therefore limited.
 package struct ArchivedPredicates {
     /// The limit of expressions and predicates in one tree.
     static let maximumCount = KeyedArchiver.maximumParts

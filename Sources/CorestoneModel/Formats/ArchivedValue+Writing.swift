@@ -1,11 +1,12 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// Encodes plain data as NSKeyedArchiver does, so that Apple's framework and `decodeArchive` can read it.
+/// Encodes plain data as NSKeyedArchiver does, so that Apple's framework and `decodeArchive` can read the archive.
 ///
-/// Deterministic.
+/// The result is deterministic.
 ///
-/// - Throws: `.unsupported` for a managed object, or for a value that is nested more than 128 levels deep.
+/// - Throws: `.unsupported` for an object other than an `ArchivedObject`, such as a managed object, or for a value that
+///   is nested more than 128 levels deep.
 public func encodeArchive(_ value: PropertyValue) throws -> [UInt8] {
     let archiver = KeyedArchiver()
     return archiver.encoded(root: try archiver.plainData(value))
@@ -43,8 +44,8 @@ extension KeyedArchiver {
 
     /// Encodes the fields of an object.
     ///
-    /// Numbers are stored inline, where `decodeDoubleForKey:` and similar methods expect them; other values are
-    /// references.
+    /// Booleans, integers and doubles are stored inline, where `decodeDoubleForKey:` and similar methods expect them.
+    /// Other values are references.
     private func fields(of object: ArchivedObject, depth: Int) throws -> PropertyListValue {
         let number = reserve()
         var fields: [String: PropertyListValue] = [:]

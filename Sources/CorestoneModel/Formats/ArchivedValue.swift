@@ -7,13 +7,13 @@ import CorestoneValues
 /// An example is the value of a transformable attribute in a store of Apple's framework.
 ///
 /// Supports strings, numbers, decimals, dates, data, UUIDs and URLs, in arrays, sets and dictionaries with strings as
-/// keys. An ordered set becomes an array, an archive with several roots a dictionary, and an object of any other class
-/// an `ArchivedObject`. Classes in the archive are never instantiated.
+/// keys. An ordered set becomes an array, an archive with several roots a dictionary unless a root is named "root", and
+/// an object of any other class an `ArchivedObject`. Classes in the archive are never instantiated.
 ///
-/// - Parameter bytes: the stored value of a transformable attribute: a binary or XML property list.
+/// - Parameter bytes: the archive, a binary or XML property list.
 /// - Throws: `.storeCorrupt` if the bytes are not a keyed archive, are inconsistent or exceed a limit; `.unsupported`
-///   for a dictionary with keys that are not strings, or for incomplete objects. The attribute's own transformer can
-///   still decode the bytes.
+///   for an archive of NSArchiver, a dictionary with keys that are not strings, or an object of a supported class with
+///   unknown content. In these cases, the application can still decode the bytes.
 public func decodeArchive(_ bytes: [UInt8]) throws -> PropertyValue {
     if bytes.starts(with: ArchiveDecoder.typedStream) {
         throw ArchiveDecoder.unsupported("is a typed stream of NSArchiver, not a keyed archive")
@@ -27,11 +27,11 @@ private struct ArchiveDecoder {
     let reader: KeyedArchiveReader
     /// The number of values that may still be decoded.
     ///
-    /// It is limited because an archive may refer to one object many times.
+    /// The number is limited, because an archive can refer to one object many times.
     private var count = ArchiveDecoder.limits.count
     /// The number of bytes of text and data that may still be decoded.
     ///
-    /// Only shared values exceed the size of the archive.
+    /// The decoded values can exceed the size of the archive only if the archive refers to values repeatedly.
     private var size: Int
 
     static var limits: PropertyListLimits {
@@ -40,7 +40,7 @@ private struct ArchiveDecoder {
         return limits
     }
 
-    /// The limit of shared text and data that applies even to a small archive.
+    /// The least limit of decoded text and data in bytes, which applies to small archives.
     static let sharedSize = 64 << 20
 
     /// The first bytes of archives of NSArchiver, the predecessor of NSKeyedArchiver.

@@ -2,7 +2,7 @@ import CorestoneFileSystem
 import CorestoneFormats
 import CorestoneValues
 
-/// A new version of a bundle, written next to the bundle that it replaces.
+/// The draft of a bundle of model versions, written next to the bundle that the draft replaces.
 final class BundleDraft {
     private let kind: ModelKind
     private let folder: FolderDraft
@@ -60,7 +60,7 @@ final class BundleDraft {
         hashes[name] = entityVersionHashes(of: model)
         checksums[name] = hashes[name].map(modelVersionChecksum)
         try folder.write(bytes, to: fileName)
-        // Apple's framework would prefer this outdated file.
+        // Apple's framework would prefer an outdated `.omo` file.
         folder.remove("\(name).omo")
     }
 

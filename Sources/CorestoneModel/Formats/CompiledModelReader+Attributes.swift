@@ -12,7 +12,7 @@ extension CompiledModelReader {
     }
 
     func describe(_ attribute: Attribute, _ fields: Fields) throws {
-        // A default that the attribute cannot have, such as an object of the application, has no effect.
+        // A default value that the attribute does not accept, such as an object of the application, is ignored.
         if let value = archive.value(fields["NSDefaultValue"]), !value.isNull, let suited = try? attribute.accept(value)
         {
             try attribute.setDefaultValue(suited)
@@ -48,7 +48,7 @@ extension CompiledModelReader {
 
     private static func withoutExpression(_ attribute: Attribute) -> CoreError {
         modelError(
-            "the derivation of \(attribute.entity.name).\(attribute.path) has no expression in the compiled model; compile the model "
+            "the derivation of \(attribute.entity.name).\(attribute.path) does not have an expression in the compiled model; compile the model "
                 + "again",
             entity: attribute.entity.name, key: attribute.path)
     }
@@ -106,7 +106,7 @@ extension CompiledModelReader {
 
     /// Reads the indexes of older models: indexed attributes, and lists of names.
     ///
-    /// The indexes get the names that newer compilers generate.
+    /// The indexes are given the names that newer compilers generate.
     private func readOldIndexes(of entity: Entity, _ fields: Fields) throws {
         let indexed = archive.entries(fields["NSProperties"]).filter {
             archive.fields($0.value)?["NSIsIndexed"]?.flag == true

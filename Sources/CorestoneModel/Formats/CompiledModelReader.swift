@@ -3,7 +3,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Model {
-    /// Reads the model of a `.mom` file, or of a decompressed `Z_MODELCACHE`. It is not frozen.
+    /// Reads the model of a `.mom` file, or of a decompressed `Z_MODELCACHE`. The model is not frozen.
     ///
     /// - Throws: `.storeCorrupt` if the bytes are not a compiled model or exceed a limit; `.model` if the model is
     ///   inconsistent.
@@ -20,7 +20,7 @@ extension Model {
         try CompiledModelReader(archive, into: self).read(root)
     }
 
-    /// Reads an archive of either kind: a compiled model, or one of Xcode's editor.
+    /// Reads an archive of either kind: a compiled model, or an archive of Xcode's editor.
     func read(archive: KeyedArchiveReader) throws {
         if archive.className(archive.root) == EditorModelReader.className {
             try read(editor: archive)
@@ -88,7 +88,7 @@ final class CompiledModelReader {
         }
     }
 
-    /// Decodes a predicate or an expression. An error names its owner.
+    /// Decodes a predicate or an expression. An error names the owner.
     func naming<Meaning>(
         _ owner: String, _ entity: String?, _ key: String, _ read: () throws -> Meaning
     ) throws -> Meaning {
@@ -141,7 +141,7 @@ final class CompiledModelReader {
         var own: [String: PropertyListValue] = [:]
         for (name, reference) in entries where !inherited.contains(name) { own[name] = reference }
         for name in sortedByBytes(own.keys) {
-            // A proxy may represent a property.
+            // A proxy can take the place of a property.
             let reference = archive.fields(own[name])?["NSUnderlyingProperty"] ?? own[name]
             guard let fields = archive.fields(reference) else { continue }
             try readProperty(named: name, of: archive.className(reference), fields, entity)
@@ -215,7 +215,7 @@ final class CompiledModelReader {
         let relationship = try entity.addRelationship(
             named: name, destination: destination, isToMany: maximum != 1,
             isOrdered: maximum != 1 && fields["NSIsOrdered"]?.flag == true)
-        // No maximum is 0, or -1 in models that were built in code. The version hash covers it as 32 bits.
+        // An unlimited maximum is 0, or -1 in models that were built in code. The version hash contains its 32 bits.
         try relationship.setCounts(
             minimum: UInt32(clamping: minimum), maximum: UInt32(bitPattern: Int32(clamping: maximum)))
         if let rule = UInt32(exactly: fields["NSDeleteRule"]?.integer ?? 1).flatMap(DeleteRule.init(rawValue:)) {

@@ -4,7 +4,8 @@ import CorestoneValues
 extension CompiledModelWriter {
     /// Archives the fetch indexes.
     ///
-    /// Indexes with several elements are also archived in the older form, which both kinds of files contain.
+    /// Indexes with several elements are also archived in the older form if it supports all of the elements. A `.mom`
+    /// file and a `Z_MODELCACHE` both contain the older form.
     func indexes(of entity: Entity, _ byName: [String: Property]) throws -> [String: PropertyListValue] {
         let descriptions = try entity.indexes.map { index in
             let number = archiver.reserve()
@@ -63,7 +64,7 @@ extension CompiledModelWriter {
 }
 
 extension FetchIndex.Element {
-    /// Returns the name of the element in the older form, which supports attributes and key paths.
+    /// Returns the name of the element in the older form: an attribute, a key path or `self`.
     ///
     /// Returns nil for other elements.
     fileprivate func compoundName(_ properties: [String: Property]) -> String? {
@@ -80,8 +81,8 @@ extension FetchRequestTemplate {
     /// The flags of a request that are archived with keys of this library.
     ///
     /// Apple's archives have a number in `NSFetchRequestFlags`, but all known archives contain the default, so the
-    /// meaning of its bits is unknown. Flags that differ from their default are archived next to it, with keys of this
-    /// library that Apple's framework ignores.
+    /// meaning of its bits is unknown. Flags that differ from their default are therefore archived with keys of this
+    /// library, which Apple's framework ignores.
     static let archivedFlags:
         [(key: String, value: any WritableKeyPath<FetchRequestTemplate, Bool> & Sendable, isUsual: Bool)] = [
             ("CSTIncludesSubentities", \.includesSubentities, true),

@@ -37,7 +37,7 @@ extension CompiledModelWriter {
         }
     }
 
-    /// Returns the private flags, as in all files of Apple.
+    /// Returns the private flags, as in all known files of Apple's framework.
     ///
     /// By bit: 0 always, 1 optional, 2 read-only, 3 transient, 4 and 5 no validation predicates, 6 no user info, 7 no
     /// version hash modifier, 8 indexed by Spotlight, 10 ordered.

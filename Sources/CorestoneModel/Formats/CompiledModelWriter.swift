@@ -1,7 +1,7 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// The two forms of a compiled model, which differ in a few containers.
+/// The two forms of a compiled model. They differ in a few containers and in the listed properties.
 public enum CompiledModelForm: Sendable {
     /// A `.mom` file, as Xcode's compiler writes it.
     case file
@@ -12,7 +12,7 @@ public enum CompiledModelForm: Sendable {
 /// Encodes the model as a keyed archive that Apple's framework can read (store-format.md, section 3).
 ///
 /// The model does not have to be frozen. In a store, an entity lists inherited properties too; in a file, it lists only
-/// its own. All known files of Apple have these forms.
+/// its own. All known files of Apple's framework have these forms.
 ///
 /// - Throws: `.model` for a predicate or expression that cannot be parsed or archived.
 public func compiledModel(_ model: Model, form: CompiledModelForm = .cache) throws -> [UInt8] {
@@ -23,7 +23,7 @@ public func compiledModel(_ model: Model, form: CompiledModelForm = .cache) thro
 final class CompiledModelWriter {
     typealias ClassName = KeyedArchiver.ClassName
 
-    /// A property in the list of an entity, which may inherit it.
+    /// A property in the list of an entity, including an inherited property.
     struct PropertyPlace: Hashable {
         let entity: ObjectIdentifier
         let property: ObjectIdentifier

@@ -4,8 +4,8 @@ import CorestoneValues
 extension Model {
     /// Reads an archive of Xcode's model editor.
     ///
-    /// It is the `elements` file of an old `.xcdatamodel`, or the source or destination model in a mapping model. The
-    /// model is not frozen.
+    /// Such an archive is the `elements` file of an old `.xcdatamodel`, or the source or destination model in a mapping
+    /// model. The model is not frozen.
     ///
     /// - Throws: as `Model(compiledModel:)`.
     public convenience init(editorModel bytes: [UInt8]) throws {
@@ -32,7 +32,7 @@ struct EditorModelReader {
 
     typealias Fields = KeyedArchiveReader.Fields
 
-    /// The limit of objects that are read, because an archive can share them.
+    /// The limit of objects that are read. An archive can refer to one object many times.
     static let maximumCount = 1_000_000
 
     private let archive: KeyedArchiveReader

@@ -5,7 +5,7 @@ import CorestoneValues
 /// A fetch request in the form of NSKeyedArchiver, for storage outside a model.
 ///
 /// The fields are those of requests in compiled models. Settings that a template does not have are archived next to
-/// them, with keys that Apple's framework ignores.
+/// these fields, in part with keys that Apple's framework ignores.
 package struct FetchRequestArchive {
     /// A fetched column: a property, or an expression with a name.
     package struct Column {
@@ -35,7 +35,8 @@ package struct FetchRequestArchive {
 
     /// Returns the archived request.
     ///
-    /// - Throws: `.unsupported` for a predicate that cannot be archived, such as one with a block or an object.
+    /// - Throws: `.unsupported` for a predicate or expression that cannot be archived, for example because it contains
+    ///   a block or an object.
     package func encoded() throws -> [UInt8] {
         let archiver = KeyedArchiver()
         func names(_ names: [String]) -> PropertyListValue {

@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// Decodes the JSON that `JSONText` writes.
 ///
-/// - Throws: `.invalidArgument` for invalid JSON, and for a tag with content of the wrong type.
+/// - Throws: `.invalidArgument` for invalid JSON, for an unknown tag, and for a tag with content of the wrong type.
 package func decodeTaggedJSON(_ bytes: [UInt8]) throws -> PropertyValue { try untagged(decodeJSON(bytes)) }
 
 /// Decodes tags such as `$date` in a JSON value.
@@ -58,7 +58,7 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
     return found
 }
 
-/// Returns the number of seconds; nil if the content is not a number. A boolean is not.
+/// Returns the number of seconds; nil if the content is not a number, for example a Boolean.
 private func seconds(_ content: PropertyValue) throws -> Double? {
     switch try untagged(content) {
     case .int(let number): Double(number)

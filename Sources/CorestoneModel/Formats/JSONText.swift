@@ -6,7 +6,7 @@ import CorestoneValues
 package struct JSONText {
     package private(set) var text = ""
 
-    /// Whether to write plain JSON, in which keys may begin with `$`.
+    /// Whether to write plain JSON, without tags.
     private var isPlain = false
 
     package init(_ value: PropertyValue) { add(value) }

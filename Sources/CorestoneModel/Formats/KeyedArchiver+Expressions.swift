@@ -59,7 +59,7 @@ extension KeyedArchiver {
         }
     }
 
-    /// Encodes the expressions that have their own class.
+    /// Encodes a subquery, TERNARY, a set operation, an assignment, FETCH or ANYKEY.
     private func composed(_ expression: Expression) throws -> PropertyListValue {
         switch expression {
         case .subquery(let collection, let name, let condition):
@@ -106,7 +106,7 @@ extension KeyedArchiver {
 
     /// Encodes the request of a FETCH expression.
     ///
-    /// The arguments are immutable in the call that Xcode's compiler creates for a mapping model.
+    /// In the call that Xcode's compiler creates for a mapping model, the list of arguments is immutable.
     private func request(_ request: Expression) throws -> PropertyListValue {
         guard case .message(let receiver, .constant(.text(let selector)), let arguments) = request,
             selector.string == KeyedArchiver.requestSelector

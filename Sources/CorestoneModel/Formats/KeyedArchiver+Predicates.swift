@@ -77,7 +77,7 @@ extension Comparison.Operator {
         Comparison.Operator.archiveTypes.first { $0.1 == self }?.0 ?? Comparison.Operator.customType
     }
 
-    /// Creates the operator of an archived number; nil for an unknown one.
+    /// Creates the operator of an archived number; nil for an unknown number.
     ///
     /// - Parameter selector: the name of an operator without a number.
     init?(archiveType: Int64, selector: String?) {

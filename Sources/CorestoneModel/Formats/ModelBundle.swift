@@ -10,9 +10,9 @@ public struct ModelVersion: Sendable, Hashable {
     public let isCurrent: Bool
     /// The path of the version's file or folder.
     public let path: String
-    /// The version hashes in the bundle's `VersionInfo.plist`, by entity; empty if it does not have any.
+    /// The version hashes in the bundle's `VersionInfo.plist`, by entity; empty if it does not contain them.
     public let recordedHashes: [String: [UInt8]]
-    /// The checksum of the hashes, which newer compilers add.
+    /// The checksum of the hashes, which newer compilers add; otherwise nil.
     public let recordedChecksum: String?
 }
 
@@ -23,7 +23,7 @@ struct ModelBundle {
     let isSource: Bool
     /// The contents of `.xccurrentversion` or `VersionInfo.plist`.
     let list: [String: PropertyListValue]
-    /// The name of the current version, which may be missing.
+    /// The name of the current version in `list`; nil without one. The version itself may be missing.
     let current: String?
 
     static let sourceList = ".xccurrentversion"
@@ -49,7 +49,8 @@ struct ModelBundle {
         _ names: [String], in folder: LocalFile, current: String?, _ list: [String: PropertyListValue]
     ) -> [ModelVersion] {
         let stems = names.map(LocalFile.stem)
-        // The default is the only version, or the version with the name of the bundle.
+        // If `list` does not specify the current version, it is the only version, or the version with the bundle's
+        // name.
         let chosen = stems.place(of: current ?? (stems.count == 1 ? stems[0] : folder.stem))
         func recorded(_ name: String, _ place: Int) -> PropertyListValue? {
             let entries = list[name]?.dictionary ?? [:]
@@ -113,14 +114,14 @@ struct ModelBundle {
 extension String {
     /// Whether the names are equal byte by byte, and so denote the same file.
     ///
-    /// Strings in different Unicode normalisation forms are equal, as are file names on Apple's file systems, but on
-    /// Linux they denote two files.
+    /// In Swift and on Apple's file systems, names in different Unicode normalisation forms are equal. On Linux, such
+    /// names denote two files.
     func isSpelt(like other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
 extension [String] {
-    /// Returns the index of a name.
+    /// Returns the index of a name with the same bytes, or else in another normalisation form.
     ///
-    /// The name has the same bytes, or else another normalisation form, because a file system may have changed it.
+    /// A file system may have changed the normalisation form of a file name.
     func place(of name: String) -> Int? { firstIndex { $0.isSpelt(like: name) } ?? firstIndex(of: name) }
 }

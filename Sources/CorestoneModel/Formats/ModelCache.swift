@@ -17,8 +17,9 @@ public func deflateRaw(_ bytes: [UInt8]) throws -> [UInt8] {
 
 /// Decompresses raw DEFLATE.
 ///
-/// - Parameter limit: the maximum size of the result in bytes. It prevents a small file from exhausting memory.
-/// - Throws: `.storeCorrupt` if the bytes are not DEFLATE, are truncated, or exceed the limit when decompressed.
+/// - Parameter limit: the maximum size of the result in bytes. The limit prevents a small file from exhausting memory.
+/// - Throws: `.storeCorrupt` if the bytes are not DEFLATE, are truncated, or exceed the limit when decompressed;
+///   `.noMemory` if zlib cannot allocate memory.
 public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8] {
     let stream = newStream()
     defer { stream.deallocate() }
@@ -46,7 +47,7 @@ public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8
     }
 }
 
-/// Allocates a stream with a stable address, because zlib stores it.
+/// Allocates a stream with a stable address, because zlib stores the address.
 private func newStream() -> z_streamp {
     let stream = z_streamp.allocate(capacity: 1)
     stream.initialize(to: z_stream())
@@ -55,7 +56,7 @@ private func newStream() -> z_streamp {
 
 /// Processes the input in pieces, because the stream's counters have 32 bits.
 ///
-/// Stops when the stream ends, fails, stalls or exceeds the limit.
+/// Stops when the stream ends, fails or stalls, or when the output exceeds the limit.
 private func pump(
     _ stream: z_streamp, _ input: [UInt8], into output: inout [UInt8], limit: Int,
     _ step: (z_streamp, Bool) -> Int32

@@ -1,7 +1,7 @@
-/// The names of inverses in a file, which are connected when all relationships are known.
+/// The names of inverse relationships in a file, which are resolved when all relationships are known.
 ///
 /// Two relationships become inverses if each names the other and their destinations match. Other names are ignored,
-/// because such files exist and open in Core Data.
+/// because files with such names exist, and Core Data opens them.
 struct PendingInverses {
     private var named: [(relationship: Relationship, inverse: String)] = []
 

@@ -1,4 +1,4 @@
-/// Rewriting of elements without extras after a change of the model, which keeps their unknown content.
+/// Rewriting of elements without extras after a change of the model. Their unknown content is kept.
 extension SourceElement {
     /// The key that distinguishes an element from its siblings.
     struct Identity: Hashable, Sendable {
@@ -53,8 +53,8 @@ extension [SourceElement] {
 
     /// Returns the index of each element's counterpart in another list.
     ///
-    /// The counterpart is the element with the same identity. With `afterRenaming`, the element at the same index is a
-    /// counterpart too, unless elements were removed.
+    /// The counterpart is the element with the same identity. With `afterRenaming`, an element of the same kind at the
+    /// same index is a counterpart too, unless elements were removed.
     fileprivate func counterparts(in others: [SourceElement], afterRenaming: Bool = false) -> [Int?] {
         var waiting = Dictionary(grouping: others.indices.reversed()) { others[$0].identity }
         var found: [Int?] = map { waiting[$0.identity]?.popLast() }
@@ -85,7 +85,7 @@ private struct ElementChange {
         becomes = former.counterparts(in: now, afterRenaming: true)
     }
 
-    /// The original elements that the model still has, by index in the source.
+    /// The original elements that the model still contains, by index in the source.
     ///
     /// They keep their order, unless the order in the model changed.
     private var stayers: [Int: (said: Int, former: Int, now: Int)] {
@@ -111,7 +111,8 @@ private struct ElementChange {
                 result.append(said[stayer.said].changed(from: former[stayer.former], to: now[stayer.now]))
                 result += new[stayer.now] ?? []
             } else if readAs[place] == nil, !gone.contains(said[place].identity) {
-                // Unknown content is kept, except a duplicate of a removed element, which would replace the element.
+                // Unknown content is kept, except a duplicate of a removed element, which would take the element's
+                // place.
                 result.append(said[place])
             }
         }
@@ -120,7 +121,8 @@ private struct ElementChange {
 
     /// Returns the new elements, by the index of the element before them; -1 for the first ones.
     private func newElements(behind stayers: Set<Int>) -> [Int: [SourceElement]] {
-        // Elements that the writer would have produced before and that the source omits are not new.
+        // Elements that the source omits, although the writer would have produced them, are not new if they are
+        // unchanged.
         let silent = Set(former.indices.filter { place in becomes[place].map { former[place].says(now[$0]) } ?? false })
         let unsaid = Set(silent.compactMap { becomes[$0] })
         var new: [Int: [SourceElement]] = [:]

@@ -19,7 +19,7 @@ extension SourceElement {
         }.map(\.element)
     }
 
-    /// Whether the file was saved by Xcode 7 or older, which wrote the version identifier first.
+    /// Whether the file was saved by Xcode 7 or older, which wrote the version identifier after the name.
     private var isOfOldXcode: Bool {
         guard let version = attributes["lastSavedToolsVersion"]?.prefix(while: { $0 != "." }),
             let number = Int(version)

@@ -2,18 +2,18 @@ import CorestonePredicate
 import CorestoneValues
 
 extension SourceElement {
-    /// Removes an attribute and returns its value. The remaining attributes are unknown ones.
+    /// Removes an attribute and returns its value. Attributes that are never removed are unknown.
     @discardableResult
     mutating func take(_ name: String) -> String? { attributes.removeValue(forKey: name) }
 
-    /// Removes a flag and returns its value. An invalid flag stays, and counts as false.
+    /// Removes a flag and returns its value. An invalid flag is not removed, and counts as false.
     mutating func takeFlag(_ name: String) -> Bool {
         guard let flag = attributes[name].flatMap(SourceElement.flag) else { return false }
         take(name)
         return flag
     }
 
-    /// Removes a number of members and returns it. An invalid number stays.
+    /// Removes a number of members and returns it. An invalid number is not removed.
     mutating func takeCount(_ name: String) -> UInt32? {
         guard let count = attributes[name].flatMap({ UInt32($0) }) else { return nil }
         take(name)
@@ -49,9 +49,9 @@ extension SourceElement {
         }
     }
 
-    /// Returns the type of an `<attribute>`; undefined if it is missing.
+    /// Returns the type of an `<attribute>`; undefined if the element does not specify it.
     ///
-    /// - Parameter composite: the composite attribute that contains it, for errors.
+    /// - Parameter composite: the composite attribute that contains the element, for errors.
     func attributeType(of entity: Entity, in composite: Attribute? = nil) throws -> AttributeType {
         guard let text = attributes["attributeType"] else { return .undefined }
         if let type = AttributeType(source: text) { return type }
@@ -64,7 +64,7 @@ extension SourceElement {
             value: .string(text))
     }
 
-    /// Removes the default value and returns it. A value that is invalid for the type stays.
+    /// Removes the default value and returns it. A value that is invalid for the type is not removed.
     mutating func takeDefault(of type: AttributeType) -> PropertyValue? {
         let name = type == .date ? "defaultDateTimeInterval" : "defaultValueString"
         guard let text = attributes[name], let value = type.value(source: text) ?? type.leadingInteger(text) else {
@@ -74,7 +74,9 @@ extension SourceElement {
         return value
     }
 
-    /// Removes the bounds of a value and returns them as validation rules with Core Data's codes. Invalid bounds stay.
+    /// Removes the bounds and the pattern of values, and returns them as validation rules with Core Data's codes.
+    ///
+    /// Invalid bounds are not removed.
     mutating func takeRules(of type: AttributeType) -> [ValidationRule] {
         var rules: [ValidationRule] = []
         let names =

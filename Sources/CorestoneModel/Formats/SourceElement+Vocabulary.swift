@@ -10,7 +10,7 @@ extension SourceElement {
             words.required.allSatisfy({ attributes[$0] != nil }),
             elements.allSatisfy({ words.elements.contains($0.name) && $0.isUnderstood })
         else { return false }
-        // An element of an index is either a property or an expression of a type.
+        // An element of an index has either a property, or an expression with a type.
         return name != "fetchIndexElement"
             || (attributes["property"] == nil)
                 != (attributes["expression"] == nil && attributes["expressionType"] == nil)

@@ -184,7 +184,7 @@ extension AttributeType {
         case .bool(let flag): flag ? "YES" : "NO"
         case .int(let number): String(number)
         case .double(let number): self == .float ? Float(number).description : number.description
-        // The form of zero in Xcode.
+        // Xcode writes zero in this form.
         case .decimal(let number): number == DecimalNumber(0) ? "0.0" : number.description
         case .text(let text), .uri(let text): text.string
         case .uuid(let uuid): uuid.description
@@ -195,7 +195,7 @@ extension AttributeType {
 }
 
 extension ValidationRule {
-    /// Returns the attribute that represents the rule; nil if a source model cannot represent it.
+    /// Returns the XML attribute that represents the rule; nil if a source model cannot represent it.
     func sourceAttribute(of type: AttributeType) -> (name: String, text: String)? {
         guard case .comparison(let comparison)? = predicate.predicate,
             case .constant(let value) = comparison.right

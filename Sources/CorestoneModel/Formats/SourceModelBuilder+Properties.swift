@@ -35,7 +35,7 @@ extension SourceModelBuilder {
     func describe(_ attribute: Attribute, _ element: inout SourceElement) throws {
         let said = element.attributes
         element.take("attributeType")
-        // The flag has no meaning for an element of a composite attribute.
+        // An element of a composite attribute cannot be indexed, so its flag is kept in the extras.
         if attribute.composite == nil { _ = element.takeFlag("indexed") }
         if element.takeFlag("allowsExternalBinaryDataStorage") { try attribute.setAllowsExternalStorage(true) }
         if element.takeFlag("preserveAfterDeletion") { try attribute.setPreservesValueInHistory(true) }
@@ -99,7 +99,7 @@ extension SourceModelBuilder {
             }
         }
         try inverses.connect()
-        // An inverse that the other side does not name stays in the extras.
+        // If the two sides do not name each other, the name of the inverse is kept in the extras.
         for (relationship, element) in all {
             guard let inverse = relationship.inverse else { continue }
             var extras = relationship.extras

@@ -17,7 +17,7 @@ final class SourceModelBuilder {
     /// The `<model>` element with its attributes, and its children except entities.
     private var said = SourceElement("model", [:])
 
-    /// The limit of elements of all composite attributes, because nested types could grow without limit.
+    /// The limit of elements of all composite attributes. A small file with nested types could otherwise have too many.
     static let maximumCompositeElements = 100_000
 
     /// Whether the model is a draft, which is only inspected.
@@ -34,7 +34,7 @@ final class SourceModelBuilder {
         do { try body() } catch let problem as CoreError where isDraft && problem.status == .model { try note(problem) }
     }
 
-    /// Records a problem of a draft; throws it for any other model.
+    /// Records a problem of a draft. Throws the problem for any other model, or if the draft has too many problems.
     func note(_ problem: CoreError) throws {
         guard isDraft, model.draftProblems.count < SourceModelBuilder.maximumProblems else { throw problem }
         model.forgetMistake()
@@ -47,7 +47,7 @@ final class SourceModelBuilder {
         said.attributes = attributes
         let name = "userDefinedModelVersionIdentifier"
         let identifiers = attributes[name] ?? ""
-        // Several identifiers are separated by commas. Without any, the compiler writes an empty identifier.
+        // Several identifiers are separated by commas. Without an identifier, the compiler writes an empty one.
         try identifiers.split(separator: ",", omittingEmptySubsequences: false).forEach {
             try model.addVersionIdentifier(String($0))
         }
@@ -109,7 +109,8 @@ final class SourceModelBuilder {
         }
         try addRelationships()
         for (attribute, type) in compositeAttributes { try attempt { try addElements(to: attribute, of: type) } }
-        // The elements of a composite type are already in the attributes of the type, if there are any.
+        // A composite type without other content is not kept if attributes use it, because they already contain its
+        // elements.
         for (name, composite) in composites {
             let isPlain = composite.attributes.count == 1 && composite.elements.allSatisfy { $0.name == "attribute" }
             keep(composite, unless: isPlain && usedComposites.contains(name))
@@ -149,10 +150,10 @@ final class SourceModelBuilder {
     /// The names of the elements that become properties.
     static let properties: Set<String> = ["attribute", "relationship", "fetchedProperty"]
 
-    /// Adds the indexes of single attributes, which have the name of the attribute.
+    /// Adds the indexes of single attributes. Each index has the name of its attribute.
     ///
-    /// They are those of attributes that are marked as indexed, and of attributes that are the only, ascending element
-    /// of a fetch index. In the second case, Apple's stores have both indexes.
+    /// Such an index is added for an attribute that is marked as indexed, or that is the only element of a fetch index,
+    /// in ascending order. In the second case, Apple's stores have both indexes.
     private func addIndexesOfAttributes(to entity: Entity, _ element: SourceElement) throws {
         let marked = element.elements.filter { $0.name == "attribute" && $0.flag("indexed") }
         let spelt = try element.elements.filter { $0.name == "fetchIndex" }.map { try FetchIndex($0, of: entity) }
@@ -201,7 +202,7 @@ final class SourceModelBuilder {
         return true
     }
 
-    /// Returns the type of an `<attribute>`. In a draft, an unknown type is undefined.
+    /// Returns the type of an `<attribute>`. In a draft, an unknown type is read as undefined.
     private func type(of element: SourceElement, _ entity: Entity) throws -> AttributeType {
         do { return try element.attributeType(of: entity) } catch let problem as CoreError {
             try note(problem)

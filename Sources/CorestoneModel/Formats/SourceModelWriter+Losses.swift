@@ -66,7 +66,7 @@ extension Attribute {
         func add(_ text: String) { losses.append(SourceLoss(text, entity.name, path)) }
         var words: Set<String> = []
         for rule in validationRules {
-            // A source model can have only one rule of each kind.
+            // A source model can contain only one rule of each kind for an attribute.
             guard let name = rule.sourceAttribute(of: type)?.name, words.insert(name).inserted else {
                 add("the validation predicate \(rule.predicate.text) of \(place)")
                 continue

@@ -4,7 +4,7 @@ import CorestoneValues
 extension Model {
     /// Encodes the model as the `contents` of an `.xcdatamodel`, as Xcode writes it.
     ///
-    /// A model that was read from such a file is written with all of its original content, in its order and spelling,
+    /// A model that was read from such a file is written with all of its content in the original order and spelling,
     /// except for changes. New entities and properties are inserted where Xcode inserts them, by name.
     ///
     /// Errors that only `freeze` detects do not prevent writing, because a source model may be incomplete.
@@ -31,7 +31,7 @@ extension Model {
     var sourceAttributes: [String: String] {
         [
             "type": "com.apple.IDECoreDataModeler.DataModel", "documentVersion": "1.0",
-            // An empty identifier represents no identifier.
+            // In a source model, an empty text means that the model does not have an identifier.
             "userDefinedModelVersionIdentifier": versionIdentifiers.filter { !$0.isEmpty }.joined(separator: ","),
         ]
     }
@@ -98,7 +98,7 @@ struct SourceModelWriter {
 
     private func entity(_ entity: Entity) -> SourceElement {
         var attributes = entity.sourceAttributes
-        // Xcode writes this for every entity.
+        // Xcode writes this attribute for every entity.
         if entity.sourceForm.place == nil { attributes["syncable"] = "YES" }
         var items = (entity.ownProperties + entity.ownFetchedProperties).map {
             SourceItem($0.sourceElement, place: $0.sourceForm.place, isSorted: true)
@@ -107,9 +107,9 @@ struct SourceModelWriter {
         return SourceElement("entity", entity.sourceForm.attributes(attributes, entity.extras), items.ordered)
     }
 
-    /// Updates the canvas of older editors, which shows every entity.
+    /// Returns the updated canvas of older editors, which shows every entity.
     ///
-    /// Adds boxes of new entities, and removes those of removed entities.
+    /// Boxes of new entities are added, and boxes of removed entities are removed.
     private func canvas(_ canvas: SourceElement) -> SourceElement {
         let entities = Set(source.entities.map(\.name))
         let boxes = canvas.elements.filter { $0.name == "element" }

@@ -1,11 +1,11 @@
 import CorestoneValues
 
-/// The model in the metadata of an XML or binary store. SQLite stores have it in a separate table.
+/// The model in the metadata of an XML or binary store. SQLite stores contain the model in a separate table.
 extension StoreMetadata {
-    /// Stores the model in the metadata of an XML or binary store.
+    /// Adds the model to the metadata of an XML or binary store. Has no effect for other types of stores.
     ///
-    /// The model is compiled and compressed as in `Z_MODELCACHE`. A model that cannot be compiled is omitted; a
-    /// migration then needs it from another source.
+    /// The model is compiled and compressed as in `Z_MODELCACHE`. A model that cannot be compiled is omitted. A later
+    /// migration then needs the model from another source.
     mutating func carry(_ model: Model) {
         guard [StoreType.xml, .binary].map(\.rawValue).contains(storeType) else { return }
         let content = try? deflateRaw(compiledModel(model, form: .cache))
@@ -26,7 +26,7 @@ extension StoreMetadata {
 
     /// Returns the first entity whose root in the store differs from its root in the model.
     ///
-    /// Returns nil if all roots are equal, or if the store does not contain its model.
+    /// Returns nil if all roots are equal, or if the store's model cannot be read from the metadata.
     package func entityInAnotherTree(than model: Model) -> (entity: Entity, storedRoot: String)? {
         guard let stored = try? carriedModel() else { return nil }
         for entity in model.preorder {

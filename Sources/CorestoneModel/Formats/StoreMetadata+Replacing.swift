@@ -2,13 +2,13 @@ import CorestoneFormats
 import CorestoneValues
 
 extension StoreMetadata {
-    /// The keys that identify the store, its type and its model. Hosts cannot change them.
+    /// The keys of the entries that describe the store's type, format and model. Applications cannot change them.
     private static let guaranteed = [
         Key.storeType, Key.frameworkVersion, Key.hashes, Key.hashesVersion, Key.identifiers, Key.digest, Key.checksum,
         Key.autoVacuum, Key.deferredMigration, Key.model, Key.pastModels,
     ]
 
-    /// Whether an entry identifies the store, its type or its model, so that hosts cannot change it.
+    /// Whether applications cannot change an entry, because it identifies or describes the store or its model.
     public static func isGuaranteed(_ key: String) -> Bool { key == Key.uuid || guaranteed.contains(key) }
 
     /// All entries, with the store's type and UUID, as Core Data returns the metadata of a store.
@@ -20,10 +20,11 @@ extension StoreMetadata {
 
     /// Returns the metadata with other entries.
     ///
-    /// Entries that hosts cannot change stay, even if they are missing in `entries`.
+    /// Entries that applications cannot change are kept, even if they are missing from `entries`.
     ///
     /// - Parameter file: the path of the store, for errors.
-    /// - Throws: `.invalidArgument` with the key if `entries` has another value for an entry that hosts cannot change.
+    /// - Throws: `.invalidArgument` with the key if `entries` has another value for an entry that applications cannot
+    ///   change.
     public func replacing(_ entries: [String: PropertyListValue], file: String) throws -> StoreMetadata {
         var result = self
         result.values = entries
@@ -65,7 +66,8 @@ extension StoreMetadata {
         }
     }
 
-    /// Decodes a property list from the host.
+    /// Decodes a property list from the application.
+    /// - Throws: `.invalidArgument` if the bytes are not a property list with a dictionary as its root.
     public static func entries(decoding bytes: [UInt8], file: String) throws -> [String: PropertyListValue] {
         func failure(_ what: String) -> CoreError {
             CoreError(

@@ -1,9 +1,9 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// The metadata of a store: the framework and the model with which it was written, and application entries.
+/// The metadata of a store, including entries of the application.
 ///
-/// Unknown keys are kept.
+/// It describes the framework and the model with which the store was written. Entries with unknown keys are kept.
 public struct StoreMetadata: Sendable {
     /// The UUID of the store (`Z_UUID`), which is the host part of the URIs of its objects.
     public var uuid: UUIDValue
@@ -23,7 +23,7 @@ public struct StoreMetadata: Sendable {
         /// The digests of the former models of the store; a key of this library.
         public static let pastModels = "CST_PastModelDigests"
         public static let storeType = "NSStoreType"
-        /// The UUID in dictionaries for hosts. The file stores it separately.
+        /// The UUID in dictionaries for applications. Files store the UUID separately.
         public static let uuid = "NSStoreUUID"
         public static let autoVacuum = "_NSAutoVacuumLevel"
         /// The mark of an unfinished deferred lightweight migration.
@@ -47,7 +47,7 @@ public struct StoreMetadata: Sendable {
         setModel(model)
     }
 
-    /// Creates the metadata of a store that has only a UUID, like some very old stores.
+    /// Creates metadata with only a UUID, as in some very old stores.
     public init(uuid: UUIDValue) {
         self.uuid = uuid
         values = [:]
@@ -78,7 +78,7 @@ public struct StoreMetadata: Sendable {
         return !hashes.isEmpty && hashes != CorestoneModel.entityVersionHashes(of: model)
     }
 
-    /// Sets the hashes and identifiers of the model. Other entries stay.
+    /// Sets the entries that describe the model. Other entries are kept.
     public mutating func setModel(_ model: Model) {
         let hashes = CorestoneModel.entityVersionHashes(of: model)
         values[Key.hashes] = .dictionary(hashes.mapValues { .data($0) })
@@ -98,12 +98,12 @@ extension StoreMetadata {
     }
 
     public var versionIdentifiers: [String] { (values[Key.identifiers]?.array ?? []).compactMap(\.string) }
-    /// The entries of the application, without those of the framework.
+    /// The entries of the application, without those of the framework and of this library.
     public var applicationValues: [String: PropertyListValue] {
         values.filter { StoreMetadata.isOfApplication($0.key) }
     }
 
-    /// Whether an entry belongs to the application.
+    /// Whether an entry is one of the application, judged by its key.
     public static func isOfApplication(_ key: String) -> Bool {
         !key.hasPrefix("NS") && !key.hasPrefix("_NS") && key != Key.model && key != Key.pastModels
     }

@@ -69,7 +69,7 @@ extension PropertyListValue {
 }
 
 extension KeyedArchiver {
-    /// Adds the objects of another archive unchanged.
+    /// Adds the objects of another archive, unchanged except for their numbers.
     func add(_ foreign: UnsupportedArchive) -> PropertyListValue {
         let numbers = foreign.objects.map { _ in reserve() }
         func reference(_ place: UInt32) -> PropertyListValue { .uid(numbers[Int(place) - 1]) }

@@ -52,7 +52,7 @@ func versionHash(of property: Property) -> [UInt8] {
         for element in attribute.elements { bytes += versionHash(of: element) }
     } else if let relationship = property as? Relationship {
         bytes += Array(relationship.destination.name.utf8)
-        // Empty for a relationship that is its own inverse, which the known hashes determine by the name.
+        // An inverse of the same name is omitted, as in the known hashes of relationships that are their own inverses.
         if let inverse = relationship.inverse, inverse.name != relationship.name { bytes += Array(inverse.name.utf8) }
         bytes +=
             int32(Int32(bitPattern: relationship.maximumCount)) + int32(Int32(bitPattern: relationship.minimumCount))

@@ -1,11 +1,11 @@
 import CorestoneValues
 
-/// The search for removed and added parts that are probably one renamed part.
+/// The search for pairs of a removed and an added part that are probably one renamed part.
 struct LikelyRenames {
     let mapping: ModelMapping
-    /// All known versions, oldest first, including those at which a step does not start.
+    /// All known versions, including those whose migration is not checked.
     let known: [Model]
-    /// The versions between the two of the mapping.
+    /// The versions between the source and the destination of the mapping.
     let between: [Model]
 
     /// Returns the removed property that `property` probably was, with the reason.

@@ -10,7 +10,7 @@ public struct MigrationFinding: Hashable, Sendable {
     public let store: String?
     public let entity: String?
     public let key: String?
-    /// The problem: one sentence that names the part and both of its versions.
+    /// The problem: one sentence that names the part, and its former name or state where that is relevant.
     public let message: String
     /// The remedy; empty if the message implies it.
     public let remedy: String

@@ -3,8 +3,7 @@ import CorestoneValues
 
 /// A check of migrations from earlier versions of a model to a newer one.
 ///
-/// It reports stores that cannot be migrated, and migrations that would lose data by mistake. Immutable; the check
-/// freezes the models.
+/// It reports migrations that would fail, and migrations that would lose data by mistake. The check freezes the models.
 public struct MigrationGuard: Sendable {
     /// A version of a model, with its name in findings.
     public struct Version: Sendable {
@@ -92,7 +91,7 @@ extension MigrationGuard {
         func read(_ version: ModelVersion) throws -> Version {
             Version(name: version.name, model: try Model(contentsOf: version.path))
         }
-        // Versions with other names are first.
+        // Versions of another series of names are first.
         let own = VersionOrder(name)
         let earlier = listed.filter { $0.name != name && !VersionOrder($0.name).isLater(than: own) }
             .sorted { VersionOrder.precedes($0.name, $1.name) }
@@ -155,7 +154,7 @@ private struct VersionOrder {
         add(text, digits)
     }
 
-    /// Adds a text and its number. A text without a number belongs to the first version, as in Xcode.
+    /// Adds a text and its number. A missing number is 1, because Xcode names the second version `Notes 2`.
     private mutating func add(_ text: String, _ digits: String) {
         var text = text
         while text.hasSuffix(" ") { text.removeLast() }
@@ -166,7 +165,7 @@ private struct VersionOrder {
     /// Whether the names differ only in numbers.
     func isSeries(with other: VersionOrder) -> Bool { zip(texts, other.texts).allSatisfy(==) }
 
-    /// Whether the name differs from another one only in higher numbers.
+    /// Whether the names differ only in numbers, of which the first different one is larger in this name.
     func isLater(than other: VersionOrder) -> Bool {
         isSeries(with: other) && other.numbers.lexicographicallyPrecedes(numbers)
     }

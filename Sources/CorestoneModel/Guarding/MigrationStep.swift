@@ -31,7 +31,8 @@ struct MigrationStep {
 
     /// Checks the migration.
     ///
-    /// - Parameter isLatest: whether `from` is the latest of the older versions. Only then are removals reported.
+    /// - Parameter isLatest: whether `from` is the latest of the older versions. Removals and similar risks are
+    ///   reported only in this case.
     mutating func look(isLatest: Bool, profile: LintProfile) {
         for refusal in refusals { add(refusal) }
         lookForChains(isLatest: isLatest)
@@ -217,7 +218,8 @@ extension MigrationStep {
             add(
                 .unappliedRename, new, property.name,
                 "\(new.name).\(property.name) has the renaming identifier of \(old.name).\(former.name), but the version hash of "
-                    + "\(new.name) is the same, so stores are not migrated, and it keeps the values under its name",
+                    + "\(new.name) is the same, so stores are not migrated, and \(new.name).\(property.name) keeps the "
+                    + "values that are stored under its present name",
                 "set a version hash modifier of \(new.name)")
         }
     }
@@ -293,7 +295,7 @@ extension MigrationStep {
                     pair.properties.first { $0.source.path == name }?.destination.path ?? name
                 })
         }
-        // Values that are unique for some attributes are unique for additional attributes too.
+        // Values that are unique for some attributes are also unique for these attributes combined with others.
         for constraint in new.uniqueConstraints where !former.contains(where: { $0.isSubset(of: constraint) }) {
             let names = constraint.joined(separator: ", ")
             add(

@@ -5,8 +5,8 @@ import Glibc
 
 /// A released version of a model.
 ///
-/// It consists of an immutable compiled file `NAME.mom`, and a manifest `NAME.json` with its version hashes in the same
-/// folder.
+/// It consists of an immutable compiled file `NAME.mom`, and of a manifest `NAME.json` in the same folder, which
+/// contains the version hashes.
 public struct ModelRelease: Sendable, Hashable {
     public let name: String
     /// The path of the compiled model.
@@ -20,7 +20,7 @@ public struct ModelRelease: Sendable, Hashable {
 
     /// Reads the model.
     ///
-    /// - Throws: `.model` if the file does not match its manifest.
+    /// - Throws: `.model` if the file does not match its manifest; `.storeIO` if the file cannot be read.
     public func model() throws -> Model {
         let file = LocalFile(path)
         let bytes = try file.bytes()
@@ -40,7 +40,7 @@ extension ModelRelease {
     ///
     /// The files are deterministic.
     ///
-    /// - Returns: false if the folder already has the version.
+    /// - Returns: false if the folder already contains the version.
     /// - Throws: `.invalidArgument` if the folder contains another model of this name, or if the name is not a valid
     ///   file name; `.model` if the model is invalid; `.storeIO` for errors of the file system.
     @discardableResult
@@ -69,7 +69,7 @@ extension ModelRelease {
         return true
     }
 
-    /// Encodes the manifest. It does not have a date, so that it is deterministic.
+    /// Encodes the manifest. The manifest does not contain a date, so that it is deterministic.
     private static func manifest(_ name: String, _ hashes: [String: [UInt8]], _ digest: [UInt8]) -> String {
         var text = "{\n  \"version\": "
         text.appendJSON(name)
@@ -97,7 +97,7 @@ extension ModelRelease {
     ///
     /// A version whose model is missing is included.
     ///
-    /// - Throws: `.model` if a manifest cannot be read.
+    /// - Throws: `.model`, or `.invalidArgument` for invalid JSON, if the manifest of an existing model cannot be read.
     public static func releases(inFolder path: String) throws -> [ModelRelease] {
         let folder = LocalFile(path)
         guard folder.isFolder else { return [] }
@@ -105,7 +105,7 @@ extension ModelRelease {
         let names = Set(entries)
         let found = try entries.filter { $0.hasSuffix(manifestEnd) }.compactMap { entry -> ModelRelease? in
             do { return try ModelRelease(folder, manifest: folder.child(entry)) } catch {
-                // Without a model next to it, the file belongs to another program.
+                // Without a model next to it, the file probably belongs to another program.
                 if names.contains("\(entry.dropLast(manifestEnd.utf8.count)).mom") { throw error }
                 return nil
             }

@@ -47,7 +47,7 @@ private func areSimilarWords(_ one: String, _ other: String) -> Bool {
     let (a, b) = (Array(one), Array(other))
     let common = zip(a, b).prefix { $0 == $1 }.count
     if common >= 3, endings.contains(String(a[common...])), endings.contains(String(b[common...])) { return true }
-    // This is a misspelling, which seldom affects the first letter.
+    // A single slip is probably a misspelling, which seldom affects the first letter.
     return min(a.count, b.count) >= 4 && common > 0 && isOneSlip(a, b)
 }
 

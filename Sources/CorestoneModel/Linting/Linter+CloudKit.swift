@@ -1,10 +1,10 @@
-/// The requirements of CloudKit for models that it mirrors.
+/// The requirements of CloudKit for models of mirrored stores.
 ///
-/// Records arrive one by one and in any order, so an object must not depend on the presence of another one.
+/// Records arrive one by one and in any order, so an object must not depend on the presence of another object.
 extension Linter {
     /// Checks the entities that are used with CloudKit.
     ///
-    /// These are the entities of its configurations, or all entities without such a configuration.
+    /// These are the entities of the configurations for CloudKit, or all entities if no configuration is for CloudKit.
     mutating func lookForCloudKit(in model: Model) {
         let mirrored = model.configurations.filter(\.isUsedWithCloudKit)
         let names = Set(mirrored.flatMap(\.entityNames))
@@ -16,7 +16,9 @@ extension Linter {
         }
     }
 
-    /// Checks destinations, because an object in a record zone cannot refer to an object of another store.
+    /// Checks the destinations of relationships.
+    ///
+    /// An object in a record zone cannot refer to an object of another store.
     private mutating func look(at entity: Entity, in configuration: ModelConfiguration) {
         for relationship in entity.ownRelationships where !relationship.isTransient {
             let name = relationship.destination.name

@@ -3,8 +3,8 @@
 extension Linter {
     /// Reports chained identifiers.
     ///
-    /// An identifier that is the name in the previous version, instead of the first one, does not match in the next
-    /// migration. The migration then deletes the values of the element and adds a new element.
+    /// An identifier that is the name in the previous version, instead of the name in the first version, does not match
+    /// in the next migration. The migration then deletes the values of the element and adds a new element.
     ///
     /// - Parameter former: earlier versions of the model, oldest first.
     mutating func lookForChains(in model: Model, after former: [Model]) {

@@ -5,7 +5,7 @@ import CorestoneValues
 extension Model {
     /// Returns problems and likely mistakes of the model, which does not have to be frozen.
     ///
-    /// The order is deterministic: entity by entity, then fetch requests and configurations, then renaming identifiers.
+    /// The order is deterministic: entities, tables, fetch requests, configurations, renaming identifiers, CloudKit.
     ///
     /// - Parameter formerVersions: earlier versions of the model, oldest first, for the check of renaming identifiers.
     public func lint(_ profile: LintProfile = .standard, formerVersions: [Model] = []) -> [LintFinding] {
@@ -134,7 +134,7 @@ extension Linter {
     }
 }
 
-/// The methods without arguments of NSObject and NSManagedObject.
+/// Names of methods of NSObject and NSManagedObject, which hide properties of the same names.
 private let reservedNames: Set<String> = [
     "alloc", "allocWithZone", "autorelease", "autoContentAccessingProxy", "awakeFromFetch", "awakeFromInsert",
     "changedValues",

@@ -5,7 +5,7 @@ extension AttributeType {
     /// Whether values of this type can be converted to the other type.
     ///
     /// Numbers and Booleans convert to each other and to text and back, UUIDs and URIs to text and back. Dates convert
-    /// to floating-point numbers (seconds since 2001) and back, and binary data to transformable values and back.
+    /// to Double (seconds since 2001-01-01 UTC) and back, and binary data to transformable values and back.
     package func converts(to other: AttributeType) -> Bool {
         if self == other { return true }
         switch (self, other) {
@@ -27,7 +27,7 @@ extension AttributeType {
 
     /// Converts a value of this type to the other type; returns nil if the conversion would change it.
     ///
-    /// A text is converted only if it is equal to the printed form of the number, UUID or URI.
+    /// A text is converted only if it is equal to the printed form of the number, Boolean, UUID or URI.
     package func exactConversion(of value: PropertyValue, to other: AttributeType) -> PropertyValue? {
         switch (value, other) {
         case (.null, _): return .null

@@ -14,8 +14,8 @@ public enum TypeChanges: Sendable {
 extension ModelMapping {
     /// Infers the mapping from `source` to `destination`. Freezes both models.
     ///
-    /// - Throws: `.migration` (134190) if a change cannot be inferred, with a child for each change that names both
-    ///   sides and the remedy.
+    /// - Throws: `.migration` (134190) if a change cannot be inferred. The message states the change and a remedy; if
+    ///   there are several changes, each is a child. Also errors of `Model.freeze`.
     public static func inferred(
         from source: Model, to destination: Model, typeChanges: TypeChanges = .refused
     ) throws -> ModelMapping {
@@ -148,9 +148,9 @@ extension MappingInference {
         }
     }
 
-    /// Adds a warning for an identifier that is the name in the previous version.
+    /// Adds a warning if the identifier is the name in the previous version.
     ///
-    /// It does not match, because the identifier must be the name in the first version.
+    /// Such an identifier does not match, because an identifier must be the name in the first version.
     private mutating func warnIfChained(_ entity: Entity) {
         if let identifier = entity.renamingIdentifier, let named = source.entity(named: identifier) {
             warnings.append(
@@ -309,7 +309,7 @@ extension Entity {
     var storedTopProperties: [Property] {
         allProperties.filter { !$0.isTransient && !($0 is FetchedProperty) && ($0 as? Attribute)?.composite == nil }
     }
-    /// The persistent properties with a column or with join rows.
+    /// The persistent attributes and relationships; for a composite attribute, its leaves.
     package var storedProperties: [Property] { storedTopProperties.flatMap(\.storedLeaves) }
 }
 

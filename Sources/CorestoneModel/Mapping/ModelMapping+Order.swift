@@ -1,7 +1,7 @@
 extension ModelMapping {
     /// Whether the destination only lacks entities and properties of the source.
     ///
-    /// It may then be the older model.
+    /// In this case, the destination is probably the older model.
     package var onlyRemoves: Bool {
         // A renaming identifier is a reference to the former name, so such a model is newer than the store's.
         let renames = entities.contains { pair in

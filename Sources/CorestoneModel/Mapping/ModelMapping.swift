@@ -4,7 +4,8 @@ import CorestoneValues
 ///
 /// The rules are those of Core Data. Each entity of both models has an identifier: its renaming identifier, or else its
 /// name. Entities with the same identifier correspond. Within such a pair, properties correspond by the same rule,
-/// including inherited ones. Identifiers are canonical: every later version keeps the first name.
+/// including inherited ones, or by name if the entities have the same name and version hash. Identifiers are canonical:
+/// every later version keeps the first name.
 ///
 /// Immutable and thread-safe. Both models are frozen.
 public struct ModelMapping: Sendable {
@@ -101,7 +102,7 @@ public struct PropertyPair: Sendable {
     public let destination: Property
 
     public var isRenamed: Bool { source.path != destination.path }
-    /// The two attributes, if their types differ.
+    /// The types of the two attributes, if they differ; otherwise nil.
     public var typeChange: (from: AttributeType, to: AttributeType)? {
         guard let from = source as? Attribute, let to = destination as? Attribute, from.type != to.type else {
             return nil

@@ -3,8 +3,9 @@ import Glibc
 
 /// Arithmetic on numbers of all types.
 ///
-/// Two integers result in an integer, and division truncates. An overflow results in a double, and so does every
-/// operand that is a double. Decimals with decimals or integers result in decimals.
+/// The sum, difference, product and quotient of integers are integers; division truncates, and an overflow results in a
+/// double. With a decimal and no double, the result is a decimal; with a double, it is a double. Remainders and bit
+/// operations truncate their operands to integers. Powers are doubles.
 enum Arithmetic {
     static func combine(_ function: Function, _ left: PropertyValue, _ right: PropertyValue) throws -> PropertyValue {
         guard let a = left.number, let b = right.number else {
@@ -59,7 +60,7 @@ enum Arithmetic {
         }
     }
 
-    /// Truncates a number to an integer, for bit operations and remainders.
+    /// Truncates a number to an integer, for example for bit operations and remainders.
     static func whole(_ value: PropertyValue, for function: Function) throws -> Int64 {
         if let integer = value.integer { return integer }
         guard let number = value.number else {

@@ -30,7 +30,7 @@ extension Evaluator {
         case "NSString":
             return .string(value.plainText)
         case "Class":
-            // A class is represented by its name; isKindOfClass: decides whether it exists.
+            // A class is represented by its name, which isKindOfClass: compares.
             if case .text = value { return value }
         case "NSUUID", "NSURL", "NSData", "NSSet", "NSDictionary":
             if let constant = value.constant(castTo: name.string) { return constant }
@@ -45,7 +45,9 @@ extension Evaluator {
                 + (form == nil ? ", which takes \(castable(to: name.string))" : ""), value: value)
     }
 
-    /// Returns why this value cannot be cast although other values of its type can, for an error message.
+    /// Returns the clause of an error message that says why this value cannot be cast.
+    ///
+    /// Returns nil if no value of its type can be cast.
     private func missingForm(of value: PropertyValue, for type: String) -> String? {
         switch (type, value) {
         case ("NSNumber", .text), ("NSDecimalNumber", .text): "not the text of a number"

@@ -21,8 +21,8 @@ extension Evaluator {
         case .array(let members): elements = members
         case .set(let members): elements = Array(members)
         case let other:
-            // The message lists all the words, because the modifier of NONE and NOT IN differs from the word in the
-            // text.
+            // The message lists all words, because the parser changes some of them: it parses NONE as NOT ANY, and ANY
+            // … NOT IN as NOT ALL … IN.
             throw predicateError(
                 "the left side of ALL, ANY, SOME or NONE must be a list or a set, "
                     + "\(comparison.left.mismatch(other)). Leave ALL, ANY or SOME out, write NOT for NONE, or "
@@ -40,7 +40,7 @@ extension Evaluator {
         return comparison.modifier == .all
     }
 
-    /// Compares two values. Nil on either side is handled first.
+    /// Compares two values. If a side is nil, the operator alone decides the result.
     func compare(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Bool {
         let leftIsNull = left.isNull
         if leftIsNull || right.isNull { return comparison.operator.holds(leftIsNull, right.isNull) }
@@ -79,8 +79,8 @@ extension Evaluator {
 
     /// Creates the error for a side that is not a string.
     ///
-    /// Its key is that of the side that is not a string, if that side is a key path, otherwise the key of the other
-    /// side.
+    /// The error's key is that of the side that is not a string, if that side is a key path, otherwise the key of the
+    /// other side.
     private func noText(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
         let isLeft = left.utf8 == nil
         let (source, other) = isLeft ? (comparison.left, comparison.right) : (comparison.right, comparison.left)
@@ -98,7 +98,7 @@ extension Evaluator {
             entity: entity, key: path ?? other.pathText, value: isLeft ? left.owned : right)
     }
 
-    /// Creates the error for values without an order. Its key is the first side that is a key path.
+    /// Creates the error for values without an order. The error's key is that of the first side that is a key path.
     private func noOrder(_ left: PropertyValue, _ right: PropertyValue, _ comparison: Comparison) -> CoreError {
         let plain = left.unordered(against: right)
         let sides = [(comparison.left, left, right), (comparison.right, right, left)]
@@ -142,7 +142,7 @@ extension Evaluator {
         return ((try? value.order(against: value)) ?? nil) != nil
     }
 
-    /// Returns the comparison as the subject of an error message; empty for a method of FUNCTION.
+    /// Returns the beginning of an error message that names the comparison; empty for a method of FUNCTION.
     private func refusal(of comparison: Comparison) -> String {
         comparison.left == .selfObject && comparison.right == .selfObject
             ? "" : "\(Predicate.comparison(comparison).format) cannot be evaluated: "
@@ -172,8 +172,8 @@ extension Evaluator {
 
     /// Evaluates IN, and CONTAINS with its sides exchanged.
     ///
-    /// Options do not apply to elements of collections. A path over two to-many relationships returns its leaves, as
-    /// for ANY. Such a path among the elements of a list represents all of its leaves.
+    /// Options do not apply to elements of collections. A path over two to-many relationships is replaced with its
+    /// leaves, as for ANY, also if the path is an element of a list.
     private func isMember(
         _ element: PropertyValue, of collection: PropertyValue, _ comparison: Comparison
     ) throws -> Bool {
@@ -223,7 +223,7 @@ extension Expression {
         }
     }
 
-    /// Whether a collection that the expression returns has the members of a relationship.
+    /// Whether a collection that the expression returns can contain the members of a relationship.
     fileprivate var leadsToMembers: Bool {
         if case .subquery = self { return true }
         return isPath
@@ -248,7 +248,7 @@ extension PropertyValue {
         }
     }
 
-    /// The type of the value with an article, for messages.
+    /// The type of the value in words, for messages.
     package var kind: String {
         switch self {
         case .null: "nil"
@@ -268,7 +268,7 @@ extension PropertyValue {
 }
 
 extension PropertyValue {
-    /// Returns the text that two values do not have an order, for an error message.
+    /// Returns the clause of an error message that says that two values cannot be ordered.
     func unordered(against other: PropertyValue) -> String {
         let kinds = kind == other.kind ? "each is \(kind)" : "one is \(kind), the other \(other.kind)"
         return "\(excerpt) and \(other.excerpt) cannot be ordered: \(kinds)"

@@ -53,7 +53,7 @@ extension Evaluator {
 
     /// Adds the key of the operand that has the error's value, if the error does not have a key.
     ///
-    /// The operand must be a key path.
+    /// Only operands that are key paths are considered.
     @inline(never)
     private func named(_ error: CoreError, by operands: [Expression]) -> CoreError {
         guard error.status == .predicate, error.key == nil, let found = error.value else { return error }
@@ -66,8 +66,9 @@ extension Evaluator {
 
     /// Evaluates the brackets that compute a key.
     ///
-    /// They bind only to the key before them: in `box.items[0]`, `items[0]` is evaluated with the evaluated object. If
-    /// that object does not have the key, the error explains the binding.
+    /// They bind only to the key before them: in `box.items[0]`, `items[0]` is evaluated for the evaluated object
+    /// instead of `box`, and the result is used as a key of `box`. If the evaluated object does not have the key, the
+    /// error explains the binding.
     private func computedKey(_ key: Expression, in expression: Expression) throws -> Text {
         let found: PropertyValue
         do { found = try value(key) } catch let error as CoreError {
@@ -149,7 +150,7 @@ extension Evaluator {
         case .array(let elements):
             guard let number = place.number, let index = Int(exactly: number) else {
                 throw predicateError(
-                    "\(source?.format ?? "a list") is indexed by an integer, not by \(place.excerpt)",
+                    "\(source?.format ?? "a list") is indexed by a 64-bit integer, not by \(place.excerpt)",
                     entity: entityName(for: source), key: source?.pathText, value: place)
             }
             guard elements.indices.contains(index) else {
@@ -216,8 +217,8 @@ extension Evaluator {
         }
         switch operation {
         case .union:
-            // The capacity is reserved for all elements, because a growing set traps if the equality of host objects is
-            // inconsistent.
+            // The capacity is reserved for all elements, because a growing set traps if the equality of the
+            // application's objects is inconsistent.
             var all = Set<PropertyValue>(minimumCapacity: a.count + b.count)
             for value in a { all.insert(value) }
             for value in b { all.insert(value) }
@@ -244,7 +245,7 @@ extension PropertyValue {
 }
 
 extension Expression {
-    /// The expression without its brackets.
+    /// The expression without the brackets at its end.
     fileprivate var withoutIndices: Expression {
         if case .indexed(let base, _) = self { return base.withoutIndices }
         return self

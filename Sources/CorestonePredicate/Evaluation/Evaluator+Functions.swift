@@ -2,7 +2,7 @@ import CorestoneValues
 import Glibc
 
 extension Evaluator {
-    /// Evaluates arithmetic on one or two operands without an array of arguments. Returns nil for other functions.
+    /// Evaluates arithmetic on one or two operands without creating an array. Returns nil for other functions.
     func arithmetic(_ function: Function, _ arguments: [Expression]) throws -> PropertyValue? {
         if !function.argumentCounts.contains(arguments.count) {
             try function.requireCount(arguments.count, as: function.rawValue)
@@ -31,7 +31,7 @@ extension Evaluator {
         }
     }
 
-    /// Replaces NaN by nil where stores do.
+    /// Replaces NaN with nil if the rule of stores applies.
     private func settled(_ result: PropertyValue) -> PropertyValue {
         if arithmetic == .nilPropagating, case .double(let number) = result, number.isNaN { return .null }
         return result
@@ -103,7 +103,7 @@ extension Evaluator {
 
     /// Returns the distance in metres between two points, given as latitude and longitude in degrees.
     ///
-    /// The points are on a sphere with the earth's mean radius.
+    /// The points are on a sphere with the earth's mean radius. Returns nil if a point is nil.
     private func distance(_ from: PropertyValue, _ to: PropertyValue) throws -> PropertyValue {
         func point(_ value: PropertyValue) throws -> (latitude: Double, longitude: Double) {
             let parts: [PropertyValue]

@@ -1,9 +1,10 @@
 import CorestoneValues
 
 extension Evaluator {
-    /// Evaluates `FUNCTION(receiver, "selector", …)`: the host's function, or else a method of a plain value.
+    /// Evaluates `FUNCTION(receiver, "selector", …)`.
     ///
-    /// A nil receiver returns nil.
+    /// Calls a function of the receiver, or else a registered function of the application, or else a method of plain
+    /// values. Returns nil for a nil receiver.
     func send(_ selector: PropertyValue, to receiver: PropertyValue, _ arguments: [PropertyValue]) throws
         -> PropertyValue
     {
@@ -42,7 +43,7 @@ extension Evaluator {
         throw unknown(name, of: receiver)
     }
 
-    /// Evaluates `left selector: right` with the host's function, or else with one of Foundation's comparison methods.
+    /// Evaluates `left selector: right` with a registered function, or else with a method of Foundation.
     func holds(_ selector: String, _ left: PropertyValue, _ right: PropertyValue) throws -> Bool {
         if let function = FunctionRegistry.function(named: selector) {
             let answer = try function(left.withOriginals, [right.withOriginals])
@@ -132,7 +133,7 @@ private enum Message: String, CaseIterable {
     }
 }
 
-/// The comparison methods, which can be custom operators.
+/// The comparison methods, which can also be used as custom operators.
 private enum ComparisonMethod: String, CaseIterable {
     case isKind = "isKindOfClass:"
     case isMember = "isMemberOfClass:"
@@ -156,7 +157,7 @@ private enum ComparisonMethod: String, CaseIterable {
     case like = "isLike:"
     case caseInsensitiveLike = "isCaseInsensitiveLike:"
 
-    /// The equivalent operator.
+    /// The equivalent operator and its options; nil for the tests of classes.
     var comparison: (Comparison.Operator, Comparison.Options)? {
         switch self {
         case .isKind, .isMember: nil

@@ -1,24 +1,27 @@
 import CorestoneValues
 
-/// A host function, called as `FUNCTION(receiver, "name", a, b)` on the thread that evaluates the predicate.
+/// A function of the application, called as `FUNCTION(receiver, "name", a, b)`.
+///
+/// The function is called on the thread that evaluates the predicate.
 public typealias HostFunction =
     @Sendable (_ receiver: PropertyValue, _ arguments: [PropertyValue]) throws ->
     PropertyValue
 
-/// The host functions that predicates of this process can call. Thread-safe.
+/// The functions of the application that predicates in this process can call. Thread-safe.
 public enum FunctionRegistry {
     private static let functions = Locked<[String: HostFunction]>([:])
 
-    /// Registers a function under a name, and replaces an existing one.
+    /// Registers a function under a name, and replaces an existing function of that name.
     ///
     /// - Parameter name: the name as in the predicate, with colons: `slug`, `pow:`.
     public static func register(_ name: String, _ function: @escaping HostFunction) {
-        // The replaced function is released outside the lock, because its destructor may register a function.
+        // The replaced function is released outside the lock, because its deallocation can run code that registers a
+        // function.
         let replaced = functions.withLock { $0.updateValue(function, forKey: name) }
         withExtendedLifetime(replaced) {}
     }
 
-    /// Removes the function of a name. Calls in progress complete; later calls fail.
+    /// Deregisters a function. Calls in progress complete; later calls do not find the function.
     ///
     /// - Returns: whether the name was registered.
     @discardableResult

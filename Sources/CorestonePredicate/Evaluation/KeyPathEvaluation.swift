@@ -69,7 +69,7 @@ public enum KeyPathEvaluation {
         return found
     }
 
-    /// Returns the value for one key that is not a collection operator.
+    /// Returns the value for one key.
     private static func value(of value: PropertyValue, key: KeyName) throws -> PropertyValue {
         switch value {
         case .null: return .null

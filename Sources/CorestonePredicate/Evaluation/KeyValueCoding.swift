@@ -1,25 +1,25 @@
 import CorestoneValues
 
-/// An object with values by name, through which predicates and key paths are evaluated.
+/// An object whose values predicates and key paths read by name.
 public protocol KeyValueCoding: ValueObject {
     /// Returns the value of one property: `.object` for a to-one relationship, `.set` or `.array` for a to-many one.
     ///
-    /// - Throws: `.predicate` for a key that the object does not have.
+    /// - Throws: `.predicate` for an unknown key.
     func value(forKey key: String) throws -> PropertyValue
 
     /// Returns the value of one property, for a key that caches its lookup (`KeyName.hint`).
     func value(for key: KeyName) throws -> PropertyValue
 
-    /// Passes the value to `body` without a copy, for comparisons with constants.
+    /// Passes the value to `body`, if possible without a copy, for comparisons with constants.
     func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool
 
-    /// Whether the value is nil. Objects may implement it without reading the value.
+    /// Whether the value is nil. An object can implement this without reading the value.
     func isNull(for key: KeyName) throws -> Bool
 
     /// Returns the number of members of a to-many relationship, if it is known without reading them; otherwise nil.
     func memberCount(for key: KeyName) throws -> Int?
 
-    /// Whether the key is the name of a to-many relationship. A path over several objects collects its members.
+    /// Whether the key is the name of a to-many relationship, whose members a path over several objects collects.
     func hasMembers(for key: KeyName) -> Bool
 
     /// The names of the object's class and its superclasses, nearest first, for `isKindOfClass:`.

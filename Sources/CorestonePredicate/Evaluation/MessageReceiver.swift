@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// An object with its own functions, which `FUNCTION(receiver, "selector:", …)` calls in preference to registered ones.
+/// An object with its own functions, which `FUNCTION(receiver, "selector:", …)` prefers to registered functions.
 public protocol MessageReceiver: ValueObject {
     /// Calls a function of the object.
     ///

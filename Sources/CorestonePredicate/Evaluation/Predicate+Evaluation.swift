@@ -4,7 +4,7 @@ import CorestoneValues
 public enum ArithmeticRule: Sendable {
     /// Arithmetic throws an error, as in Foundation's predicates.
     case strict
-    /// Arithmetic returns nil, as in every store, so one object without a salary does not make a whole fetch fail.
+    /// Arithmetic returns nil, as in stores, so that one null value does not make a whole fetch fail.
     case nilPropagating
 }
 
@@ -16,9 +16,10 @@ extension Predicate {
     /// - Parameters:
     ///   - value: the value of `SELF`, at which key paths start: `.object` with an object that conforms to
     ///     `KeyValueCoding`, a dictionary, or any other value.
-    ///   - variables: the values of `$name`; `:=` needs at least an empty dictionary.
-    /// - Throws: `.predicate` for an unknown key, an unbound variable, values without an order such as a string and a
-    ///   number, or an invalid regular expression.
+    ///   - variables: the values of variables such as `$name`. An assignment (`:=`) requires at least an empty
+    ///     dictionary.
+    /// - Throws: `.predicate`, for example for an unknown key, an unbound variable, values without an order such as a
+    ///   string and a number, or an invalid regular expression.
     public func evaluate(
         with value: PropertyValue, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
     ) throws -> Bool {
@@ -64,10 +65,10 @@ final class Bindings {
     var outermost: Bindings { outer?.outermost ?? self }
 }
 
-/// The state of one evaluation: the root object, the variables and the arithmetic rule.
+/// The state of one evaluation: the root value, the variables and the arithmetic rule.
 struct Evaluator {
     let root: PropertyValue
-    /// The root, if it is an object. Cached, because every comparison needs it.
+    /// The root, if it is an object with key-value coding. Cached, because every comparison needs it.
     let object: (any KeyValueCoding)?
     let bindings: Bindings?
     let arithmetic: ArithmeticRule
@@ -112,7 +113,7 @@ struct Evaluator {
         }
     }
 
-    /// Returns the entity of the root object, for errors, if the expression is a key path from it.
+    /// Returns the entity of the root object, for errors, if the expression is a key path that starts there.
     func entityName(for source: Expression?) -> String? { source?.pathText == nil ? nil : object?.nameOfEntity }
 
     var variablesForHost: [String: PropertyValue] { (bindings?.all ?? [:]).mapValues(\.withOriginals) }

@@ -59,7 +59,7 @@ extension PropertyValue {
 
     /// Parses the number at the start of a text, after blanks, as `-[NSString doubleValue]` does.
     ///
-    /// 0 if the text does not start with a number.
+    /// Returns 0 if the text does not start with a number.
     private static func leadingNumber(_ text: String) -> Double {
         var rest = withoutBlanks(text)
         var known = takeSign(&rest) + takeDigits(&rest)
@@ -92,7 +92,7 @@ extension PropertyValue {
         return digits
     }
 
-    /// The number without its fraction; 0 if that does not fit 64 bits.
+    /// The number without its fraction; 0 if it does not fit into 64 bits, and nil for other values.
     private var wholePart: Int64? {
         switch self {
         case .int(let number): number

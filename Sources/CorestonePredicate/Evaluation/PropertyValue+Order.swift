@@ -3,7 +3,7 @@ import CorestoneValues
 extension PropertyValue {
     /// Compares two values of one type.
     ///
-    /// Returns a negative number, zero or a positive number; nil if the types do not have an order.
+    /// Returns a negative number, zero or a positive number; nil if the values do not have an order.
     ///
     /// Strings are compared by code units, dates by time, binary data by bytes, and numbers of all types by value.
     package func ordered(against other: PropertyValue) -> Int? {

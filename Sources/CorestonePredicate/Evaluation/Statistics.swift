@@ -18,6 +18,7 @@ enum Statistics {
     }
 
     /// Returns the mean as a double, or as a decimal for decimals; 0 without values.
+    /// - Parameter countingNil: whether nil counts as 0; otherwise nil is ignored.
     static func average(_ values: [PropertyValue], countingNil: Bool, for name: String) throws -> PropertyValue {
         let count = countingNil ? values.count : values.count { !$0.isNull }
         if count == 0 { return .double(0) }
@@ -58,7 +59,7 @@ enum Statistics {
         return .double(numbers.count % 2 == 1 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2)
     }
 
-    /// Returns the most frequent values in ascending order, because the order of rows is undefined.
+    /// Returns the most frequent values. They are sorted, because the order of rows is undefined.
     static func mode(_ values: [PropertyValue]) throws -> PropertyValue {
         var counts: [PropertyValue: Int] = [:]
         for value in values where !value.isNull { counts[value, default: 0] += 1 }
@@ -77,7 +78,7 @@ enum Statistics {
             })
     }
 
-    /// Returns the population standard deviation: the divisor is the number of values.
+    /// Returns the population standard deviation: the divisor is the number of values. Returns nil without values.
     static func standardDeviation(_ values: [PropertyValue]) throws -> PropertyValue {
         let numbers = try doubles(values, for: .standardDeviation)
         if numbers.isEmpty { return .null }

@@ -44,7 +44,7 @@ enum ICUPattern {
             return result
         }
 
-        /// Translates `\uFFFF` and `\UFFFFFFFF` to `\x{…}`. Text that `\Q…\E` quotes stays unchanged.
+        /// Translates the escapes `\uFFFF` and `\UFFFFFFFF` to `\x{…}`, and copies others, with the text of `\Q…\E`.
         private mutating func escape() {
             if follows("\\u"), var scalar = hexadecimal(4, from: position + 2) {
                 var length = 6

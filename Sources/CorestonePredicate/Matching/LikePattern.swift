@@ -2,7 +2,7 @@ import CorestoneValues
 
 /// A pattern of LIKE: `*` matches any run of characters, `?` one character, and `\` escapes the next character.
 ///
-/// It must match the whole text.
+/// The pattern must match the whole text.
 ///
 /// Matching backtracks at most to the last `*`, so its time is at most proportional to the product of both lengths, and
 /// it does not allocate memory.

@@ -31,7 +31,7 @@ enum PreparedOperand: Sendable {
             self = .regularExpression(
                 Result { () throws(CoreError) in try PreparedOperand.compile(text, options) })
         case .beginsWith, .endsWith, .contains:
-            // This applies even without options, because text that is not ASCII must be decomposed.
+            // The text is prepared even without options, because text that is not ASCII must be decomposed.
             let isLiteral = options.contains(.normalized) || (!options.folds && text.isASCII)
             self = isLiteral ? .none : .folded(decomposing(text, options))
         default:
@@ -58,12 +58,12 @@ package func compilePattern(_ text: Text, _ options: Comparison.Options, isCache
     return try RegularExpression(pattern, caseInsensitive: options.foldsCase)
 }
 
-/// Returns the text in the form for searches with the options: decomposed, and folded.
+/// Returns the text in the form for searches: decomposed, and folded as the options specify.
 private func decomposing(_ text: Text, _ options: Comparison.Options) -> Text {
     foldText(text.utf8, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
 }
 
-/// Returns the text in the form for comparisons with the options.
+/// Returns the text in the form for comparisons: folded if the options require it.
 package func folding(_ text: Text, _ options: Comparison.Options) -> Text {
     options.folds
         ? foldText(text.utf8, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics) : text

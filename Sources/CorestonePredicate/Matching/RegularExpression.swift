@@ -8,7 +8,7 @@ package final class RegularExpression: @unchecked Sendable {
     private let code: OpaquePointer
     /// The source of the pattern, for messages.
     private let pattern: Text
-    /// The unused match data. Each match removes one entry and adds it again when it has finished.
+    /// The unused match data. Each match removes or creates an entry, and adds it when the match has finished.
     private let spare = Locked<[Spare]>([])
 
     private struct Spare: @unchecked Sendable { let data: OpaquePointer }
@@ -57,7 +57,7 @@ package final class RegularExpression: @unchecked Sendable {
 
     /// Returns whether the whole text matches. Text that is not UTF-8 does not match.
     ///
-    /// - Throws: `.predicate` if the match exceeds the limit of steps or memory.
+    /// - Throws: `.predicate` if the match exceeds the limit of steps or memory; `.noMemory` if an allocation fails.
     package func matches(_ text: UnsafeRawBufferPointer) throws -> Bool {
         var status = try withData { run(text, with: $0, options: 0) }
         if status == PCRE2_ERROR_JIT_STACKLIMIT {

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// The evaluator and the SQL functions of stores share them, so that both return the same results.
 package enum TextSearch {
-    /// Compares two texts: by the locale's rules, folded, or by bytes.
+    /// Compares two texts as the options specify: by the locale's rules, folded, or by bytes.
     package static func order(
         _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, options: Comparison.Options
     ) -> Int {

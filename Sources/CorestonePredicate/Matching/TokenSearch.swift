@@ -2,7 +2,8 @@ import CorestoneValues
 
 /// The evaluation of TOKENMATCHES.
 ///
-/// Every word of one text must begin a word of the other, in any order. With the option `w`, whole words must match.
+/// Every word of the sought text must be the beginning of a word of the other text, in any order. With the option `w`,
+/// it must be a whole word.
 enum TokenSearch {
     static func matches(
         _ text: UnsafeRawBufferPointer, _ sought: UnsafeRawBufferPointer, options: Comparison.Options
@@ -14,7 +15,7 @@ enum TokenSearch {
         return wanted.allSatisfy { word in found.contains { isWhole ? $0 == word : $0.starts(with: word) } }
     }
 
-    /// Returns the words of a text, folded: runs of letters, digits and their combining marks.
+    /// Returns the folded words of a text: runs of letters, digits, combining marks and underscores.
     private static func words(of text: UnsafeRawBufferPointer, _ options: Comparison.Options) -> [[UInt8]] {
         withFoldedText(
             text, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics

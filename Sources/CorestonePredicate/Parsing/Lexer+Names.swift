@@ -24,7 +24,7 @@ extension Lexer {
         return name.isEmpty ? nil : String(name)
     }
 
-    /// Decodes `\101`, `\xE9` or `\u00E9`, which represents a character of a name.
+    /// Decodes the escape of a character in a name: `\101`, `\xE9` or `\u00E9`.
     private func nameEscape() -> (value: UnicodeScalar, length: Int)? {
         let (base, first, count): (UInt32, Int, Int) =
             switch byte(1) {

@@ -152,7 +152,7 @@ extension Parser {
         return (expressions, depth)
     }
 
-    /// Parses a keyword, its parenthesis and the operands up to the closing one.
+    /// Parses a keyword, the opening parenthesis, and with `operands` the rest of the call.
     @inline(never)
     private mutating func call(_ operands: (inout Parser) throws -> Node) throws -> Node {
         advance()
@@ -182,7 +182,7 @@ extension Parser {
         let type = try expression()
         try expect(.rightParenthesis)
         let depth = try checked(max(value.depth, type.depth) + 1)
-        // Printed constants are parsed to the same constants.
+        // A constant that is printed as a cast is parsed to the same constant.
         if case .text(let name)? = type.expression.constantValue,
             let constant = value.expression.constantValue?.constant(castTo: name.string)
         {

@@ -38,7 +38,9 @@ extension Parser {
         return token.symbol == .dot || token.symbol == .leftBracket ? try suffixes(of: node) : node
     }
 
-    /// Parses a predicate or an expression in parentheses. The next token determines which of them is required.
+    /// Parses a predicate or an expression in parentheses.
+    ///
+    /// The token after the parentheses determines which of them is required.
     @inline(never)
     private mutating func parenthesis() throws -> Node {
         advance()
@@ -86,7 +88,7 @@ extension Parser {
         return .expression(.computedKey(base, key: key), depth: try checked(max(depth, baseDepth) + 1))
     }
 
-    /// Parses `.a.b.@count` as a whole, so that a long path is built in one step.
+    /// Parses `.a.b.@count` as a whole, so that a long path is built once, not key by key.
     ///
     /// `.%K` adds the keys of its argument. Stops after the dot of `.$variable`.
     private mutating func followingKeys() throws -> (keys: [KeyName], endsAtVariable: Bool) {
@@ -123,7 +125,7 @@ extension Parser {
 }
 
 extension Expression {
-    /// Returns the expression, followed by keys.
+    /// Returns the expression with the keys appended to its path.
     fileprivate func followed(by keys: [KeyName]) -> Expression {
         switch self {
         case .keyPath(let path): .keyPath(KeyPath(keys: path.keys + keys))

@@ -5,7 +5,7 @@ import CorestoneValues
 /// One function parses all levels, so that nested parentheses use little stack.
 enum Level {
     static let or = 0, and = 1, not = 2, comparison = 3, sets = 4
-    /// The base of the levels in `Function.infix`, which start at 1.
+    /// The base to which the precedences of `Function.infix` are added.
     static let functions = 4
 }
 

@@ -2,9 +2,9 @@ import CorestoneValues
 
 /// A parser of tokens into a predicate or an expression.
 ///
-/// A parenthesis may contain either, so each level returns a `Node`, and the operator after it determines its kind. No
-/// token is parsed twice, so the time for malicious nesting is proportional to its length. `PredicateLimits` limits the
-/// nesting.
+/// Parentheses can contain either, so each level returns a `Node`, and the operator after the node determines which of
+/// them is required. No token is parsed twice, so the time is proportional to the length of the text, even for
+/// malicious nesting. `PredicateLimits` limits the nesting.
 struct Parser {
     /// A parsed part and the depth of its tree. Long chains of operators make deep trees without nesting in the text.
     struct Node {
@@ -63,7 +63,7 @@ struct Parser {
         }
     }
 
-    /// Advances if the current token is the symbol. Returns whether it was.
+    /// Advances if the current token is the symbol. Returns whether this was the case.
     mutating func skip(_ symbol: Symbol) -> Bool {
         guard token.symbol == symbol else { return false }
         advance()
@@ -149,7 +149,7 @@ extension Parser {
         return try requireExpression(node)
     }
 
-    /// Returns the parsed predicate. If the node is an expression, the comparison is incomplete.
+    /// Returns the parsed predicate. Throws for an expression, which is an incomplete comparison.
     func requirePredicate(_ node: Node) throws -> (predicate: Predicate, depth: Int) {
         if case .predicate(let predicate) = node.content { return (predicate, node.depth) }
         throw expected("a comparison operator such as ==, < or IN")

@@ -8,7 +8,7 @@ struct Token {
         /// A reserved word, in upper case.
         case keyword(String)
         case variable(String)
-        /// `@count`; the text includes the `@`.
+        /// A key such as `@count`, including the `@`.
         case atKey(String)
         case string(Text)
         case number(PropertyValue)

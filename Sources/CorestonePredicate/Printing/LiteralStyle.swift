@@ -1,8 +1,8 @@
 /// The style in which constants are printed.
 package enum LiteralStyle: Sendable {
-    /// As Core Data prints them. The parsed text has the same value, but possibly another type of number or collection.
+    /// As Core Data prints them. Types of numbers and collections, and digits of dates and decimals, can be lost.
     case plain
-    /// The parsed text has the same meaning.
+    /// With all types and digits, so that the parsed text has the same meaning, unless it contains objects.
     case exact
     /// Like `exact`, for a number whose type affects the result: 3 / 2 is 1, 3.0 / 2 is 1.5.
     case operand

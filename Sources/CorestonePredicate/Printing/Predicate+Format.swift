@@ -37,7 +37,7 @@ extension Compound {
         return part.format(style)
     }
 
-    /// An empty compound is a single word.
+    /// Whether the compound is printed as a single word, because it is empty.
     private var printsAsWord: Bool { type != .not && parts.isEmpty }
 }
 

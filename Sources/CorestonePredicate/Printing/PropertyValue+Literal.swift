@@ -77,8 +77,8 @@ extension PropertyValue {
 
     /// Returns a string in quotes.
     ///
-    /// In exact styles, whose text is stored in model files, control characters and noncharacters are escaped, because
-    /// XML cannot represent all of them.
+    /// In exact styles, whose text is stored in model files, control characters, U+FFFE and U+FFFF are escaped, because
+    /// XML cannot represent most of them.
     private static func quoted(_ text: String, _ style: LiteralStyle) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -104,6 +104,8 @@ extension PropertyValue {
     }
 
     /// Returns the number as `%f` prints it: rounded to six decimals, ties to even.
+    ///
+    /// Numbers of 2^63 and more are not printed with decimals.
     private static func sixDecimals(_ number: Double) -> String {
         guard number.magnitude < 0x1p63 else { return number.description }
         var whole = Int64(number.magnitude)
@@ -124,7 +126,7 @@ extension PropertyValue {
 extension DecimalNumber {
     /// Whether the digits alone are parsed to the same number.
     ///
-    /// They are parsed as an integer, or as the double whose shortest form they are.
+    /// Digits with a point are parsed as a double, whose shortest form must be the same number.
     fileprivate var isReadBack: Bool {
         let text = description
         let isWhole = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || 0x30...0x39 ~= $0 }

@@ -1,13 +1,14 @@
 import CorestoneValues
 import Synchronization
 
-/// A condition that the host evaluates; see `Predicate.block`. Equal only to itself.
+/// A condition that a closure of the application evaluates; see `Predicate.block`. Equal only to itself.
 ///
-/// It runs in memory, on the thread that evaluates the predicate. It cannot be translated to SQL or archived.
+/// The closure runs on the thread that evaluates the predicate in memory. The condition cannot be translated to SQL or
+/// archived.
 public final class BlockPredicate: Sendable {
-    /// The host's function; receives the evaluated object and the variables in scope.
+    /// The application's function. It receives the evaluated object and the variables in scope.
     ///
-    /// The evaluation rethrows its errors.
+    /// The evaluation rethrows errors of the function.
     public typealias Body = @Sendable (PropertyValue, [String: PropertyValue]) throws -> Bool
 
     let identity = BlockIdentity.next()
@@ -16,9 +17,9 @@ public final class BlockPredicate: Sendable {
     public init(_ body: @escaping Body) { self.body = body }
 }
 
-/// A value that the host computes; see `Expression.block`. Equal only to itself.
+/// A value that a closure of the application computes; see `Expression.block`. Equal only to itself.
 public final class BlockExpression: Sendable {
-    /// The host's function; receives the evaluated object, the arguments and the variables in scope.
+    /// The application's function. It receives the evaluated object, the arguments and the variables in scope.
     public typealias Body =
         @Sendable (PropertyValue, [PropertyValue], [String: PropertyValue]) throws -> PropertyValue
 
@@ -28,7 +29,7 @@ public final class BlockExpression: Sendable {
     public init(_ body: @escaping Body) { self.body = body }
 }
 
-/// The process-wide unique number of a block, printed in place of Foundation's address.
+/// The process-wide unique number of a block, printed where Foundation prints the block's address.
 private enum BlockIdentity {
     private static let last = Atomic<UInt64>(0)
 

@@ -2,7 +2,7 @@ import CorestoneValues
 
 /// A comparison of two expressions: `ANY tags.name BEGINSWITH[cd] "a"`.
 public final class Comparison: Hashable, Sendable {
-    /// Which part of the left side must satisfy the comparison: itself, any element or all elements.
+    /// The part of the left side that must satisfy the comparison: the value itself, any element, or all elements.
     public enum Modifier: Sendable {
         case direct, any, all
     }
@@ -28,7 +28,7 @@ public final class Comparison: Hashable, Sendable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
         case between, `in`, contains, beginsWith, endsWith, like, matches
         case tokenMatches, utiConformsTo, utiEquals
-        /// A selector that the left side receives, with its colon.
+        /// A selector that the left side receives, including the colon.
         case custom(String)
     }
 
@@ -128,7 +128,7 @@ extension Comparison.Options {
     /// Whether texts are folded before they are compared.
     public var folds: Bool { foldsCase || foldsDiacritics }
 
-    /// Whether texts are compared byte by byte.
+    /// Whether texts are ordered by their bytes.
     package var isBinary: Bool { !folds && !contains(.localeSensitive) }
 
     /// The options as printed, such as `[cd]`; empty without options.

@@ -1,6 +1,6 @@
-/// The parts of an expression tree, for hosts that inspect predicates and for `PredicateLimits`.
+/// The parts of an expression tree, for applications that inspect predicates, and for `PredicateLimits`.
 extension Expression {
-    /// The operands of the expression, in the order of its text.
+    /// The operands of the expression, in the order of its text, without a `condition`.
     public var operands: [Expression] {
         switch self {
         case .constant, .selfObject, .keyPath, .variable, .anyKey: []
@@ -29,7 +29,7 @@ extension Expression {
         }
     }
 
-    /// The key path, or the name of the variable or the function, if it has one.
+    /// The key path, or the name of the variable or the function; nil for other expressions.
     public var name: String? {
         switch self {
         case .keyPath(let path), .path(_, let path): path.text

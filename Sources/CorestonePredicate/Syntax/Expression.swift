@@ -42,7 +42,7 @@ public indirect enum Expression: Hashable, Sendable {
     case anyKey
     /// `FETCH(request, context, countOnly)`
     case fetch(Expression, context: Expression, countOnly: Expression)
-    /// A value that the host computes, in memory only.
+    /// A value that a closure of the application computes, in memory only.
     case block(BlockExpression, [Expression])
 }
 

@@ -14,8 +14,8 @@ public final class ExpressionValue: ValueObject, Sendable {
 extension Expression {
     /// Creates the expression of an argument.
     ///
-    /// This is the expression itself for an `ExpressionValue`, an aggregate for a list that contains one, and otherwise
-    /// a constant.
+    /// This is the expression itself for an `ExpressionValue`, an aggregate for a list that contains an
+    /// `ExpressionValue`, and otherwise a constant.
     package init(argument value: PropertyValue) {
         switch value {
         case .object(let value as ExpressionValue): self = value.expression

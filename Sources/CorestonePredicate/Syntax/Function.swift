@@ -45,7 +45,7 @@ public enum Function: String, Sendable, CaseIterable {
 
     /// The function returns its argument; a hint that stores should not use an index.
     case noIndex = "noindex:"
-    /// The function returns its first argument; a hint that stores should use the index that the second one names.
+    /// The function returns its first argument; a hint that stores should use the index that the second argument names.
     case indexedBy = "indexed:by:"
     case distance = "distanceToLocation:fromLocation:"
     case elementAt = "objectFrom:withIndex:"
@@ -66,7 +66,7 @@ extension Function {
         }
     }
 
-    /// The number of arguments. Statistics take one collection or any number of values.
+    /// The number of arguments. Statistics take one collection, or one or more values.
     package var argumentCounts: ClosedRange<Int> {
         switch self {
         case .average, .sum, .count, .min, .max, .median, .mode, .standardDeviation: return 1...Int.max

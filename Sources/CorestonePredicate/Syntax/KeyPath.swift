@@ -3,14 +3,14 @@ import Synchronization
 
 /// One key of a key path.
 ///
-/// It is a class, so that objects can cache their lookup of the key.
+/// The type is a class, so that objects can cache their lookup of the key.
 public final class KeyName: Hashable, Sendable {
     public let text: String
     /// The operator of `@count`, `@sum` and the other collection operators; nil for other keys.
     public let collectionOperator: CollectionOperator?
     /// A cache for the object that looks the key up: 0 is empty; the object defines all other values.
     ///
-    /// Managed objects store the slot of the property, so that a name is looked up once.
+    /// Managed objects store the slot of the property, so that they do not look the name up again.
     package let hint = Atomic<UInt64>(0)
 
     public init(_ text: String) {

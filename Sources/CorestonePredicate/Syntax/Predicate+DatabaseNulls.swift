@@ -3,11 +3,11 @@ import CorestoneValues
 extension Predicate {
     /// The predicate, rewritten so that its evaluation in memory has the same result as in SQL.
     ///
-    /// It is true exactly where SQL evaluates this predicate to true.
+    /// The rewritten predicate is true exactly where SQL evaluates this predicate to true.
     ///
     /// In SQL, a comparison with NULL is neither true nor false, and NOT does not change that: `name != 'x'` and `NOT
-    /// (name == 'x')` both exclude rows without a name. Only a comparison with a constant nil includes them. Members
-    /// under ANY and ALL are compared as in memory.
+    /// (name == 'x')` both exclude rows without a name. Only a comparison with a constant nil includes such rows.
+    /// Members under ANY and ALL are compared as in memory.
     package var withDatabaseNulls: Predicate { rewritten(negated: false) }
 
     /// Returns the rewritten predicate, or with `negated` the rewritten negation.
@@ -34,7 +34,7 @@ extension Comparison {
         let isNullTest = `operator` == .equal || `operator` == .notEqual
         let sides = [left, right]
         if modifier != .direct || isNullTest && sides.contains(where: \.isNullConstant) { return same }
-        // Never true, but the comparison is still evaluated, so that its errors are thrown.
+        // The comparison is never true, but it is still evaluated, so that its errors are thrown.
         if sides.contains(where: \.isNullConstant) {
             return .compound(Compound(unchecked: .and, [inner, .constant(false)]))
         }

@@ -3,7 +3,8 @@ import CorestoneValues
 extension Predicate {
     /// Whether the predicate is deterministic.
     ///
-    /// Its text alone then determines the result for a row, without host code, objects, the clock or random numbers.
+    /// The result for a row then depends only on the text and its variables, not on code of the application, objects,
+    /// the clock or random numbers.
     package var isLasting: Bool {
         switch self {
         case .constant: true
@@ -34,7 +35,7 @@ extension Expression {
 }
 
 extension PropertyValue {
-    /// Whether the value is a host object or a managed object, or contains one.
+    /// Whether the value is an `.object`, for example a managed object, or contains one.
     fileprivate var hasObjects: Bool {
         switch self {
         case .object: true

@@ -82,7 +82,7 @@ extension Expression {
         }
     }
 
-    /// Returns the expression, followed by a key path.
+    /// Returns the expression with a key path appended.
     package func following(_ path: KeyPath) -> Expression {
         switch self {
         case .keyPath(let start): .keyPath(start.appending(path))

@@ -10,9 +10,9 @@ extension Predicate {
         return walk.names.filter { !walk.assigned.contains($0) }
     }
 
-    /// Returns a copy in which every variable is replaced by its value.
+    /// Returns a copy in which every free variable is replaced by its value.
     ///
-    /// Every key path that starts at a variable is replaced by its current value.
+    /// A key path that starts at a free variable is replaced by the value that the path has now.
     ///
     /// - Throws: `.predicate` for the first variable without a value; errors of reading a key.
     public func binding(_ values: [String: PropertyValue]) throws -> Predicate {

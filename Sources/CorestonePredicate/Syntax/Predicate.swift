@@ -8,7 +8,7 @@ public enum Predicate: Hashable, Sendable {
     case constant(Bool)
     case comparison(Comparison)
     case compound(Compound)
-    /// A condition that the host evaluates, in memory only.
+    /// A condition that a closure of the application evaluates, in memory only.
     case block(BlockPredicate)
 }
 
@@ -17,7 +17,7 @@ public enum CompoundType: UInt32, Sendable {
     case not = 0, and, or
 }
 
-/// Several predicates under one connective.
+/// Predicates under one connective.
 public final class Compound: Hashable, Sendable {
     public let type: CompoundType
     /// The parts: one for NOT, any number for AND and OR. Without parts, AND is true and OR is false.

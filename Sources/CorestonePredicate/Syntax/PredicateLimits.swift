@@ -2,8 +2,8 @@ import CorestoneValues
 
 /// The limits of predicates that are parsed, built or evaluated.
 ///
-/// They bound the time and stack space, even for malicious text. A predicate that exceeds one is rejected with an error
-/// that names the limit.
+/// They bound the time and stack space, even for malicious text. A predicate that exceeds a limit is rejected with an
+/// error that states the limit.
 public enum PredicateLimits {
     /// The length of a format string, in bytes.
     public static let maximumLength = 1 << 22
@@ -69,7 +69,7 @@ extension Predicate {
         }
     }
 
-    /// Returns the predicate if it is within the limits, for hosts that build trees node by node.
+    /// Returns the predicate if it is within the limits, for code that builds trees node by node.
     ///
     /// - Throws: `.invalidArgument` if the tree exceeds a limit.
     public func checked() throws -> Predicate {
@@ -79,9 +79,9 @@ extension Predicate {
 }
 
 extension Expression {
-    /// Returns the expression if it is within the limits, for hosts that build trees node by node.
+    /// Returns the expression if it is within the limits, for code that builds trees node by node.
     ///
-    /// Its functions must have a valid number of arguments.
+    /// A call of a function must have a valid number of arguments. Calls among its operands are not checked.
     ///
     /// - Throws: `.invalidArgument` if a limit is exceeded or the number of arguments is wrong.
     public func checked() throws -> Expression {

@@ -20,11 +20,11 @@ package struct CompiledRows: Sendable {
 extension FetchCompiler {
     /// Compiles a fetch of dictionaries.
     ///
-    /// SQL groups the rows if it can evaluate every expression that this needs. Otherwise the statement returns the
-    /// values of the rows, and the rows are grouped in memory.
+    /// SQL groups the rows if no other store contributes rows, and if SQL can evaluate the predicate, the grouping
+    /// keys and the statistics of the columns. Otherwise the rows are grouped in memory.
     ///
     /// - Returns: nil if the fetch needs managed objects.
-    /// - Throws: As `compile`.
+    /// - Throws: As `compile(_:inMemory:spatial:)`.
     package func compile(_ request: StoreRowsRequest, spatial use: SpatialUse = .all) throws -> CompiledRows? {
         if request.isGrouped, !request.isShare {
             do {
@@ -140,8 +140,8 @@ private struct RowsDraft {
 
     /// Returns the terms of ORDER BY.
     ///
-    /// If SQL cannot sort, or other stores contribute rows, the list is empty. The values by which the rows are sorted
-    /// in memory are then selected.
+    /// The list is empty without sort descriptors. It is also empty if SQL cannot sort, or if other stores contribute
+    /// rows; in these two cases, the method selects the values by which the rows are sorted in memory.
     private mutating func order() throws -> [SQLFragment] {
         let descriptors = request.fetch.sortDescriptors
         if descriptors.isEmpty { return [] }
@@ -161,8 +161,8 @@ private struct RowsDraft {
 
     /// Returns the clause that makes ordered rows distinct, or nil if a sort key is not a selected column.
     ///
-    /// It is empty without terms, because DISTINCT suffices. With terms, it groups equal rows and orders each group by
-    /// its first row.
+    /// The clause is empty without terms, because DISTINCT suffices. With terms, the clause groups equal rows, and
+    /// orders the groups by the terms and by their lowest primary keys.
     private mutating func distinct(_ terms: [SQLFragment]) throws -> SQLFragment? {
         if terms.isEmpty { return "" }
         for descriptor in request.fetch.sortDescriptors {
@@ -207,7 +207,7 @@ extension RowsDraft {
         return statement(selection.columns + (isAlone ? ["1"] : []), tail: tail)
     }
 
-    /// Returns the HAVING clause, which is empty if the condition must be evaluated in memory.
+    /// Returns the HAVING clause, which is empty if the condition is always true or must be evaluated in memory.
     private mutating func condition(_ having: Predicate, _ unnamed: Environment) throws -> SQLFragment {
         let joins = root.state
         do {

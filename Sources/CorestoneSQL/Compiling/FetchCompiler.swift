@@ -25,10 +25,11 @@ package struct FetchCompiler: Sendable {
     /// Compiles a fetch of objects, of object IDs or of a count.
     ///
     /// - Parameters:
-    ///   - reason: Why the whole predicate is evaluated in memory; nil if SQL evaluates it.
+    ///   - reason: The reason for evaluating the whole predicate in memory; nil if SQL evaluates what it can express.
     ///   - use: The ranges for which R-trees are used.
-    /// - Throws: `Status.predicate` for unknown names and for meaningless comparisons, even in parts that are evaluated
-    ///   in memory. `Status.unsupported` if a part must be evaluated in memory and the fetch does not allow that.
+    /// - Throws: `Status.predicate` for unknown names and for meaningless comparisons, which are not always detected in
+    ///   parts that are evaluated in memory. `Status.unsupported` if a part must be evaluated in memory and the fetch
+    ///   does not allow that.
     package func compile(
         _ fetch: StoreFetch, inMemory reason: String? = nil, spatial use: SpatialUse = .all
     ) throws -> CompiledFetch {
@@ -63,9 +64,9 @@ package struct FetchCompiler: Sendable {
         var query: SQLFragment = " FROM \(identifier: mapping.table) \(root.alias)\(root.joins)"
         if !conditions.isEmpty { query += " WHERE \(conditions.joined(separator: " AND "))" }
         if !isCount, !fetch.sortDescriptors.isEmpty {
-            // The primary key is the tie-breaker, as in the in-memory evaluator. Without the sign, SQLite would start
-            // with this table to read rows in the order of the key. That is a hundred times slower if another table
-            // selects fewer rows.
+            // The primary key is the tie-breaker, as in the in-memory evaluator. Without the unary plus, SQLite could
+            // start with this table, to read the rows in the order of the key. That is slower if a condition on another
+            // table selects few rows.
             let key: SQLFragment = root.joins.isEmpty ? "\(root.alias, "Z_PK")" : "+\(root.alias, "Z_PK")"
             let terms = (order ?? []) + [key]
             query += " ORDER BY \(terms.joined(separator: ", "))"
@@ -90,10 +91,10 @@ package struct FetchCompiler: Sendable {
                 + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)", entity: fetch.entity.name, file: path)
     }
 
-    /// Returns the condition that excludes rows of other entities in the table, or nil if it is not needed.
+    /// Returns the condition that excludes rows of other entities in the table, or nil if no condition is needed.
     ///
-    /// - Parameter isIndexed: Whether SQLite may use an index for the condition. If it may, SQLite prefers that index
-    ///   even where another condition selects fewer rows.
+    /// - Parameter isIndexed: Whether SQLite may use an index for the condition. SQLite can prefer such an index even
+    ///   where another condition selects fewer rows.
     func entityFilter(
         _ mapping: TableMapping, _ alias: Alias, includesSubentities: Bool, isIndexed: Bool = true
     ) -> SQLFragment? {
@@ -110,11 +111,11 @@ package struct FetchCompiler: Sendable {
 package struct CompiledFetch: Sendable {
     /// The query from FROM on. The store prepends SELECT and the columns; the entity's table is `t0`.
     package let query: SQLQuery
-    /// The part of the fetch that is done in memory on the rows; nil if SQL does everything. With a remainder, the
-    /// query does not have a LIMIT.
+    /// The part of the fetch that is done in memory on the rows; nil if SQL executes the whole fetch. With a
+    /// remainder, the query does not have a LIMIT.
     package let remainder: FetchRemainder?
-    /// A statement that returns whether the query's R-tree is worth its use; nil without an R-tree, and for one that
-    /// `indexed:by:` requests.
+    /// A statement that returns whether the query's R-tree is likely to be faster than a scan; nil without an R-tree,
+    /// or if `indexed:by:` requests the R-tree.
     package let probe: SQLQuery?
 }
 

@@ -3,13 +3,13 @@ import CorestoneValues
 
 /// A search for the to-one paths that must not be nil for a predicate to be true.
 ///
-/// Tables on such a path use inner joins, so that the database may start with them. The result may lack paths, but it
-/// never contains a path that is nil in a matching row.
+/// The tables on such a path use inner joins, so that the database can start with these tables. The result may lack
+/// paths, but it never contains a path that is nil in a matching row.
 struct NullRejection {
     /// The variable whose paths are examined; nil for paths of the evaluated object.
     let variable: String?
 
-    /// Returns every proper prefix of these paths, joined by dots.
+    /// Returns the paths that must not be nil for the predicate to be true, each as its keys joined by dots.
     func required(_ predicate: Predicate) -> Set<String> {
         switch predicate {
         case .constant, .block: return []

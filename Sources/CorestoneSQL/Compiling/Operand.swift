@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// One side of a comparison in SQL.
+/// A value in SQL, such as one side of a comparison.
 struct Operand {
     /// The kind of a value. It determines with which kinds the value can be compared.
     enum Kind: Equatable {
@@ -49,13 +49,13 @@ struct ObjectEntity {
 }
 
 extension Operand {
-    /// The attribute as messages name it, `Entity.key`; nil for a computed value.
+    /// The attribute as messages name it, `Entity.key`; nil for other operands.
     var attributeName: String? { attribute.map { "\($0.entity.name).\($0.path)" } }
 
     /// Returns the clause of an error message about an operand of the wrong kind, after "takes numbers".
     ///
-    /// - Parameter expression: The operand in the predicate, for an operand that is neither an attribute nor a
-    ///   constant.
+    /// - Parameter expression: The operand's expression in the predicate, which is shown if the operand is neither an
+    ///   attribute nor a constant.
     func mismatch(_ expression: Expression? = nil) -> String {
         if let attributeName { return ", but \(attributeName) is \(kind.name)" }
         return ", not \(kind.name)" + ((constant?.excerpt ?? expression?.format).map { " (\($0))" } ?? "")
@@ -118,7 +118,7 @@ extension Operand.Kind {
         self == other || isNumber && other.isNumber || isTextual && other.isTextual
     }
 
-    /// The name with an article, for messages.
+    /// The name for messages, such as "a number".
     var name: String {
         switch self {
         case .null: "nil"
@@ -160,7 +160,7 @@ struct Condition {
     }
 }
 
-/// An error for an expression that can be evaluated in memory but not in SQL. `FetchCompiler` catches it.
+/// An error for an expression that SQL cannot express. The compilers catch it.
 struct NotExpressible: Error {
     let reason: String
     /// Whether the expression is a whole collection.

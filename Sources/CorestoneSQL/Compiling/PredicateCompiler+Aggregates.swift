@@ -14,7 +14,7 @@ extension PredicateCompiler {
             collection.filters.isEmpty || path.rest.isEmpty
         else { throw NotExpressible("\(operation.rawValue) of \(collection.format) is computed in memory") }
         let members = try rows(collection, path, required: [], environment)
-        // Each member counts as one element, regardless of the values of its keys.
+        // For a count, each member is one element, regardless of the values of its keys.
         let elements = path.rest + collection.tail
         if operation == .count, case .toMany = try resolve(elements, members.rows.scope) {
             throw NotExpressible(
@@ -59,7 +59,7 @@ extension PredicateCompiler {
         switch operation {
         case .sum, .average:
             guard kind.isNumber else {
-                // With keys of the value, as in `uri.absoluteString`.
+                // The path includes the keys after the attribute, as in `uri.absoluteString`.
                 let path = ([value.attribute.path] + value.rest.map(\.text)).joined(separator: ".")
                 let entity = value.attribute.entity.name
                 throw CoreError(

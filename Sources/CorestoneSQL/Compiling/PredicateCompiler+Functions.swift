@@ -2,8 +2,8 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-// Calls of functions. SQL's own functions are used if they return the same results as the in-memory evaluator.
-// Otherwise the store registers a function.
+// Calls of functions. SQL's own functions are used if they return the same results as the in-memory evaluator. Other
+// functions are registered by the store or computed in memory.
 extension PredicateCompiler {
     mutating func call(
         _ function: Function, _ arguments: [Expression], _ environment: Environment

@@ -41,8 +41,8 @@ extension PredicateCompiler {
         return conditions.isEmpty ? isListed : chain([isListed] + conditions, isAnd: false)
     }
 
-    /// The largest number of values that are bound separately. A longer list is one binding, so lists of all lengths
-    /// share one statement.
+    /// The largest number of values that are bound separately. A longer list of constants is one binding, so that the
+    /// text of the statement does not depend on the length of the list.
     private static let shortList = 8
 
     private func list(_ element: Operand, _ members: [Operand]) -> Condition {
@@ -116,7 +116,7 @@ extension Operand {
 /// A long list as one bound JSON text.
 private struct PackedList {
     let json: Text
-    /// Whether the texts of the list are encoded by `PackedValue`.
+    /// Whether all values of the list except integers are encoded by `PackedValue`.
     let isPacked: Bool
 
     /// Creates the list, or nil if a member is not a bound value.
@@ -144,7 +144,7 @@ private struct PackedList {
 }
 
 extension SQLValue {
-    /// Whether JSON would change the value. SQLite truncates JSON text at its first NUL.
+    /// Whether JSON could change the value. SQLite truncates JSON text at the first NUL.
     fileprivate var needsPacking: Bool {
         switch self {
         case .integer, .null: false

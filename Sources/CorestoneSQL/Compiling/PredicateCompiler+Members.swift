@@ -9,7 +9,8 @@ struct MemberRows {
     let tables: SQLFragment
     /// The condition that selects the members of the owner.
     let link: SQLFragment
-    /// The join table alone, for counts that do not read the members' rows; nil without a join table.
+    /// The join table alone, for counts that do not read the members' rows; nil without a join table, and for the join
+    /// table of a relationship that is its own inverse.
     let pairs: (table: SQLFragment, link: SQLFragment)?
 
     func select(_ result: SQLFragment, where condition: Condition?) -> SQLFragment {
@@ -83,7 +84,7 @@ struct MemberCollection {
 }
 
 extension PredicateCompiler {
-    /// Returns the collection that an expression evaluates to, or nil for other expressions.
+    /// Returns the collection of members that an expression evaluates to, or nil if SQL cannot express it as one.
     mutating func members(_ expression: Expression, _ environment: Environment) throws -> MemberCollection? {
         switch expression {
         case .subquery(let inner, let name, let condition):
@@ -135,7 +136,7 @@ extension PredicateCompiler {
 
     /// Creates the error for a single value after a modifier.
     ///
-    /// It names all modifiers that the parser maps to the comparison's modifier; in NOT IN, ANY is parsed as ALL.
+    /// It names all modifiers that the parser maps to the comparison's modifier. In NOT IN, ANY is parsed as ALL.
     private func singleValue(_ comparison: Comparison, _ scope: Scope, _ keys: ArraySlice<KeyName>) -> CoreError {
         let entity = scope.mapping.entity.name
         let path = keys.map(\.text).joined(separator: ".")
@@ -208,7 +209,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Compiles the condition that an operand is among the values of a collection. It is false for nil.
+    /// Compiles the condition that an operand is among the values of a collection. The condition is false for nil.
     mutating func isMember(
         _ element: Operand, of collection: MemberCollection, _ comparison: Comparison, _ environment: Environment
     ) throws -> Condition {

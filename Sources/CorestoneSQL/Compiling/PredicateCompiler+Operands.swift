@@ -76,9 +76,10 @@ extension PredicateCompiler {
         return try aggregate(operation, members, keys[(place + 1)...], environment)
     }
 
-    /// Returns the value of an attribute in its column.
+    /// Returns the operand that reads the column of an attribute, with the keys that are evaluated on its value.
     ///
-    /// - Throws: `NotExpressible` if the value may be in a backing file, which SQL cannot read.
+    /// - Throws: `NotExpressible` if the value may be in a backing file, which SQL cannot read, if the attribute is
+    ///   transformable, or if SQL cannot compute a key.
     func column(_ value: AttributeValue) throws -> Operand {
         let attribute = value.attribute
         if attribute.allowsExternalStorage {
@@ -117,7 +118,8 @@ extension PredicateCompiler {
                 throw NotExpressible("\(object.valueDescription) is not a managed object")
             }
             let isHere = !id.isTemporary && id.store?.identifier == storeIdentifier
-            // Unsaved objects and objects of other stores do not match any row, because primary keys start at 1.
+            // Unsaved objects and objects of other stores are bound as -1, which does not match any row, because
+            // primary keys start at 1.
             let key = SQLValue.integer(isHere ? id.reference : -1)
             return Operand(
                 sql: "\(bind: key)", kind: .object(root: id.entity.root.name), isNullable: false, constant: value)

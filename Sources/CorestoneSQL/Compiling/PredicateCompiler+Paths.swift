@@ -89,7 +89,7 @@ extension PredicateCompiler {
     /// Whether the next key reads a column of the row, not just its primary key.
     private func needsRow(_ key: KeyName, _ mapping: TableMapping) throws -> Bool {
         if key.text == "self" || key.text == "objectID" { return false }
-        // `resolve` throws the error, which shows the whole path.
+        // `resolve` throws the error for an operator, with the whole path.
         if key.isOperator { return true }
         if case .toMany = mapping[try property(key, mapping.entity)] { return false }
         return true
@@ -134,7 +134,8 @@ extension PredicateCompiler {
 
     /// Returns the column of an attribute.
     ///
-    /// If several subentities have an attribute of this name, it is the column that the row's entity uses.
+    /// If several subentities have an attribute of this name, the expression reads the column that the row's entity
+    /// uses.
     private func polymorphic(
         _ column: String, _ alias: Alias, of attribute: Attribute, _ entity: Entity
     ) throws -> SQLFragment {
@@ -169,7 +170,7 @@ extension PredicateCompiler {
         NotExpressible("\(property.entity.name).\(property.path) is transient and not in the store")
     }
 
-    /// Throws an error for a key that values of the attribute do not have.
+    /// Throws an error for a key that values of the attribute do not have. Transformable values may have any key.
     private func requireKnown(_ key: KeyName, of attribute: Attribute) throws {
         let known = [
             "self", "length", "description", "uppercaseString", "lowercaseString", "intValue", "integerValue",

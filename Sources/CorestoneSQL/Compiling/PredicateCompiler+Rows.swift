@@ -4,7 +4,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension PredicateCompiler {
-    /// Replaces the parts of an expression that SQL can compute by their positions in a row.
+    /// Replaces each part of an expression that SQL can compute with the part's position in a row.
     ///
     /// - Throws: `NotExpressible` if the expression needs objects.
     mutating func places(
@@ -13,7 +13,9 @@ extension PredicateCompiler {
         try places(environment, &selection) { expression.mapped($0) }
     }
 
-    /// Replaces such parts in a tree whose expressions `mapped` replaces.
+    /// Replaces such parts in a tree.
+    ///
+    /// - Parameter mapped: A function that applies a replacement to each expression of the tree.
     mutating func places<Tree>(
         _ environment: Environment, _ selection: inout RowSelection, _ mapped: ((Expression) -> Expression?) -> Tree
     ) throws -> Tree {
@@ -96,9 +98,9 @@ extension PredicateCompiler {
 
     // MARK: Names
 
-    /// Replaces the names of columns in a predicate over groups by the expressions of the columns.
+    /// Replaces the names of columns in a HAVING predicate with the expressions of the columns.
     ///
-    /// - Throws: `NotExpressible` if the values of a column are converted to another type in memory.
+    /// - Throws: `NotExpressible` if the values of a column are computed, or converted to another type, in memory.
     mutating func unnamed(_ having: Predicate, _ environment: Environment) throws -> Predicate {
         var failure: (any Error)?
         let found = having.mapExpressions { part in
@@ -126,7 +128,7 @@ extension PredicateCompiler {
 }
 
 extension Predicate {
-    /// Whether the predicate contains a block, which is application code.
+    /// Whether the predicate is a block, which is application code, or combines one with other predicates.
     var holdsBlock: Bool {
         switch self {
         case .block: true

@@ -9,7 +9,8 @@ private struct SpatialRange {
     /// The index that `indexed:by:` names; nil if the store chooses.
     var index: String?
 
-    /// Whether an R-tree is worth its use. A range with only one limit includes most rows, so it needs `indexed:by:`.
+    /// Whether the range can select few rows. A range with only one limit may include most rows, so it counts as narrow
+    /// only if `indexed:by:` requests an R-tree.
     var isNarrow: Bool { index != nil || lower != nil && upper != nil }
 }
 
@@ -41,14 +42,15 @@ private struct IndexedRange {
 /// The condition by which R-trees narrow the rows of a predicate.
 struct SpatialCondition {
     let sql: SQLFragment
-    /// A statement that returns whether the tree finds few enough rows: above some share of the table, a scan is
-    /// faster; nil if `indexed:by:` requests the tree.
+    /// A statement that returns whether the tree finds few enough rows; nil if `indexed:by:` requests the tree. Above
+    /// some share of the table, a scan is faster.
     let probe: SQLFragment?
 
-    /// Builds the statement.
+    /// Builds the statement that decides between an R-tree and a scan.
     ///
-    /// A row that a tree finds costs as much as twenty rows of a scan. The probe counts at most 4,096 rows, because
-    /// counting costs time too. A scan that stops at a limit reads few rows, so the tree must find fewer than 64.
+    /// A row that a tree finds costs about as much as twenty rows of a scan. The probe counts at most 4,096 rows,
+    /// because counting takes time too. A scan that stops at a limit reads few rows, so the tree must find fewer than
+    /// 64.
     static func probe(_ rows: SQLFragment, of table: String, isLimited: Bool) -> SQLFragment {
         let part: SQLFragment =
             "(SELECT min(ifnull(max(\(identifier: "Z_PK")), 0) / 32 + 64, 4096) FROM \(identifier: table))"
@@ -68,7 +70,7 @@ package enum SpatialUse: Sendable {
 extension PredicateCompiler {
     /// Returns a condition that finds candidate rows by R-trees, or nil if no R-tree is useful.
     ///
-    /// It is added to the predicate's own condition, because a tree may find too many rows. A tree stores 32-bit
+    /// The condition is added to the predicate's own, because a tree may find too many rows. A tree stores 32-bit
     /// bounds, rounded away from the value, and 0 for nil. SQLite reads every row that the tree finds before it
     /// evaluates other conditions. A range without `indexed:by:` therefore does not use the tree if another index finds
     /// the rows.
@@ -116,7 +118,7 @@ extension PredicateCompiler {
         return found
     }
 
-    /// Whether a comparison with a few values or objects uses an index of another kind.
+    /// Whether a comparison by `==` or IN can use the primary key or an index of another kind.
     private func isIndexed(_ comparison: Comparison, _ environment: Environment) throws -> Bool {
         guard comparison.modifier == .direct, comparison.options.isBinary else { return false }
         let sides: [(key: Expression, value: Expression)]

@@ -2,19 +2,19 @@ import CorestonePredicate
 
 /// A predicate in two parts: a condition in SQL, and a remainder that is evaluated in memory.
 struct SplitPredicate {
-    /// A condition that every row of the predicate satisfies; nil if every row of the table does.
+    /// A condition that every matching row satisfies; nil if no such condition narrows the rows.
     var condition: SQLFragment?
     /// The conjuncts of the predicate that the condition does not express completely.
     var remainder: [Predicate] = []
-    /// Why SQL cannot express the remainder.
+    /// The reasons why SQL cannot express the remainder.
     var reasons: [String] = []
 }
 
 extension PredicateCompiler {
     /// Compiles the part of a predicate that SQL can express, conjunct by conjunct.
     ///
-    /// Other conjuncts are weakened to a condition that excludes no matching row: `mood == 'x' AND age > 3 OR age < 2`,
-    /// with `mood` transient, becomes `age > 3 OR age < 2`.
+    /// Other conjuncts are weakened to a condition that does not exclude any matching row. For example,
+    /// `mood == 'x' AND age > 3 OR age < 2`, with `mood` transient, becomes `age > 3 OR age < 2`.
     mutating func split(_ predicate: Predicate?, _ environment: Environment) throws -> SplitPredicate {
         var split = SplitPredicate()
         var conditions: [Condition] = []
@@ -28,7 +28,7 @@ extension PredicateCompiler {
         return split
     }
 
-    /// Returns a condition that is true for at least (upper bound) or at most (lower bound) the rows of the predicate.
+    /// Returns a condition that is true for at least (upper bound) or at most (lower bound) the matching rows.
     private mutating func bound(
         _ predicate: Predicate, isUpper: Bool, _ environment: Environment, _ reasons: inout [String]
     ) throws -> (condition: Condition, isExact: Bool) {

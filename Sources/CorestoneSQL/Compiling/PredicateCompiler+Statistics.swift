@@ -47,9 +47,10 @@ extension PredicateCompiler {
         throw NotExpressible("\(function.rawValue) of \(argument.format), \(kind.name), is computed in memory")
     }
 
-    /// Compiles the same function as a registered aggregate function.
+    /// Compiles a statistical function as a registered aggregate function.
     ///
-    /// It collects the values and evaluates them as the in-memory evaluator does. The result can only be a column.
+    /// The registered function collects the values and evaluates them as the in-memory evaluator does. SQL can select
+    /// the result, but cannot compare or sort by it.
     mutating func gathered(
         _ function: Function, _ argument: Expression, _ environment: Environment
     ) throws -> Operand {
@@ -83,9 +84,8 @@ extension Operand {
 
 /// A statistical function that a registered aggregate function computes.
 ///
-/// In SQL it is called as `cst_median(value, form of the value)`. It is used where no SQL function returns the same
-/// results, and evaluates the values as the in-memory evaluator does. It returns the index of its result in the
-/// connection's list of results.
+/// Its arguments in SQL are the value and the raw value of its `RowCell.Form`. It is used where no SQL function returns
+/// the same results as the in-memory evaluator. It returns the index of its result in the connection's list of results.
 package enum GatheringFunction: String, CaseIterable, Sendable {
     case sum = "cst_exact_sum"
     case average = "cst_exact_average"

@@ -2,7 +2,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension PredicateCompiler {
-    /// Compiles BEGINSWITH, ENDSWITH, LIKE and MATCHES.
+    /// Compiles BEGINSWITH, ENDSWITH, LIKE, MATCHES and UTI-EQUALS.
     func strings(_ left: Operand, _ right: Operand, _ comparison: Comparison) throws -> Condition {
         if left.kind == .null || right.kind == .null { return .constant(false) }
         try requireTexts(left, right, comparison)
@@ -65,8 +65,8 @@ extension PredicateCompiler {
 
     /// Compiles BEGINSWITH with a constant.
     ///
-    /// The range, which can use an index, covers the bytes that every Unicode form of the prefix begins with. The
-    /// function then compares composed and decomposed forms.
+    /// A range condition, which can use an index, covers the bytes that every Unicode form of the prefix begins with.
+    /// On the rows in this range, the registered function compares composed and decomposed forms.
     private func beginning(
         _ left: Operand, _ right: Operand, _ constant: Text, _ options: Comparison.Options
     ) -> Condition {
@@ -78,7 +78,9 @@ extension PredicateCompiler {
             sql: "\(prefix(left.sql, head).sql) AND \(exact.sql)", isAtom: false, isConjunct: true)
     }
 
-    /// Compiles CONTAINS with a constant. The database's own search excludes most rows before the function is called.
+    /// Compiles CONTAINS with a constant.
+    ///
+    /// For an ASCII constant, the database's own search excludes rows before the registered function is called.
     private func holding(
         _ text: Operand, _ part: Operand, _ constant: Text, _ options: Comparison.Options
     ) -> Condition {
@@ -103,7 +105,9 @@ extension PredicateCompiler {
         return Condition(sql: "\(start) AND \(column) < \(bind: .text(end))", isAtom: false, isConjunct: true)
     }
 
-    /// Compiles LIKE without wildcards, or with only a `*` at the end. No function is called for each row.
+    /// Compiles LIKE without wildcards, or with only a `*` at the end, or returns nil for other patterns.
+    ///
+    /// SQL evaluates these patterns without a call of a registered function for each row.
     private func simpleLike(_ left: Operand, _ pattern: Text) -> Condition? {
         let wildcards = [UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "\\")]
         let bytes = Array(pattern.utf8)
@@ -162,7 +166,8 @@ extension Text {
 
     /// The least text that is greater than every text that begins with this one; nil if there is no such text.
     ///
-    /// UTF-8 sorts as the code points do, so the last character that has a successor is replaced by it.
+    /// UTF-8 sorts as the code points do. The last code point that has a successor is therefore replaced with the
+    /// successor, and the code points after it are removed.
     fileprivate var successor: Text? {
         var scalars = Array(string.unicodeScalars)
         while let last = scalars.popLast() {

@@ -4,16 +4,16 @@ import CorestoneValues
 
 /// A compiler of predicates to SQL conditions.
 ///
-/// A condition has the meaning of an evaluation in memory, whose result is either true or false. SQL's NULL counts as
-/// false unless it is negated, so negations use `IS NOT` or `IS NOT TRUE`.
+/// A condition has the meaning of an evaluation in memory, whose result is either true or false. In WHERE, NULL counts
+/// as false, but NOT NULL is NULL too. A condition that may be NULL is therefore negated by `IS NOT` or `IS NOT TRUE`.
 struct PredicateCompiler {
     let schema: any SchemaMapping
     let storeIdentifier: String
     let dialect: any SQLDialect
     private var aliases = 0
-    /// Why the rows must be sorted in memory; nil if SQL sorts.
+    /// The reason why the rows must be sorted in memory; nil if SQL sorts.
     var orderObstacle: String?
-    /// The attributes for which `indexed:by:` uses an R-tree, each followed by the name of the index.
+    /// The paths of the attributes for which `indexed:by:` uses an R-tree, each followed by the name of the index.
     var servedNames: Set<String> = []
 
     init(schema: any SchemaMapping, storeIdentifier: String, dialect: any SQLDialect) {
@@ -97,7 +97,7 @@ extension PredicateCompiler {
         } catch let error as CoreError { throw named(error, by: comparison, environment) }
     }
 
-    /// Adds the entity and key of a side that is a key path to an error that has neither.
+    /// Adds an entity and a key to a predicate error without them: those of a side that is a key path.
     private func named(_ error: CoreError, by comparison: Comparison, _ environment: Environment) -> CoreError {
         let sides = [comparison.left, comparison.right]
         guard error.status == .predicate, error.entity == nil, error.key == nil,
@@ -126,7 +126,9 @@ extension PredicateCompiler {
         }
     }
 
-    /// Compiles `path == nil` and `path != nil`, which SQL can evaluate for every column.
+    /// Compiles `path == nil` and `path != nil`, or returns nil for other comparisons.
+    ///
+    /// SQL can test every column for NULL, even a column whose values it cannot compare.
     private mutating func nullTest(_ comparison: Comparison, _ environment: Environment) throws -> Condition? {
         guard comparison.operator == .equal || comparison.operator == .notEqual else { return nil }
         let side = try isNull(comparison.left, environment) ? comparison.right : comparison.left
@@ -140,7 +142,7 @@ extension PredicateCompiler {
         case .attribute: return nil
         case .object: sql = try operand(value).sql
         case .toMany(let path):
-            // The collection of an owner is never nil.
+            // A collection is nil only if its owner is nil.
             if !path.ownerIsNullable {
                 if comparison.operator == .equal { try noteCollection(comparison, environment) }
                 return .constant(comparison.operator == .notEqual)
@@ -224,7 +226,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Adds the case that both sides are nil, which is equal in memory but not in SQL.
+    /// Adds the case in which both sides are nil. In memory, nil equals nil; in SQL, NULL does not equal NULL.
     private func orBothNull(_ sql: SQLFragment, _ left: Operand, _ right: Operand) -> Condition {
         if !left.isNullable || !right.isNullable {
             return Condition(sql: sql, isTwoValued: !left.isNullable && !right.isNullable)
@@ -232,7 +234,7 @@ extension PredicateCompiler {
         return Condition(sql: "\(sql) OR (\(left.sql) IS NULL AND \(right.sql) IS NULL)", isAtom: false)
     }
 
-    /// Compiles `==` and `!=` of kinds that are never equal, unless both are nil.
+    /// Compiles `==` and `!=` of two kinds whose values are never equal, unless both are nil.
     private func unlike(_ left: Operand, _ right: Operand, _ operation: Comparison.Operator) -> Condition {
         guard left.isNullable, right.isNullable, left.kind != .list, right.kind != .list else {
             return .constant(operation == .notEqual)
@@ -242,7 +244,7 @@ extension PredicateCompiler {
         return operation == .equal ? equal : negation(equal)
     }
 
-    /// Compiles a comparison of a count with zero as a test for existence, or returns nil for other comparisons.
+    /// Compiles a test whether a count is 0 as a test for existence, or returns nil for other comparisons.
     private func existence(_ left: Operand, _ operation: Comparison.Operator, _ right: Operand) -> Condition? {
         guard let existence = left.existence, case .int(let bound)? = right.constant else { return nil }
         switch (operation, bound) {

@@ -1,6 +1,6 @@
 import CorestonePredicate
 
-/// How a value of a fetched row is read from one or two columns of a statement.
+/// A value of a fetched row, which is read from one or two columns of a statement.
 package struct RowCell: Hashable, Sendable {
     /// The form of a column's values. Its raw value is an integer, so that it can be an argument of an SQL function.
     package enum Form: UInt8, Sendable {
@@ -44,7 +44,7 @@ struct RowSelection {
     private(set) var cells: [RowCell] = []
     private(set) var columns: [SQLFragment] = []
 
-    /// Selects the column of an operand, and returns its index in a row, or nil if it cannot be a column.
+    /// Selects an operand, and returns the index of its cell, or nil if the operand cannot be a column.
     mutating func place(_ operand: Operand) -> Int? {
         guard let cell = RowCell(operand) else { return nil }
         let sql = cell.form == .object ? "\(operand.sql), \(operand.entity?.number ?? "NULL")" : operand.sql

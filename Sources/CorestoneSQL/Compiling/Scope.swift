@@ -8,7 +8,7 @@ final class Scope {
     let alias: Alias
     /// To-one paths that must not be nil for the condition to be true. They use inner joins, and all others left joins.
     let required: Set<String>
-    /// The joins so far. They are restored if a condition turns out not to be expressible in SQL.
+    /// The joins so far. The compiler restores an earlier state if SQL cannot express a condition.
     var state = State()
 
     struct State {
@@ -39,7 +39,7 @@ final class Scope {
     }
 }
 
-/// The meaning of names where a predicate is compiled.
+/// The scopes and names to which an expression can refer while it is compiled.
 struct Environment {
     /// The scope of the evaluated object.
     let root: Scope

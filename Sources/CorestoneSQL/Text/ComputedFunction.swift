@@ -3,11 +3,12 @@ import CorestoneValues
 
 /// A function of the predicate language that a store registers with its database.
 ///
-/// No SQL function returns the same results. The function returns NULL where evaluation in memory returns nil.
+/// It is used where no SQL function returns the same results as the in-memory evaluator. It returns NULL where
+/// evaluation in memory returns nil.
 package struct ComputedFunction: Sendable {
     package let function: Function
 
-    /// The selector up to its first colon: `cst_raise`.
+    /// The name in SQL: `cst_` and the selector up to its first colon, such as `cst_raise`.
     package var name: String { "cst_" + function.rawValue.prefix { $0 != ":" } }
     package var argumentCount: Int { function.argumentCounts.lowerBound }
 
@@ -35,9 +36,9 @@ extension ComputedFunction {
 
 /// An encoding of values as text, for lists that are bound as one JSON array.
 ///
-/// JSON does not have dates, bytes or exact doubles.
+/// In SQLite, JSON cannot represent bytes, every double exactly, or texts that contain NUL.
 package enum PackedValue {
-    /// The registered SQL function that decodes such a text. It returns other values unchanged.
+    /// The name of the registered SQL function that decodes such a text. It returns other types of values unchanged.
     package static let function = "cst_unpack"
 
     static func text(_ value: SQLValue) -> String? {
@@ -49,7 +50,7 @@ package enum PackedValue {
         }
     }
 
-    /// Decodes a result of `text(_:)`; nil for invalid input.
+    /// Decodes a result of `text(_:)`; nil for an empty text and for an invalid double.
     package static func value(_ packed: UnsafeRawBufferPointer) -> SQLValue? {
         guard let kind = packed.first else { return nil }
         let digits = packed.dropFirst()

@@ -7,7 +7,7 @@ package protocol SQLDialect: Sendable {
     ///
     /// - Parameter number: The position among the bindings, from 1.
     func placeholder(_ number: Int) -> String
-    /// Returns a condition that two values are equal, where NULL equals NULL. It is never NULL.
+    /// Returns a condition that two values are equal, where NULL equals NULL. The condition is never NULL.
     func same(_ a: SQLFragment, _ b: SQLFragment) -> SQLFragment
     func notSame(_ a: SQLFragment, _ b: SQLFragment) -> SQLFragment
     /// Returns a condition that is true if `condition` is false or NULL.
@@ -20,7 +20,7 @@ package protocol SQLDialect: Sendable {
     ///
     /// - Parameter isPacked: Whether texts in the array are encoded by `PackedValue`.
     func isMember(_ value: SQLFragment, ofJSON json: SQLFragment, isPacked: Bool) -> SQLFragment
-    /// Returns the COLLATE clause of a selector after a text in ORDER BY; empty for the order of code units.
+    /// Returns the COLLATE clause of a selector after a text in ORDER BY; empty for the database's binary order.
     func collation(for selector: SortDescriptor.Selector) -> SQLFragment
     /// Returns LIMIT and OFFSET as literals. If LIMIT were bound, the query planner could not plan for few rows.
     func window(limit: Int, offset: Int) -> SQLFragment
@@ -42,8 +42,8 @@ package struct SQLiteDialect: SQLDialect {
                 default: false
                 }
             }
-        // Names in Apple's layout begin with Z or A. No reserved word of SQL begins with Z; the few names with A are
-        // quoted.
+        // Names in Apple's layout begin with Z or A. No reserved word of SQL begins with Z. The few names that begin
+        // with A are quoted.
         if isPlain, identifier.utf8.first == UInt8(ascii: "Z") { return identifier }
         return "\"" + identifier.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
     }

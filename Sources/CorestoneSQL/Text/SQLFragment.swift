@@ -2,8 +2,8 @@ import CorestoneValues
 
 /// A part of a statement: literal SQL, identifiers of the schema, and values to bind.
 ///
-/// A fragment is written as a string literal with interpolations: `"\(t0, "ZNAME") = \(bind: value)"`. No interpolation
-/// inserts a value into the text, so user input cannot become SQL.
+/// A fragment is written as a string literal with interpolations: `"\(t0, "ZNAME") = \(bind: value)"`. Interpolations
+/// insert values only as bindings or as integer literals, so user input cannot become SQL.
 package struct SQLFragment: Hashable, Sendable {
     package enum Segment: Hashable, Sendable {
         case sql(String)

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// A value that is bound to a statement, in SQLite's storage classes.
+/// A value that is bound to a statement, in one of SQLite's storage classes.
 package enum SQLValue: Hashable, Sendable {
     case null
     case integer(Int64)

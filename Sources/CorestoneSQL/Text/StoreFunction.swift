@@ -5,8 +5,8 @@ import CorestoneValues
 ///
 /// With them, SQL compares strings as the in-memory evaluator does. The arguments of each function are two texts and a
 /// bit mask of options: 1 ignores case, 2 ignores diacritics, 4 compares the texts without normalisation, 8 orders by
-/// the locale. It returns NULL if a text is NULL. The functions are deterministic. Their second text is usually a
-/// constant, for which a `StoreFunction.Matcher` can be cached.
+/// the locale. Each function returns NULL if a text is NULL. The functions are deterministic. Their second text is
+/// usually a constant, for which a `StoreFunction.Matcher` can be cached.
 package enum StoreFunction: String, CaseIterable, Sendable {
     /// A comparison that returns -1, 0 or 1.
     case compare = "cst_compare"
@@ -76,7 +76,7 @@ extension StoreFunction {
     }
 }
 
-/// A collation of ORDER BY that compares as a sort descriptor does; registered by the store.
+/// A collation of ORDER BY that compares as a sort descriptor does. The store registers it with its database.
 package struct SortCollation: Sendable {
     package let name: String
     package let selector: SortDescriptor.Selector

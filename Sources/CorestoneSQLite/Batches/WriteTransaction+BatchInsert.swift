@@ -6,8 +6,8 @@ import CorestoneValues
 extension WriteTransaction {
     /// Inserts the rows of a batch.
     ///
-    /// Values are bound without copying them. Several rows share one statement, unless triggers exist or unique
-    /// constraints require that rows are inserted one by one.
+    /// Values are bound without a copy, except those that may be stored in backing files. Several rows share one
+    /// statement, unless the table has triggers, or the merge policy resolves conflicts of unique constraints.
     func insert(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
         settling settle: (inout ExternalChanges) throws -> Bool
@@ -58,7 +58,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// Inserts as many rows as the plan has, from `first` on.
+    /// Inserts the plan's number of rows, from index `first` on.
     private func insert(_ rows: BatchRows, _ first: Int, by plan: BatchPlan, after key: Int64) throws {
         let statement = plan.statement
         for row in 0..<plan.rows {
@@ -73,7 +73,7 @@ extension WriteTransaction {
             }
         }
         do { try statement.run("insert \(rows.entity.name)") } catch let error as CoreError {
-            // With several rows, the rows before the rejected one were inserted.
+            // A statement of several rows uses OR FAIL, so the rows before the rejected one were inserted.
             let row = rows.values(at: first + min(plan.rows > 1 ? connection.changes : 0, plan.rows - 1))
             throw explained(error, "a row of a batch insert of \(rows.entity.name)", rows.entity) {
                 row[Int($0.slot)].propertyValue
@@ -84,7 +84,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Whether the insertion of a row fires triggers. Rows are then inserted one by one.
+    /// Whether the table has triggers, so that rows are inserted one by one.
     private func hasTriggers(_ table: TableSchema) throws -> Bool {
         let purpose = "read the triggers of \(table.name)"
         let statement = try connection.statement(
@@ -95,7 +95,7 @@ extension WriteTransaction {
         return try statement.step(purpose)
     }
 
-    /// Binds a value that may get a backing file.
+    /// Binds a value that may be stored in a new backing file.
     private func bindExternal(_ view: ValueView, at parameter: Int32, to statement: Statement) throws {
         guard view.type == .bytes else { return statement.bindNull(at: parameter) }
         if let name = try files.name(for: view.bytes) {
@@ -109,8 +109,8 @@ extension WriteTransaction {
 
     /// Applies the merge policy to a simple conflict. For other conflicts, returns false and changes nothing.
     ///
-    /// A conflict is simple if exactly one row conflicts with the current row, and the result cannot conflict with
-    /// further rows.
+    /// Every conflict is simple if the policy keeps the store's row. Otherwise a conflict is simple if exactly one row
+    /// of the same entity conflicts with the current row, and the result cannot conflict with further rows.
     private func settlePlainly(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges
     ) throws -> Bool {
@@ -129,7 +129,7 @@ extension WriteTransaction {
         return true
     }
 
-    /// Returns, for each constraint, the existing row with the values of the current row.
+    /// Returns, for each constraint, the existing row with the values of the current row; nil without such a row.
     private func holders(of rows: BatchRows) throws -> [RowKey?] {
         let entity = rows.entity
         let table = schema.table(of: entity)
@@ -190,7 +190,7 @@ private struct BatchPlan {
     let rows: Int
     let stride: Int32
 
-    /// The conversion of one value of a row to one parameter.
+    /// The binding of one value of a row to one parameter.
     struct Step {
         let slot: Int
         let parameter: Int32

@@ -8,8 +8,8 @@ import CorestoneValues
 extension WriteTransaction {
     /// Updates rows with one statement if SQL can express the predicate and the values.
     ///
-    /// - Returns: false, with nothing changed, if SQL cannot express them, or if values may need a backing file per
-    ///   row.
+    /// - Returns: false, with nothing changed, if the update must be executed in memory: SQL cannot express the
+    ///   predicate or a value, or a value may need a backing file.
     func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ExternalChanges) throws -> Bool {
         let entity = fetch.entity
         if settings.contains(where: { entity.layout.slots[$0.slot].role == .external }) { return false }

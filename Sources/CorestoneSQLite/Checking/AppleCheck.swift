@@ -4,7 +4,7 @@ import CorestoneValues
 
 /// A check whether Apple's framework would accept a store with a model, as far as the file shows.
 ///
-/// It also lists the parts of the result that depend on unconfirmed rules: no file of Apple's framework shows them.
+/// It also lists the parts of the result that depend on rules which no file of Apple's framework confirms.
 public struct AppleCheck: Sendable {
     public struct Finding: Sendable, Hashable {
         public let entity: String?
@@ -18,7 +18,7 @@ public struct AppleCheck: Sendable {
         }
     }
 
-    /// The faults for which the framework would reject the store, or fail later.
+    /// The defects for which the framework would reject the store, or fail later.
     public private(set) var problems: [Finding] = []
     /// The parts of the result that are not confirmed by any file of Apple's framework.
     public private(set) var extrapolations: [Finding] = []
@@ -87,7 +87,7 @@ extension AppleCheck {
         if let state = contents.foreignState { problem(state) }
         if contents.hasDeferredTasks {
             problem(
-                "the store has an unfinished deferred migration, whose tasks the framework does not know; finish it with corestone "
+                "the store has an unfinished deferred migration, whose tasks the framework ignores; finish it with corestone "
                     + "migrate --finish-deferred")
         }
     }
@@ -148,7 +148,7 @@ extension AppleCheck {
             model: model, numbers: model.entities.map { contents.number(ofEntity: $0.name) ?? 0 },
             tables: contents.tables)
         for table in schema.tables where !table.hasVersions {
-            problem("the table \(table.name) has no column Z_OPT", entity: table.root.name)
+            problem("the table \(table.name) does not have the column Z_OPT", entity: table.root.name)
         }
         do {
             // Compares only tables and columns, because the hashes are already checked.

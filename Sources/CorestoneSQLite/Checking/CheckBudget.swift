@@ -3,8 +3,8 @@ import CorestoneValues
 
 /// The limit of SQLite's work for one check.
 ///
-/// It is more than any undamaged file of that size needs. In a damaged file, pages may form a cycle, so that reading
-/// would not end.
+/// The limit is more than the check of an undamaged file of the same size needs. In a damaged file, pages may form a
+/// cycle, so that reading would not end.
 final class CheckBudget {
     private let connection: Connection
     /// The remaining work, in portions.
@@ -35,6 +35,6 @@ final class CheckBudget {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Removes the limit. Must be called before the budget is released.
+    /// Removes the limit. Must be called before the budget is deallocated.
     func end() { sqlite3_progress_handler(connection.db, 0, nil, nil) }
 }

@@ -70,8 +70,8 @@ private struct ExpectedValue {
                 join = grouped(
                     "j.\(owner)", "SUM(m.\(addend))", "\(pairs) j JOIN \(members) m ON m.Z_PK = j.\(member)")
             }
-            // The tolerance is needed because the order of additions affects the sum of floating-point values. 1.0 is
-            // needed because `abs` of the least integer overflows.
+            // The tolerance is needed because the order of additions affects the sum of floating-point values. The
+            // factor 1.0 is needed because `abs` of the least integer overflows.
             difference = "abs(1.0 * (IFNULL(\(column), 0) - \(value))) > 1e-9 * max(abs(1.0 * \(value)), 1)"
         case .copy(let key, let source, let original):
             value = "s.\(original)"

@@ -4,7 +4,7 @@ import CorestoneModel
 import Glibc
 
 extension StoreCheck {
-    /// Checks that the backing file of every value exists and can be read.
+    /// Checks that the backing file of every value that has one exists and can be read.
     mutating func checkExternalData() throws {
         var files = 0
         for table in schema.tables {

@@ -1,7 +1,7 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// Checks the changes and the names of the history.
+    /// Checks the changes, the names and the highest assigned keys of the history.
     ///
     /// Every change must have a known kind, an entity of the store and an existing transaction. Every name to which a
     /// transaction refers must exist.

@@ -1,7 +1,7 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// Checks that `Z_PRIMARYKEY` lists every entity with its superentity, and the highest assigned key of each table.
+    /// Checks that `Z_PRIMARYKEY` lists every entity with its superentity, and that no key in use is above `Z_MAX`.
     mutating func checkPrimaryKeys() throws {
         let numbers = Dictionary(contents.entities.map { ($0.name, $0) }) { first, _ in first }
         for entity in schema.model.entities {

@@ -36,8 +36,9 @@ extension StoreCheck {
         }
     }
 
-    /// The schema of the model whose indexes and triggers are checked. If the file contains its entities, the cached
-    /// model is used even if it does not match the tables. nil for an inferred model, which does not require any.
+    /// The schema of the model whose indexes and triggers are checked. A cached model that does not match the tables is
+    /// used if the file contains all of its entities. nil if only an inferred model remains, which does not require
+    /// indexes or triggers.
     private var promisingSchema: StoreSchema? {
         if source != .inferred { return schema }
         guard let cached = misfit?.model, cached.isFrozen else { return nil }
@@ -46,7 +47,8 @@ extension StoreCheck {
         return StoreSchema(model: cached, numbers: numbers, tables: contents.tables)
     }
 
-    /// Whether the table and the column of a lost promise exist. If they do not, another problem reports that.
+    /// Whether the table and the column of a missing index or trigger exist. If they do not, another problem reports
+    /// the missing table or column.
     private func isPresent(_ lost: SchemaDefect, in schema: StoreSchema) -> Bool {
         guard let entity = lost.entity.flatMap({ schema.model.entity(named: $0) }) else { return true }
         let table = schema.table(of: entity)
@@ -75,7 +77,7 @@ extension StoreCheck {
         }
     }
 
-    /// Checks that every row is in the R-tree, with bounds that include its values.
+    /// Checks that every row is in the R-tree, with bounds that include the values of the row.
     private mutating func checkContent(of index: SpatialIndex, _ schema: StoreSchema) throws {
         guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
         let check = self

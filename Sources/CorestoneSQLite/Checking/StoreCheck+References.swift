@@ -3,7 +3,7 @@ import CorestoneModel
 extension StoreCheck {
     /// Checks that every to-one relationship refers to an existing row of a suitable entity.
     ///
-    /// The same applies to every owner of a to-many relationship without an inverse.
+    /// References to the owners of to-many relationships without an inverse are checked in the same way.
     mutating func checkReferences() throws {
         var references = 0
         for table in schema.tables {
@@ -50,7 +50,7 @@ extension StoreCheck {
         }
     }
 
-    /// Checks the entity number next to a reference whose target may have several entities.
+    /// Checks the entity number that is stored with a reference if the destination has subentities.
     private mutating func checkTargetEntities(
         of relationship: Relationship, _ column: String, in table: TableSchema
     ) throws {

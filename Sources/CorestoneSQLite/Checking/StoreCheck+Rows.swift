@@ -21,7 +21,7 @@ extension StoreCheck {
             }
             guard table.hasVersions else {
                 findings.add(
-                    .row, "\(table.name) has no column Z_OPT for the versions of \(table.root.name)",
+                    .row, "\(table.name) does not have the column Z_OPT for the versions of \(table.root.name)",
                     entity: table.root.name)
                 continue
             }
@@ -39,7 +39,7 @@ extension StoreCheck {
 
     /// Returns why the entity number in the second column of a row is wrong, as a clause for a message.
     private func entityFault(_ row: Statement, _ table: TableSchema) -> String {
-        if row.isNull(1) { return "has no entity number (Z_ENT)" }
+        if row.isNull(1) { return "does not have an entity number (Z_ENT)" }
         let number = row.integer(1)
         let abstract = table.entities.first { $0.isAbstract && schema.number(of: $0) == number }
         let fault = abstract.map { "is that of the abstract entity \($0.name)" } ?? "does not belong to the table"

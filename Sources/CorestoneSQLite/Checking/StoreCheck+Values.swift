@@ -43,9 +43,9 @@ extension StoreCheck {
         }
     }
 
-    /// Describes an invalid value and the expected type.
+    /// Returns a description of an invalid value and of the expected type.
     ///
-    /// The row has its storage class in the third column and its text in the fourth.
+    /// The third column of the row contains the storage class of the value, and the fourth column its text.
     private func found(_ row: Statement, _ type: AttributeType) -> String {
         let (kind, text) = (row.text(2) ?? "value", row.text(3) ?? "")
         switch kind {

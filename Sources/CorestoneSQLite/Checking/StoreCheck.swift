@@ -27,8 +27,8 @@ extension StoreReport {
     /// - Parameters:
     ///   - path: The path of the store, relative to the working directory at the time of the call.
     ///   - model: The model to read the store with, which is frozen; nil for the store's own model.
-    /// - Throws: As `Coordinator.open` for a file that is not a store, or not of that model. Damage is reported and
-    ///   does not throw.
+    /// - Throws: As `Coordinator.open` for a file that is not a store, or that does not match `model`. Damage is
+    ///   reported and does not throw.
     public init(ofStoreAt path: String, model: Model? = nil) throws {
         try model?.freeze()
         let place = try StoreLocation(path)
@@ -72,7 +72,7 @@ extension StoreReport {
 }
 
 extension StoreCheck {
-    /// Runs every check, even after one that could not be completed.
+    /// Runs every check, even after one that could not be completed, unless the budget is spent.
     fileprivate mutating func run() {
         findings.judged(by: source)
         let checks: [(StoreProblem.Kind, (inout StoreCheck) throws -> Void)] = [

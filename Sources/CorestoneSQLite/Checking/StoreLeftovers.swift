@@ -14,7 +14,8 @@ public struct StoreLeftovers: Sendable {
     public let names: [String]
     /// The total size of the orphaned files in bytes.
     public let bytes: Int
-    /// Another store whose backing files are in the same folder; usually nil. Orphaned files then cannot be identified.
+    /// Another store whose backing files are in the same folder, so that orphaned files cannot be identified; nil
+    /// without such a store.
     public let sharer: String?
 
     /// Finds orphaned files without changing anything.
@@ -57,7 +58,8 @@ public struct StoreLeftovers: Sendable {
     init(_ place: StoreLocation, _ connection: Connection) throws {
         folder = ExternalFile.folder(ofStore: place.path)
         sharer = ExternalFile.sharer(of: place)
-        // The folder is read first: the rows do not yet refer to a file that a save creates in the meantime.
+        // The folder is read first. If the rows were read first, a file that a save creates in between would look
+        // orphaned.
         let files = sharer == nil ? StoreLeftovers.settledFiles(in: folder) : [:]
         var (left, bytes): ([String], Int) = ([], 0)
         if !files.isEmpty {
@@ -130,7 +132,10 @@ private struct LeftoverRemoval {
         for name in leftovers.names {
             let path = "\(leftovers.folder)/\(name)"
             guard unlink(path) == 0 || errno == ENOENT else {
-                throw failure("\(StoreLocation.text(of: errno)); check the permissions of the folder", path)
+                let code = errno
+                let isForbidden = code == EACCES || code == EPERM || code == EROFS
+                let remedy = isForbidden ? "; make the folder writable" : ""
+                throw failure("\(StoreLocation.text(of: code))\(remedy)", path)
             }
         }
         return leftovers
@@ -146,7 +151,7 @@ private struct LeftoverRemoval {
 extension Connection {
     /// Returns the names of all backing files to which any row refers.
     ///
-    /// The model is not used, because an inferred one does not record which attributes have backing files.
+    /// The model is not used, because an inferred model does not record which attributes have backing files.
     func namesOfExternalFiles(in tables: some Sequence<String>) throws -> Set<String> {
         let purpose = "list the backing files of \(path)"
         var names: Set<String> = []
@@ -186,7 +191,7 @@ extension ExternalFile {
 
     /// Returns the path of another SQLite database with the same folder of backing files.
     ///
-    /// The folder's name does not contain the extension of the file.
+    /// Two stores can share a folder, because its name does not contain the extension of the store's file.
     static func sharer(of place: StoreLocation) -> String? {
         guard let names = FolderNames(place.folder) else { return nil }
         let folder = self.folder(ofStore: place.path)
@@ -197,7 +202,9 @@ extension ExternalFile {
         return nil
     }
 
-    /// Reads through SQLite: closing a separate descriptor would release the locks of this process on the file.
+    /// Whether a file is an SQLite database.
+    ///
+    /// It is read through SQLite, because closing a separate descriptor would release the locks of this process on it.
     private static func isDatabase(_ path: String) -> Bool {
         var facts = stat()
         let isCompanion = ["-wal", "-shm", "-journal"].contains { path.hasSuffix($0) }

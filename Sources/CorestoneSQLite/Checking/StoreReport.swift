@@ -9,16 +9,16 @@ public struct StoreReport: Sendable {
         public let count: Int
     }
 
-    /// The problems in the order in which they were found, grouped by kind.
+    /// The problems in the order in which they were found.
     public fileprivate(set) var problems: [StoreProblem] = []
     /// Findings that do not affect the data of the store.
     public fileprivate(set) var warnings: [StoreProblem] = []
     public fileprivate(set) var examined: [Examined] = []
-    /// The source of the model that the store was checked with; nil if the check did not get that far.
+    /// The source of the model that the store was checked with; nil if the check ended before it read a model.
     package fileprivate(set) var modelSource: ModelSource?
 
-    /// The maximum number of listed problems of one kind for one table or property. It keeps the report of a badly
-    /// damaged store short.
+    /// The maximum number of listed problems of one kind for one table or property, so that the report of a badly
+    /// damaged store is short.
     static let limit = 20
 
     /// Returns all problems and warnings as one error of status `storeCorrupt`, or nil without problems and warnings.
@@ -46,20 +46,22 @@ public struct StoreProblem: Sendable {
     public enum Kind: Int, Sendable, CaseIterable {
         /// The SQLite database itself is damaged.
         case database = 1
-        /// A row does not have a version, a key or an entity of its table, or nothing prevents duplicate keys.
+        /// A row does not have a version, a key or an entity of its table, a value is invalid, or nothing prevents
+        /// duplicate keys.
         case row
         /// A to-one relationship refers to a row that does not exist, or that has an unsuitable entity.
         case reference
         /// A pair of a many-to-many relationship refers to a row that does not exist.
         case pair
-        /// A primary key would be assigned a second time.
+        /// A primary key would be assigned a second time, or `Z_PRIMARYKEY` does not match the entities of the model.
         case primaryKey
-        /// The metadata contradicts itself or the cached model, or the cached model does not match the tables or cannot
-        /// be read.
+        /// The metadata contradicts itself, the model or the tasks of a deferred migration. Or the cached model does
+        /// not match the tables or cannot be read.
         case metadata
         /// A backing file is missing or cannot be read.
         case externalData
-        /// The history refers to rows that do not exist, or contains invalid changes.
+        /// The history refers to transactions or names that do not exist, contains invalid changes, or cannot be
+        /// checked.
         case history
         /// Unique constraints are violated, or nothing enforces them.
         case constraint
@@ -85,14 +87,14 @@ public struct StoreProblem: Sendable {
     static let domain = "CorestoneStoreProblem"
 
     public let kind: Kind
-    /// The description of the problem in one sentence.
+    /// The description of the problem, in the form of an error message.
     public let message: String
     public let entity: String?
     public let key: String?
     public let objectURI: String?
 }
 
-/// A collection of the findings of the checks.
+/// The findings of the checks so far.
 struct StoreFindings {
     private(set) var report = StoreReport()
 

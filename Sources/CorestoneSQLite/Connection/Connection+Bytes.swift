@@ -3,10 +3,10 @@ import CorestoneValues
 import Glibc
 
 extension Connection {
-    /// Reads bytes of the database file; fewer at its end.
+    /// Returns bytes of the database file; fewer than `count`, or none, at the end of the file.
     ///
-    /// It uses SQLite's file handle: closing a second descriptor would release the locks of other connections of this
-    /// process.
+    /// They are read through SQLite's file handle, because closing a second descriptor would release the locks of other
+    /// connections of this process.
     func bytes(from offset: Int64, count: Int) throws -> [UInt8] {
         let wanted = min(Int64(count), max(0, Int64(fileSize) - offset))
         guard wanted > 0, let file, let read = file.pointee.pMethods?.pointee.xRead else { return [] }
@@ -32,8 +32,8 @@ extension Connection {
         return Int(size)
     }
 
-    /// The bytes that the file occupies on the disk; `fileSize` if they cannot be read. They are fewer than `fileSize`
-    /// for a sparse file.
+    /// The number of bytes that the file occupies on the disk; `fileSize` if the number cannot be read. It is less than
+    /// `fileSize` for a sparse file.
     var allocatedSize: Int {
         var facts = stat()
         guard let name = sqlite3_db_filename(db, "main"), stat(name, &facts) == 0 else { return fileSize }

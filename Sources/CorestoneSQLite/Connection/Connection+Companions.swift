@@ -8,7 +8,7 @@ extension Connection {
     /// SQLite would wait indefinitely for a writer to a pipe. For files of other types, it would report only that it
     /// cannot open them.
     ///
-    /// - Parameter location: A path, or a URI, for which SQLite uses no such files.
+    /// - Parameter location: A path, or a URI, whose files are not checked.
     static func requireFiles(beside location: String, path: String) throws {
         guard location.hasPrefix("/") else { return }
         try requireFiles(besideFileAt: location, path)

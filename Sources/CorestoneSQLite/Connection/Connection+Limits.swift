@@ -5,8 +5,8 @@ import CorestoneValues
 // Limits of the work that a file can cause in SQLite. They apply to every connection, because any file may be
 // untrusted.
 extension Connection {
-    /// The longest statement in bytes, including the statements of the file's schema. A list in a condition needs fifty
-    /// times its length in memory.
+    /// The longest statement in bytes, including the statements of the file's schema. A list in a condition needs about
+    /// fifty times its length in memory.
     private static let mostText: Int32 = 2_000_000
     /// The maximum number of instructions of one statement, each of 24 bytes.
     private static let mostInstructions: Int32 = 5_000_000
@@ -35,12 +35,12 @@ extension Connection {
             sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
         }
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: min(limits.valueBytes, share)))
-        // A registered function must not be released.
+        // SQLite calls the registered functions with a pointer to this object, so it must not be replaced.
         if formats == nil { formats = try? FormatFunctions(self) }
     }
 
-    /// The largest value, in bytes, of a schema that searches text. The time of a search grows with both texts, and the
-    /// search cannot be interrupted, so the limit is low. It grows with the application's memory limit.
+    /// The largest value, in bytes, of a store whose schema searches text. The time of a search grows with both texts,
+    /// and the search cannot be interrupted, so the limit is low. It grows with the application's memory limit.
     private var mostSearched: Int { max(limits.expressionBytes / 512, Connection.leastShare) }
 
     /// The smallest limit with which the store's own metadata can be read.
@@ -48,8 +48,8 @@ extension Connection {
 
     /// Restricts the file's schema to computations.
     ///
-    /// It cannot call functions with effects outside the database, nor write to shadow tables. The functions of this
-    /// library that Core Data's triggers call are marked as innocuous.
+    /// The schema cannot call functions with effects outside the database, nor write to shadow tables. The functions of
+    /// this library that Core Data's triggers call are marked as innocuous.
     func distrust() { cst_sqlite3_distrust(db) }
 
     /// Allows triggers to use virtual tables, as the triggers that update R-trees do.

@@ -1,8 +1,8 @@
 import CSQLite
 import Glibc
 
-// The only code that sets how SQLite waits for locks. A busy handler and `busy_timeout` replace each other, so the
-// pragma or `sqlite3_busy_timeout` would remove this handler.
+// Waiting for locks. A busy handler and `busy_timeout` replace each other, so the pragma or `sqlite3_busy_timeout`
+// would remove this handler.
 extension Connection {
     /// Sets the longest wait for locks of other connections.
     ///

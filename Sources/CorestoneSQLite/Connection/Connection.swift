@@ -13,7 +13,7 @@ final class Connection {
     let triggers = TriggerFunctions()
     private var cache: [String: Statement] = [:]
     private var clock: UInt64 = 0
-    /// The number of statements that were run. Statements of triggers are part of the statement that fires them.
+    /// The number of runs of a `Statement`. Statements of triggers are part of the statement that fires them.
     var runs = 0
     private var isClosed = false
     /// The longest wait for locks of other connections, in milliseconds. Set only by `waitForLocks`.
@@ -27,7 +27,7 @@ final class Connection {
     var expressionParts = 0
     /// Whether expressions of the schema search for one text in another.
     var searchesInExpressions = false
-    /// Replacements of SQLite's `printf` and `format` for a file with such expressions.
+    /// Replacements of SQLite's `printf` and `format` for a file whose schema has expressions; nil for other files.
     var formats: FormatFunctions?
     /// Whether triggers may use virtual tables.
     var trustsSchema = false
@@ -39,8 +39,7 @@ final class Connection {
 
     /// Opens `location`, which is a file name or, with `SQLITE_OPEN_URI`, a URI. Messages show `path` instead.
     ///
-    /// - Throws: `.storeIO` if the log, the index of the log or the journal is not a regular file, and for failures of
-    ///   SQLite.
+    /// - Throws: `.storeIO` if the log, the index of the log or the journal is not a regular file. Errors of SQLite.
     init(
         _ location: String, path: String, flags: Int32, limits: StoreLimits = StoreLimits(), isLogged: Bool = true
     ) throws {
@@ -68,7 +67,8 @@ final class Connection {
 
     /// Closes the file.
     ///
-    /// Statements that the caller still holds must not be used. SQLite releases the file after the last of them.
+    /// Statements that the caller retains must not be used. SQLite closes the file after the last of them is
+    /// deallocated.
     func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -4,7 +4,8 @@ import CSQLite
 ///
 /// The expressions are those of generated columns, CHECK constraints, defaults, indexes and triggers, and of the views
 /// that triggers use. Calls of functions that return text or data, concatenations and elements of lists are counted.
-/// Plain columns, whose values are in the file, are not counted.
+/// Plain columns, whose values are in the file, are not counted. In triggers and views, functions whose result is at
+/// most as large as their arguments and elements of lists are not counted either.
 struct ExpressionParts {
     private(set) var count = 0
     /// Whether the schema searches for one text in another.
@@ -31,7 +32,7 @@ struct ExpressionParts {
         }
         for trigger in triggers { add(ExpressionParts.in(trigger, growing: true)) }
         if views.isEmpty || triggers.isEmpty { return }
-        // A view may use other views, so a trigger that uses one may use all.
+        // A view may use other views, so a trigger that uses one view may use all of them.
         let names = Set(views.map(\.name))
         let isAnyUsed = triggers.joined().contains {
             if case .name(let name) = $0 { names.contains(name) } else { false }
@@ -69,7 +70,9 @@ struct ExpressionParts {
         "max", "min", "cast", "likely", "unlikely", "likelihood", "unhex", "case", "in",
     ]
 
-    /// Counts the parts of all expressions in the tokens.
+    /// Returns the number of parts of all expressions in the tokens.
+    ///
+    /// - Parameter isGrowing: Whether only parts whose result may be larger than their arguments are counted.
     private static func `in`(_ tokens: some Collection<SchemaToken>, growing isGrowing: Bool) -> Int {
         var (count, former) = (0, SchemaToken.other)
         for token in tokens {
@@ -89,7 +92,7 @@ struct ExpressionParts {
         return count
     }
 
-    /// Counts the parts of the expressions in parentheses after CHECK, AS or DEFAULT.
+    /// Returns the number of parts of the expressions in parentheses after CHECK, AS or DEFAULT.
     private static func inTable(_ tokens: [SchemaToken]) -> Int {
         var (count, place) = (0, 0)
         while place + 1 < tokens.count {
@@ -106,7 +109,7 @@ struct ExpressionParts {
         return count
     }
 
-    /// Counts the parts of the condition, and of the columns if one of them is an expression.
+    /// Returns the number of parts of an index's condition, and of its columns if one of them is an expression.
     private static func inIndex(_ tokens: [SchemaToken]) -> Int {
         guard let start = tokens.firstIndex(of: .open) else { return 0 }
         let end = SchemaToken.end(of: start, in: tokens)
@@ -171,7 +174,7 @@ enum SchemaToken: Equatable {
                 place = min(place + 2, text.count)
             case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"), UInt8(ascii: "["):
                 let end = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
-                // A doubled quote, which represents one quote, is parsed as two names; that does not change the count.
+                // A doubled quote, which represents one quote, is parsed as two tokens. That does not change the count.
                 while place < text.count, text[place] != end { place += 1 }
                 tokens.append(byte == UInt8(ascii: "'") ? .other : word(start + 1..<place))
                 place = min(place + 1, text.count)

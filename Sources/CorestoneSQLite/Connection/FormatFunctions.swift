@@ -4,8 +4,8 @@ import CorestoneValues
 /// `printf` and `format` for the expressions of a file's schema.
 ///
 /// SQLite's own functions pad a text character by character, even far beyond the limit of a value, and then return
-/// NULL. That needs billions of steps that cannot be interrupted, and hides the cause. These functions first reject
-/// widths beyond the limit, and then call SQLite's own functions on a separate in-memory connection.
+/// NULL. This can take billions of steps, which cannot be interrupted, and the NULL hides the cause. These functions
+/// first reject widths beyond the limit, and then call SQLite's own functions on a separate in-memory connection.
 final class FormatFunctions {
     private let most: Int
     private var helper: OpaquePointer?
@@ -31,7 +31,7 @@ final class FormatFunctions {
                 }, nil, nil, nil)
             guard code == SQLITE_OK else {
                 let error = connection.error(code, "register the SQL function \(name) for \(connection.path)")
-                // Without this call, the registered function could call this object after its release.
+                // Without this call, `printf` could call this object after its deallocation.
                 sqlite3_create_function_v2(connection.db, "printf", -1, SQLITE_UTF8, nil, nil, nil, nil, nil)
                 throw error
             }
@@ -64,7 +64,8 @@ final class FormatFunctions {
         let code = sqlite3_step(statement)
         guard code == SQLITE_ROW else { return sqlite3_result_error_code(context, code) }
         if sqlite3_column_type(statement, 0) == SQLITE_NULL {
-            // SQLite's own function returns NULL without an error for a result beyond the limit. Quotes may be doubled.
+            // SQLite's own function returns NULL without an error for a result beyond the limit. The arguments count
+            // twice, because quotes in them may be doubled.
             let size = (0..<Int(count)).reduce(padding) {
                 $0.addingClamped(2 * UInt64(sqlite3_value_bytes(arguments[$1]).magnitude))
             }
@@ -84,8 +85,8 @@ final class FormatFunctions {
 
     /// Returns the number of padding characters that a format may produce.
     ///
-    /// It is the sum of the widths and precisions, including arguments for `*`. The precision of a text only truncates
-    /// it.
+    /// It is the sum of the widths and precisions, including arguments for `*`. The precision of a text is left out,
+    /// because it only truncates the text.
     static func padding(_ format: UnsafeBufferPointer<UInt8>, _ argument: (Int) -> Int64) -> UInt64 {
         var (padding, place, next): (UInt64, Int, Int) = (0, 0, 0)
         func number() -> UInt64 {

@@ -4,7 +4,7 @@ import CorestoneValues
 
 /// A registered aggregate function that collects the values of rows and evaluates them in memory.
 ///
-/// SQLite passes it to its callbacks as user data.
+/// SQLite passes the entry to the function's callbacks as user data.
 final class GatheringEntry {
     private let function: GatheringFunction
     private unowned let owner: StoreFunctions

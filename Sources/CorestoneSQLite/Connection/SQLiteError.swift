@@ -30,7 +30,7 @@ enum SQLiteError {
         let remedy: String
         switch code & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED:
-            // The code is always that of a time-out, regardless of `purpose`.
+            // The code is always that of a time-out, regardless of `cocoaCode`.
             return CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
                 "cannot \(purpose) because another process or connection holds the lock: \(text) (SQLite \(code)); "

@@ -6,7 +6,7 @@ import CorestoneValues
 /// A prepared statement. Hot loops use `handle` with SQLite's own functions.
 final class Statement {
     let handle: OpaquePointer
-    /// The time of the last use, for the connection's cache.
+    /// The value of the connection's clock at the last use, for its cache of statements.
     var lastUse: UInt64 = 0
     /// The first failure of a binding since the last run: the value is too large for SQLite, or out of memory.
     private var bindFailure: Int32 = SQLITE_OK
@@ -31,7 +31,7 @@ final class Statement {
         throw failed(code, purpose())
     }
 
-    /// Runs a statement that returns no rows, and resets it.
+    /// Runs a statement whose rows are ignored, and resets it.
     func run(_ purpose: @autoclosure () -> String) throws {
         connection.runs &+= 1
         let code = bindFailure == SQLITE_OK ? sqlite3_step(handle) : bindFailure
@@ -89,7 +89,7 @@ final class Statement {
 extension Statement {
     /// Binds a value in its stored form; an object binds its primary key.
     ///
-    /// The bytes are not copied. They must stay valid until the statement is reset and bound again.
+    /// The bytes of texts and data are not copied. They must stay valid until the statement is reset and bound again.
     func bind(_ view: ValueView, at index: Int32) {
         switch view.type {
         case .bool, .int, .objectID: sqlite3_bind_int64(handle, index, view.integer)
@@ -146,7 +146,7 @@ extension Statement {
 }
 
 extension DecimalNumber {
-    /// Reads the decimal in a column of the current row; nil for null and for text that is not a decimal.
+    /// Reads the decimal in a column of the current row; nil for null, data, and text that is not a decimal.
     init?(column: Int32, of row: OpaquePointer) {
         let decimal: DecimalNumber? =
             switch sqlite3_column_type(row, column) {

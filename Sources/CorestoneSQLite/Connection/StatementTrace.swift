@@ -1,7 +1,7 @@
 import CSQLite
 import CorestoneValues
 
-/// A log of each statement that a connection runs. Only the thread that uses the connection may use it.
+/// A logger of the statements that a connection runs. Only the thread that uses the connection may use the logger.
 final class StatementTrace {
     private struct Run {
         var start: UInt64
@@ -12,7 +12,7 @@ final class StatementTrace {
     private var db: OpaquePointer { connection.db }
     private let detail: DebugLog.SQLDetail
     private var running: [OpaquePointer: Run] = [:]
-    /// The length at which texts are truncated: a value may have megabytes.
+    /// The length in bytes at which texts are truncated, because a value may be megabytes long.
     private static let longestText = 4096
 
     init(_ connection: Connection, _ detail: DebugLog.SQLDetail) {
@@ -33,7 +33,7 @@ final class StatementTrace {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Removes the trace from the connection. Must be called before the trace is released.
+    /// Removes the trace from the connection. Must be called before the trace is deallocated.
     func end() { sqlite3_trace_v2(db, 0, nil, nil) }
 
     /// Logs the query plan of a statement that was just prepared.
@@ -47,7 +47,7 @@ final class StatementTrace {
     }
 
     private func begins(_ statement: OpaquePointer, _ text: UnsafePointer<CChar>?) {
-        // SQLite reports a trigger as an SQL comment.
+        // SQLite reports a statement of a trigger as an SQL comment.
         guard let text, text[0] != CChar(UInt8(ascii: "-")) else { return }
         let sql = String(cString: text)
         guard detail != .statements || StatementTrace.isAboutRows(sql) else { return }
@@ -64,10 +64,13 @@ final class StatementTrace {
     private func ended(_ statement: OpaquePointer) {
         guard let run = running.removeValue(forKey: statement) else { return }
         let time = StatementTrace.seconds(monotonicNanoseconds() - run.start)
+        // Only INSERT, UPDATE and DELETE set the number of changed rows.
+        let isAboutRows = sqlite3_sql(statement).map { StatementTrace.isAboutRows(String(cString: $0)) } ?? false
+        let changed = isAboutRows ? " for \(sqlite3_changes(db)) rows" : ""
         DebugLog.write(
             sqlite3_column_count(statement) > 0
                 ? "CoreData: annotation: sql connection fetch time: \(time) for \(run.rows) rows"
-                : "CoreData: annotation: sql execution time: \(time) for \(sqlite3_changes(db)) rows")
+                : "CoreData: annotation: sql execution time: \(time)\(changed)")
         guard detail == .counters else { return }
         func counter(_ which: Int32) -> Int32 { sqlite3_stmt_status(statement, which, 1) }
         DebugLog.write(

@@ -2,9 +2,9 @@ import CSQLite
 import CorestoneSQL
 import CorestoneValues
 
-/// The functions and the collation by which SQLite compares strings as the in-memory evaluator does.
+/// The functions and collations with which SQLite computes and compares as the in-memory evaluator does.
 ///
-/// Each connection has one object, which must outlive the last use of the connection.
+/// The object must outlive the last use of its connection.
 final class StoreFunctions {
     /// The error that a function threw. SQLite passes on only its text.
     private var failure: CoreError?
@@ -23,7 +23,7 @@ final class StoreFunctions {
         }
     }
 
-    /// The prepared second text and options of a call. SQLite keeps it as long as these arguments are constant.
+    /// The prepared second text and options of a call. SQLite caches the object while the second text is constant.
     private final class PreparedText {
         let matcher: StoreFunction.Matcher
         init(_ matcher: StoreFunction.Matcher) { self.matcher = matcher }

@@ -2,7 +2,7 @@ import CSQLite
 import CorestonePredicate
 import CorestoneValues
 
-/// The string functions of derived attributes, for triggers of the library's connections.
+/// The string functions of derived attributes, which temporary triggers of the library's connections call.
 enum TextFunction: String, CaseIterable {
     case canonical = "corestone_canonical"
     case uppercase = "corestone_uppercase"

@@ -3,8 +3,8 @@ import CorestoneValues
 
 /// The SQL functions that triggers in Core Data's stores call.
 ///
-/// `NSCoreDataNow` is for a derived attribute that stores the time of the last save. With three other functions, a
-/// trigger reports the row whose value it computed. Without the functions, every statement that fires such a trigger
+/// `NSCoreDataNow` is for a derived attribute that stores the time of the last save. Each of the three other functions
+/// reports the row whose value a trigger computed. Without the functions, every statement that fires such a trigger
 /// fails. Each connection owns one object.
 final class TriggerFunctions {
     struct Row: Hashable {

@@ -3,9 +3,9 @@ import CorestonePredicate
 import CorestoneSQL
 import CorestoneValues
 
-/// A registered function that computes as the in-memory evaluator does: arithmetic and string functions.
+/// A registered arithmetic or string function that computes as the in-memory evaluator does.
 ///
-/// SQLite passes it to its callback as user data.
+/// SQLite passes the entry to the function's callback as user data.
 final class ValueEntry {
     private let function: ComputedFunction
     private unowned let owner: StoreFunctions

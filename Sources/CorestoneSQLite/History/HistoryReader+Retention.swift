@@ -99,12 +99,13 @@ extension HistoryReader {
 
     // MARK: - CloudKit
 
-    /// The minimum age of purged transactions, in seconds: Apple recommends keeping seven days for the mirror.
+    /// The minimum age of purged transactions of a mirrored store, in seconds. Apple recommends keeping seven days.
     private static let mirrorAge = 7.0 * 86_400
 
     /// Returns the first transaction that a purge of a mirrored store must keep, and the reason.
     ///
-    /// The last seven days are kept, and the transactions that the mirror has not exported.
+    /// The last seven days are kept, and the transactions that the mirror has not exported. If the export state cannot
+    /// be read, all transactions are kept.
     ///
     /// - Returns: nil for a store that is not mirrored.
     func mirrorLimit() throws -> (number: Int64, reason: String)? {
@@ -168,7 +169,7 @@ private enum MirrorState {
         self = numbers.min().map { .exported($0) } ?? .unknown
     }
 
-    /// Returns the transaction number of a store in an archived token, at any depth of the archive.
+    /// Returns the transaction number of a store in an archived token, or nil if its first eight levels have none.
     private static func number(in archive: [UInt8], of store: String) -> Int64? {
         guard let value = try? decodeArchive(archive) else { return nil }
         return number(in: value, of: store, depth: 0)

@@ -5,9 +5,9 @@ import CorestoneValues
 
 /// A reader of the history of an open store.
 ///
-/// It supports the formats of all frameworks: names in the rows of transactions or in a separate table, with or without
-/// masks of changed columns. Changes of entities that the model does not have are left out, because they do not have an
-/// object ID.
+/// It supports the formats of older and newer frameworks: names in the rows of transactions or in a separate table,
+/// with or without masks of changed columns. Changes of entities that the model does not have are left out, because
+/// they do not have an object ID.
 final class HistoryReader: StoredHistory {
     let reader: any SQLiteReading
     let form: HistoryForm
@@ -15,7 +15,7 @@ final class HistoryReader: StoredHistory {
     private var preserved: [UInt32: [Attribute]] = [:]
     private var updates: [UpdateMask: [Property]] = [:]
     private var wideUpdates: [WideMask: [Property]] = [:]
-    /// A cache of the last entity: consecutive changes often have the same entity and mask.
+    /// A cache of the last entity. Consecutive changes often have the same entity and mask.
     private var lastEntity: (number: Int64, entity: Entity)?
     private var lastUpdate: (mask: UpdateMask, properties: [Property])?
 
@@ -31,7 +31,7 @@ final class HistoryReader: StoredHistory {
         let bytes: [UInt8]
     }
 
-    /// The number of changes that one step reads, unless its first transaction has more.
+    /// The number of changes after which a step ends. A step reads all changes of each of its transactions.
     private static let stepChanges = 20_000
 
     /// Creates a reader, or nil for a store without history.
@@ -264,7 +264,7 @@ struct HistoryForm {
 }
 
 extension Statement {
-    /// Reads a column as a stored value of an attribute; null for a value of another type.
+    /// Reads a column as a stored value of an attribute; null if SQLite's value does not suit the attribute's type.
     func storedValue(_ column: Int32, of attribute: Attribute) -> PropertyValue {
         switch attribute.type {
         case .integer16, .integer32, .integer64: return isNumber(column) ? .int(integer(column)) : .null

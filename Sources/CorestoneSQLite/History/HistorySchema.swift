@@ -47,7 +47,7 @@ struct HistorySchema {
         if columns[.change] == nil && columns[.transaction] == nil { return nil }
         guard let changes = columns[.change], let transactions = columns[.transaction] else {
             let missing: Table = columns[.change] == nil ? .change : .transaction
-            throw HistoryRefusal("its persistent history has no table \(missing.rawValue)")
+            throw HistoryRefusal("its persistent history does not have the table \(missing.rawValue)")
         }
         let tombstones = changes.filter { $0.hasPrefix("ZTOMBSTONE") }
         let known: Set<String> = [
@@ -86,12 +86,14 @@ struct HistorySchema {
         }
         if let missing = known.subtracting(optional).subtracting(present).min(by: byteOrder) {
             throw HistoryRefusal(
-                "its persistent history has an unknown format: \(table.rawValue) has no column \(missing)")
+                "its persistent history has an unknown format: \(table.rawValue) does not have the column \(missing)")
         }
     }
 }
 
-/// Why this library cannot write to a history. Completes a message such as "the store is open read-only: …".
+/// The reason why this library cannot write to a history.
+///
+/// It completes a message such as "the store is open read-only: …".
 struct HistoryRefusal: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }
@@ -130,7 +132,7 @@ extension HistorySchema {
         }
     }
 
-    /// Returns the statements that the frameworks since 2018 use, in their order.
+    /// Returns the statements with which Apple's frameworks since 2018 create the tables, in their order.
     static func creationStatements(for model: Model) -> [String] {
         let tombstones = (0..<(model.entities.map { preservedAttributes(of: $0).count }.max() ?? 0))
             .map { ", ZTOMBSTONE\($0) BLOB" }.joined()

@@ -5,7 +5,8 @@ import Glibc
 
 /// A writer of the changes of one save to the store's history, in the transaction of the save.
 ///
-/// The transaction's row is written with the first change, so a save without changes is not recorded.
+/// The transaction's row is written with the first change, so a save without changes is not recorded unless the caller
+/// requires it.
 final class HistoryWriter {
     enum ChangeType: Int64 { case insert = 0, update, delete }
 
@@ -129,7 +130,7 @@ final class HistoryWriter {
     /// Writes the row of the transaction if no change has written it.
     func requireTransaction() throws { if transaction == 0 { try begin() } }
 
-    /// Writes the highest assigned keys. Called before the commit.
+    /// Sorts the changes if necessary, and writes the highest assigned keys. Called before the commit.
     func finish() throws {
         guard transaction != 0 else { return }
         if isMixed { try sortChanges() }

@@ -2,14 +2,14 @@ import CorestoneGraph
 import CorestoneValues
 
 extension WriteTransaction {
-    /// The number of changes that one step deletes, unless its first transaction has more.
+    /// The maximum number of changes that one step deletes, unless the first transaction of the step has more.
     private static let deletionStep: Int64 = 10_000
-    /// The number of transactions that one step examines.
+    /// The maximum number of transactions that one step deletes.
     private static let deletionTransactions: Int64 = 2_000
 
     /// Deletes the oldest transactions before a number, with all of their changes.
     ///
-    /// It deletes as many as one save should delete.
+    /// One call deletes at most the number of changes and transactions that one save should delete.
     ///
     /// - Returns: nil for a store without history.
     func deleteHistory(before number: Int64) throws -> HistoryDeletionStep? {
@@ -41,7 +41,7 @@ extension WriteTransaction {
         return step
     }
 
-    /// Returns the number of deleted rows.
+    /// Deletes the rows up to a transaction, and returns the number of deleted rows.
     private func delete(from table: String, _ column: String, upTo last: Int64, _ purpose: String) throws -> Int {
         let deletion = try connection.statement("DELETE FROM \(table) WHERE \(column) <= ?", purpose)
         deletion.bind(last, at: 1)

@@ -5,8 +5,8 @@ import Glibc
 
 /// The keys of the objects that a migration created, and of their source objects, in a separate database.
 ///
-/// A migration in batches uses it to resolve relationships, so that its memory does not grow with the store. Entities
-/// are represented by their indexes in the two models.
+/// A migration in batches uses the table to resolve relationships, so that the memory of the migration does not grow
+/// with the store. Entities are represented by their indexes in the two models.
 package final class AssociationTable {
     package struct Row {
         package let mapping: Int
@@ -26,8 +26,8 @@ package final class AssociationTable {
     private let connection: Connection
     private let insertion: Statement
     private let bySource: Statement
-    /// The statement that looks up sources. Created with its index at its first use, because only migration policies
-    /// need it.
+    /// The statement that looks up sources. It is created with its index at its first use, because only migration
+    /// policies need it.
     private var byKey: Statement?
     private let byMapping: Statement
 
@@ -108,7 +108,7 @@ package final class AssociationTable {
             sourceKey: statement.integer(3), entity: Int(statement.integer(4)), key: statement.integer(5))
     }
 
-    /// Writes the associations of a `ConversionRoute` with entity names to its result, and closes this table.
+    /// Writes the associations, with entity names, into the result of a `ConversionRoute`, and closes this table.
     ///
     /// - Parameter path: The path of the destination store, which must be closed.
     package func finish(intoStoreAt path: String, source: Model, destination: Model) throws {

@@ -6,7 +6,8 @@ import Glibc
 
 /// The move of the backing files of a converted store to the folder of the migrated store.
 ///
-/// This happens before the commit, so that every row finds its file. A crash leaves at most orphaned files.
+/// The files are moved before the commit, so that the files of all committed rows exist. A crash leaves at most
+/// orphaned files.
 struct BackingFileMove {
     private let names: [String]
     private let source: String
@@ -33,7 +34,7 @@ struct BackingFileMove {
         try ExternalFile.synchroniseFolders(folder) { failure("write", $0, $1) }
     }
 
-    // Not inlined, because the optimiser did not compile the loop in `run` alike in each build.
+    // Not inlined, because the optimiser would otherwise compile the loop in `run` differently from build to build.
     @inline(never)
     private func move(_ name: String, to path: String, _ permissions: FilePermissions?) throws {
         let origin = "\(source)/\(name)"

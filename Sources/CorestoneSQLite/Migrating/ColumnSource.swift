@@ -6,7 +6,7 @@ enum ColumnSource {
     case column(String)
     /// Expressions over the former row, for rows of entities with the given former numbers. Other rows have null.
     case expressions([(numbers: [Int64], text: String)])
-    /// Links that are stored in another way in the former model.
+    /// Links that the former model stores in another form.
     case links
     /// No source: the column is new.
     case new
@@ -33,7 +33,7 @@ struct ColumnSources {
         }
     }
 
-    /// Returns the entities of the table that had a property and already existed, each with the property's source.
+    /// Returns the table's entities with a property that existed in the former model, each with the property's source.
     private func sources(of property: Property) -> [(entity: Entity, former: Entity, source: Property?)] {
         table.entities.compactMap { entity in
             guard let former = mapping.source(of: entity), entity.property(named: property.path) === property else {
@@ -43,9 +43,10 @@ struct ColumnSources {
         }
     }
 
-    /// Combines the parts to one expression for each former column.
+    /// Combines the parts into one source.
     ///
-    /// - Returns: `.column` if one column has the values of exactly these rows.
+    /// - Returns: `.column` if one former column has the values of exactly these rows, `.new` without parts, and
+    ///   `.expressions` otherwise.
     private func combined(_ parts: [(former: Entity, property: Property, column: String, text: String)]) -> ColumnSource
     {
         guard let first = parts.first else { return .new }
@@ -90,7 +91,8 @@ struct ColumnSources {
 
     /// Returns the source of the entity numbers of the targets.
     ///
-    /// It is the renumbered values of the former column, or the number of the only former entity.
+    /// The source is the former column of entity numbers. If the former destination had only one possible entity, the
+    /// source is an expression with the number of that entity.
     private func targetEntity(_ column: ColumnSchema) -> ColumnSource {
         let parts = sources(of: column.property).compactMap {
             entity, former, source -> (former: Entity, property: Property, column: String, text: String)? in

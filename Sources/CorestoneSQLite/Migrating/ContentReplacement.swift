@@ -14,7 +14,7 @@ struct ContentReplacement {
     private var purpose: String { "migrate \(connection.path)" }
     private static let source = ConvertedStore.alias
 
-    /// The number of steps that `run` reports, and one for the caller.
+    /// The number of steps that `run` reports, plus one for the caller.
     var stepCount: Int { tables.count + converted.items.filter { $0.type == "index" }.count + 3 }
 
     func run(_ progress: MigrationProgress) throws {
@@ -147,7 +147,7 @@ struct ContentReplacement {
 
     /// Returns the triggers on the store's tables that the model does not require.
     ///
-    /// They report the rows that they change, because a store with other foreign triggers is read-only.
+    /// These triggers report the rows that they change, because a store with other foreign triggers is read-only.
     private func foreignTriggers() throws -> [(name: String, statement: String)] {
         let tables = Set((former.tables.map(\.name) + former.joins.map(\.name)).map { $0.uppercased() })
         let statement = try connection.prepare(
@@ -163,7 +163,7 @@ struct ContentReplacement {
         return found
     }
 
-    /// Recreates the triggers whose table still exists.
+    /// Recreates the triggers. Logs a warning for each trigger whose table or columns no longer exist.
     private func restore(_ triggers: [(name: String, statement: String)]) throws {
         let present = try Set(names("trigger"))
         for trigger in triggers where !present.contains(trigger.name) {

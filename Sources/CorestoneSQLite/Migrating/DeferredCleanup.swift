@@ -117,14 +117,14 @@ struct DeferredCleanup {
 
     /// Runs the next task, and removes the list after the last one.
     ///
-    /// - Returns: The backing files to which no row refers any longer; nil if the list was empty.
+    /// - Returns: The backing files to which no row refers any longer; nil if the file does not have the list.
     func run() throws -> Set<String>? {
         guard try DeferredCleanup.isPending(in: connection) else { return nil }
         let leftovers = try DeferredCleanup.leftovers(in: connection)
         var obsolete: Set<String> = []
         if let first = leftovers.first {
             let columns = first.column == nil ? [] : leftovers.filter { $0.table == first.table }.compactMap(\.column)
-            // Listed names that deferred migrations do not use are kept in the file.
+            // Tables and columns are kept if their listed names are not in the form that deferred migrations use.
             if ([first.table] + columns).contains(where: Leftover.isName) {
                 obsolete = try removingFiles {
                     if columns.isEmpty {
@@ -144,9 +144,9 @@ struct DeferredCleanup {
         return obsolete
     }
 
-    /// Drops the leftover tables and the list, after the tables of the model were recreated in another way.
+    /// Drops the leftover tables and the list, after a route has recreated the tables of the model.
     ///
-    /// - Returns: As `run`.
+    /// - Returns: The backing files to which no row refers any longer.
     func forget() throws -> Set<String> {
         let leftovers = try DeferredCleanup.leftovers(in: connection)
         return try removingFiles {
@@ -177,7 +177,7 @@ struct DeferredCleanup {
 
     // MARK: - Tables
 
-    /// Recreates a table as a migration without deferral does, in the order of a new store.
+    /// Recreates a table without some columns. The other columns have the order of a new store.
     private func rebuild(_ name: String, without gone: Set<String>) throws {
         let creation: String
         var columns: [String]

@@ -5,9 +5,8 @@ import CorestoneValues
 /// The conversion of a store's history after a migration that recreated its objects.
 ///
 /// Each change is transferred to the objects that were created from its object, with the mask bits and preserved values
-/// of the copied properties. Changes of objects that no longer exist get an unused key. Changes of entities without a
-/// mapping are removed.
-/// removed.
+/// of the copied properties. Changes of objects that no longer exist refer to unused keys. Changes of entities without
+/// a mapping are removed.
 struct HistoryConversion {
     let design: HistorySchema
     let former: StoreSchema
@@ -56,7 +55,7 @@ struct HistoryConversion {
         guard try !connection.finds(query, purpose: purpose) else { return }
         throw CoreError(
             .internal, code: .migration,
-            "cannot \(purpose): the converted content has no table \(ConvertedStore.associations), by which the history is "
+            "cannot \(purpose): the converted content does not have the table \(ConvertedStore.associations), by which the history is "
                 + "translated; report it as a defect of the library", file: connection.path)
     }
 
@@ -158,7 +157,7 @@ struct HistoryConversion {
         }
     }
 
-    /// Returns the entities whose objects have changes, each with an entity to which it was mapped.
+    /// Returns the entities whose objects have changes, each with an entity to which its objects were mapped.
     private func pairs() throws -> [Pair] {
         let statement = try connection.prepare(
             "SELECT DISTINCT FORMER, WANTED FROM \(HistoryConversion.keys) ORDER BY 1, 2", purpose)
@@ -256,7 +255,7 @@ struct HistoryConversion {
             design.hasColumns
             ? "LEFT JOIN \(HistoryConversion.masks) m ON m.FORMER = k.FORMER AND m.WANTED = k.WANTED AND m.BEFORE = c.ZCOLUMNS "
             : ""
-        // CROSS JOIN makes SQLite read the changes in their order, and look up the other table by key.
+        // CROSS JOIN makes SQLite read the changes in their order, and look up the new objects by key.
         try execute(
             "CREATE TABLE \(HistoryConversion.changes) AS SELECT c.Z_PK AS FORMER, "
                 + zip(values, columns).map { "\($0) AS \($1)" }.joined(separator: ", ")
@@ -280,8 +279,8 @@ struct HistoryConversion {
 
     /// Writes the converted changes.
     ///
-    /// They keep their numbers, unless a change was split into several. In that case they are renumbered in the order
-    /// of their transactions.
+    /// Their numbers are unchanged, unless a change was split into several. In that case, all changes are renumbered in
+    /// the order of the former numbers.
     private func writeChanges() throws {
         let split = try connection.finds(
             "SELECT 1 FROM \(HistoryConversion.changes) GROUP BY FORMER HAVING count(*) > 1 LIMIT 1", purpose: purpose)

@@ -47,7 +47,7 @@ struct HistoryMigration {
         }
         let added = HistoryMigration.additions(of: wanted.model, to: design)
         let gone = mapping.entities.filter { $0.destination == nil }.compactMap(\.source).map { former.number(of: $0) }
-        // The number of a removed entity may be assigned to another entity.
+        // Removals come first, because the number of a removed entity may be assigned to another entity.
         let removals = gone.isEmpty ? [] : ["DELETE FROM ACHANGE WHERE ZENTITY IN (\(gone.sorted().joinedText))"]
         return removals + added + (settings.isEmpty ? [] : ["UPDATE ACHANGE SET \(settings.joined(separator: ", "))"])
     }
@@ -92,7 +92,7 @@ struct HistoryMigration {
 
     /// Empties the tables of old values.
     ///
-    /// They refer to tables and columns of the former model, and the past before a migration cannot be opened.
+    /// Old values refer to tables and columns of the former model, and a state before a migration cannot be opened.
     static func forgetOldValues(in connection: Connection) throws {
         let purpose = "migrate the history of \(connection.path)"
         guard try OldValueTables.exist(in: connection, purpose) else { return }

@@ -96,7 +96,7 @@ struct InPlaceMigration {
 
     /// Whether a derived attribute must be computed.
     ///
-    /// It must if it is new, its derivation differs, or its sources may have changed.
+    /// A value must be computed if the attribute is new, its derivation differs, or its sources may have changed.
     private func isComputed(_ attribute: Attribute) -> Bool {
         if plan.changesValues { return true }
         for entity in attribute.entity.withDescendants {
@@ -120,7 +120,9 @@ struct InPlaceMigration {
         try HistoryMigration.addTransaction(of: plan.wanted, to: connection)
     }
 
-    /// Writes the rows of the new model's entities to `Z_PRIMARYKEY`. The table is recreated if a number changed.
+    /// Writes the rows of the new model's entities to `Z_PRIMARYKEY`.
+    ///
+    /// The table is recreated if the number of an entity changed, or if an entity was removed.
     private func writeNumbers() throws {
         let highest = try highestKeys()
         let ours = Set(contents.entities.filter { plan.former.entityIndex(number: $0.number) != nil }.map(\.number))

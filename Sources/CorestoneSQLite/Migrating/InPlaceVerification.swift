@@ -5,7 +5,7 @@ import CorestoneValues
 
 /// A comparison of the objects of a store before and after an in-place migration.
 ///
-/// It uses SQL statements that read each table once.
+/// It uses SQL statements, and does not load objects.
 ///
 /// The expected values are derived from the two models and the former rows, not from the statements of the migration.
 /// The comparison covers the number, keys and versions of each entity's objects, and the pairs of each relationship.
@@ -23,14 +23,14 @@ final class InPlaceVerification {
     private var measures: [[Measure]] = []
     private var pairMeasures: [(pairs: Measure, dangling: Int, mismatched: Int)] = []
 
-    /// The number of objects of an entity that are compared value by value.
+    /// The maximum number of objects of an entity that are compared value by value.
     static let sampleSize = 100
     /// The maximum number of columns in one statement.
     private static let width = 60
 
     private var purpose: String { "verify the migration of \(place.given)" }
 
-    /// Returns the number of steps before the migration, which equals the number after it.
+    /// Returns the maximum number of steps before the migration. The maximum number of steps after it is the same.
     static func stepCount(of plan: MigrationPlan) -> Int {
         let relationships = plan.mapping.destination.entities.reduce(0) { $0 + $1.ownRelationships.count }
         return plan.mapping.entities.count + relationships
@@ -129,7 +129,7 @@ final class InPlaceVerification {
         }
     }
 
-    /// Records the expected values of a sample of objects, taken at equal distances.
+    /// Records the expected values of a sample of objects, at equal distances in the order of their keys.
     private func takeSample(of entity: EntityComparison, _ number: Int, count: Int) throws {
         let distance = max(count / InPlaceVerification.sampleSize, 1)
         for (start, columns) in parts(of: entity) {
@@ -322,7 +322,7 @@ private struct PairComparison {
         plan.mapping.destination.entities.flatMap(\.ownRelationships).compactMap { relationship in
             if relationship.isTransient { return nil }
             if relationship.isToMany, let inverse = relationship.inverse, !inverse.isTransient {
-                // The column of its inverse contains its pairs.
+                // The column of the inverse contains the pairs.
                 if !inverse.isToMany { return nil }
                 guard plan.wanted.joins.contains(where: { $0.naming === relationship }) else { return nil }
             }

@@ -5,7 +5,7 @@ struct JoinMigration {
     let join: JoinTable
     /// The former join table; nil for a table that is new or filled from another source.
     let former: JoinTable?
-    /// The former names of the columns of the new table, in its order.
+    /// The former and the new names of the columns that are kept.
     private let columns: [(former: String, wanted: String)]
     /// The order columns that the former table lacks.
     private let added: [String]
@@ -48,13 +48,15 @@ struct JoinMigration {
         leftovers = isRebuilt ? [] : Leftover.names(for: lost, besides: (stored[old.name] ?? [:]).keys)
     }
 
-    /// Returns the former join table of a relationship, and whether its columns are exchanged.
+    /// Returns the former join table with the pairs of the new table, and whether its columns are exchanged.
+    ///
+    /// - Returns: nil if the pairs are not in exactly one former join table.
     private static func former(
         _ join: JoinTable, _ mapping: ModelMapping, _ schema: StoreSchema
     ) -> (join: JoinTable, isReversed: Bool)? {
         let own = LinkOrigin.sources(of: join.naming, mapping)
         let others = own.isEmpty ? join.other.map { LinkOrigin.sources(of: $0, mapping) } ?? [] : []
-        // Pairs from several tables are copied.
+        // Pairs from several tables are copied instead.
         guard own.count + others.count == 1, let source = own.first ?? others.first?.inverse, source.isToMany,
             let old = schema.joins.first(where: { $0.naming === source || $0.other === source })
         else { return nil }
@@ -86,7 +88,7 @@ struct JoinMigration {
     private func renames() -> [String] {
         let changed = columns.filter { $0.former != $0.wanted }
         let taken = Set(changed.map(\.former))
-        // If another column still has the new name, the column first gets an unused name.
+        // If another column still has the new name, the column is first renamed to an unused name.
         let direct = changed.filter { !taken.contains($0.wanted) }
         let indirect = changed.filter { taken.contains($0.wanted) }.enumerated()
         func rename(_ from: String, _ to: String) -> String {

@@ -4,8 +4,8 @@ import CorestoneModel
 ///
 /// The new model stores its pairs in another table, or on the other side.
 ///
-/// The pairs are copied to a temporary table before any table changes. That is possible because primary keys do not
-/// change.
+/// The pairs are copied to a temporary table before any table changes. The copies stay valid because primary keys do
+/// not change.
 struct LinkMigration {
     let relationship: Relationship
     let origin: LinkOrigin
@@ -23,7 +23,7 @@ struct LinkMigration {
 
     /// Returns the statements that fill the relationship's columns.
     ///
-    /// They are the columns of a to-one relationship, or the owner columns of a to-many relationship without an
+    /// The columns are those of a to-one relationship, or the owner columns of a to-many relationship without an
     /// inverse.
     func columnStatements(_ wanted: StoreSchema) -> [String] {
         let isOwner = relationship.isToMany

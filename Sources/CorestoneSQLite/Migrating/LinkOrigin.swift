@@ -27,7 +27,7 @@ struct LinkOrigin {
 
     /// Returns the sources of a relationship in the former model.
     ///
-    /// There are several if subentities had the relationship.
+    /// There are several if several entities had the relationship in the former model.
     static func sources(of relationship: Relationship, _ mapping: ModelMapping) -> [Relationship] {
         var found: [Relationship] = []
         for entity in relationship.entity.withDescendants {

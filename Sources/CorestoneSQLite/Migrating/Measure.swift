@@ -42,7 +42,7 @@ struct Measure: Equatable {
 func counted(_ count: Int64, _ noun: String) -> String { count == 1 ? "1 \(noun)" : "\(count) \(noun)s" }
 
 extension Property {
-    /// Returns the text of a stored value for messages: in double quotes unless it is a number.
+    /// Returns the text of a stored value for messages, in double quotes unless the value is a number or null.
     func shown(stored text: String?) -> String {
         guard let text else { return "null" }
         let type = (self as? Attribute)?.type
@@ -111,8 +111,8 @@ final class MeasureFunctions {
 
 /// The state of one aggregate, as 64-bit numbers at fixed positions in memory that SQLite zeroes.
 ///
-/// The sum of numbers is exact: a double is an integer times a power of two, and each word of `sum` holds 32 bits of
-/// it.
+/// The sum of numbers is exact: a double is an integer times a power of two, and each word from index `sum` on holds
+/// 32 bits of the sum.
 private struct MeasureState {
     private static let places = 72
     private static let size = 8 * (4 + places)
@@ -214,7 +214,7 @@ private struct MeasureState {
             if let whole = Int64(exactly: number) { return mixed(UInt64(bitPattern: whole) ^ 0x51) }
             return mixed(number.bitPattern ^ 0xf1)
         default:
-            // The text is read before its length, because the call may convert the value.
+            // The text is read before its length, because `sqlite3_value_text` may convert the value.
             let start: UnsafeRawPointer? =
                 type == SQLITE_TEXT ? sqlite3_value_text(value).map { UnsafeRawPointer($0) } : sqlite3_value_blob(value)
             let bytes = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))

@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Finds pairs of objects that relationships of the new model cannot store.
+/// The checks for pairs of objects that relationships of the new model cannot store.
 extension MigrationChecks {
     func lostPairs() throws -> [CoreError] { try crowds() + contradictions() }
 
@@ -31,7 +31,7 @@ extension MigrationChecks {
     private func severalOwners(_ relationship: Relationship, _ count: Int64) -> CoreError {
         failure(
             relationship,
-            "has no inverse in the new model, so each member has one owner, but \(objects(count, of: relationship.destination)) several; "
+            "does not have an inverse in the new model, so each member has one owner, but \(objects(count, of: relationship.destination)) several; "
                 + "keep the inverse, or change the objects first")
     }
 
@@ -76,7 +76,7 @@ extension MigrationChecks {
         return relationship.key < inverse.key
     }
 
-    /// Returns the query for the pairs of `inverse` that are lost because the other relationship lacks them.
+    /// Returns the query for the pairs that only one of two relationships has, and that are therefore lost.
     ///
     /// - Returns: nil if no pair can be lost.
     private func lostPairs(of inverse: Relationship, keeping relationship: Relationship) -> String? {
@@ -90,7 +90,7 @@ extension MigrationChecks {
         if isStoredElsewhere { return nil }
         let (first, second) = ("SELECT owner, member FROM (\(ours))", "SELECT member, owner FROM (\(theirs))")
         let lost = "SELECT * FROM (\(second) EXCEPT \(first))"
-        // With two columns, neither is filled from the other.
+        // Two to-one relationships, or two to-many relationships, must have the same pairs.
         return relationship.isToMany != inverse.isToMany
             ? lost : "\(lost) UNION ALL SELECT * FROM (\(first) EXCEPT \(second))"
     }

@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// Finds objects that violate a unique constraint of the new model.
+/// The checks for objects that violate a unique constraint of the new model.
 extension MigrationChecks {
     /// Throws if objects have equal values, before the index of a constraint is created.
     func requireUnique(_ index: StoreIndex) throws {
@@ -18,7 +18,7 @@ extension MigrationChecks {
                 + "each group first", entity: index.entity.name, key: index.keys.first, children: groups, file: path)
     }
 
-    /// Finds the same objects in the former tables, for the report of a planned migration.
+    /// Finds objects in the former tables that violate a constraint, for the report of a planned migration.
     func equalObjects() throws -> [CoreError] {
         var groups: [CoreError] = []
         for table in plan.tables {

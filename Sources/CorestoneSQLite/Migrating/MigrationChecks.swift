@@ -5,7 +5,7 @@ import CorestoneValues
 
 /// The checks of a store's rows before or during a migration.
 ///
-/// Each failure is an error that names entity, key and rows.
+/// Each failure is an error that names the entity and, where they apply, the key and the object.
 struct MigrationChecks {
     let plan: MigrationPlan
     let connection: Connection
@@ -104,7 +104,7 @@ struct MigrationChecks {
             children: [
                 CoreError(
                     .validation, code: .validationMissingMandatoryProperty,
-                    "\(attribute.entity.name).\(attribute.path) is required and has no value; give the attribute a default, or make it "
+                    "\(attribute.entity.name).\(attribute.path) is required and does not have a value; give the attribute a default, or make it "
                         + "optional",
                     entity: attribute.entity.name,
                     key: attribute.path, file: path)

@@ -11,7 +11,7 @@ struct MigrationPlan {
     let wanted: StoreSchema
     let tables: [TableMigration]
     let joins: [JoinMigration]
-    /// The relationships whose pairs the new model stores in another way.
+    /// The relationships whose pairs the new model stores in another form.
     let links: [LinkMigration]
     /// The columns and tables that are removed later, in that order; empty unless the migration defers their removal.
     let leftovers: [Leftover]
@@ -25,7 +25,7 @@ struct MigrationPlan {
     init(_ mapping: ModelMapping, former: StoreSchema, stored: StoreTables, defersCleanup: Bool = false) {
         self.mapping = mapping
         self.former = former
-        // The numbers and names of a new store.
+        // The new schema has the numbers and names of a new store.
         let wanted = StoreSchema(model: mapping.destination)
         self.wanted = wanted
         tables = wanted.tables.map {
@@ -114,7 +114,7 @@ extension MigrationPlan {
         return (former.tables.map(\.name) + former.joins.map(\.name)).filter { !used.contains($0) }
     }
 
-    /// The statements that copy the pairs of relationships that are stored in another way.
+    /// The statements that copy the pairs of relationships that are stored in another form.
     var linkCopyStatements: [String] { links.flatMap(\.copyStatements) }
 
     /// The statements that delete rows of entities that the new model lacks.
@@ -126,7 +126,7 @@ extension MigrationPlan {
         }
     }
 
-    /// The statements that give every table its name and columns, and drop tables that are no longer needed.
+    /// The statements that create, rename and change tables, and drop tables that are no longer needed.
     var structureStatements: [String] {
         let waiting = waiting
         var statements = waiting.sorted { byteOrder($0.value, $1.value) }.map {
@@ -150,7 +150,7 @@ extension MigrationPlan {
     /// numbers.
     var numberStatements: [String] { tables.flatMap(\.numberStatements) }
 
-    /// The statements that fill relationships whose pairs were stored in another way, and remove dangling references.
+    /// The statements that fill relationships whose pairs were stored in another form, and remove dangling references.
     var linkStatements: [String] {
         links.flatMap { link in
             let join = joins.first { $0.join.naming === link.relationship }
@@ -158,8 +158,7 @@ extension MigrationPlan {
         } + danglingStatements
     }
 
-    /// The statements that remove references to objects that no longer exist, or that do not have the destination
-    /// entity.
+    /// The statements that remove references to objects that no longer exist, or that are not of the required entity.
     private var danglingStatements: [String] {
         tables.map(\.table).flatMap(danglingColumns) + wanted.joins.flatMap(danglingPairs)
     }

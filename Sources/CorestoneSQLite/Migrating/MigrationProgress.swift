@@ -41,7 +41,7 @@ final class MigrationProgress {
         try require(tell())
     }
 
-    /// Reports the progress of the part that has its own number of rows, and is nine tenths of the whole.
+    /// Reports the progress of a route, which counts as nine tenths of the migration.
     ///
     /// - Returns: false if the application cancels.
     func pass(_ done: Int, of total: Int) -> Bool {

@@ -11,7 +11,7 @@ public struct MigrationReport: Sendable {
     public struct EntityReport: Sendable {
         /// The name in the store's model; nil for an added entity.
         public let source: String?
-        /// The name in the new model; nil for a removed one.
+        /// The name in the new model; nil for a removed entity.
         public let destination: String?
         public let kind: EntityPair.Kind
         /// The number of objects of this entity, without those of its subentities.
@@ -30,14 +30,14 @@ public struct MigrationReport: Sendable {
     /// Whether the store must be migrated; false if it already has the model.
     public let isNeeded: Bool
     public let entities: [EntityReport]
-    /// The steps of mapping models or stages that recreate the objects, one line per step. The report then does not
-    /// have entities and statements. Empty for a migration with an inferred mapping.
+    /// The steps of mapping models or stages that recreate the objects, one line per step. A report with steps does not
+    /// have entities, problems and statements. Empty for a migration with an inferred mapping.
     public let steps: [String]
     public let warnings: [String]
     /// The errors with which the migration would fail: objects, values and pairs that the new model does not allow.
     public let problems: [CoreError]
-    /// The SQL statements in their order, except those that are computed during the migration. These are the statements
-    /// for kept indexes, metadata and the model.
+    /// The SQL statements in their order. Those for the history, indexes, triggers, metadata and the model are left
+    /// out, because they are computed during the migration.
     public let statements: [String]
 
     public var lostObjects: Int { entities.filter { $0.kind == .remove }.reduce(0) { $0 + $1.objects } }
@@ -83,7 +83,7 @@ extension MigrationReport {
         switch start.way {
         case .mapping(let mapping): plan = start.plan(mapping, migration)
         case .route(let route):
-            // The objects are not known before the route has run.
+            // The objects cannot be examined before the route has run.
             (entities, steps, problems, statements) = ([], route.steps, [], [])
             removals = route.removals
             warnings = removals.map { "a step removes \($0); its values are lost" }

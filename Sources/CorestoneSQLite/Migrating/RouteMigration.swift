@@ -6,9 +6,9 @@ import Glibc
 
 /// The migration of an SQLite store by a route.
 ///
-/// The route writes another store to a folder next to the file. Its content replaces that of the file in the
-/// transaction of the caller. Other processes see either the old or the new store. The identifier and the tables of
-/// other programs are kept.
+/// The route writes another store to a folder next to the file. The content of that store replaces the content of the
+/// file in the transaction of the caller. Other processes see either the old or the new store. The identifier and the
+/// tables of other programs are kept.
 struct RouteMigration {
     let connection: Connection
     let place: StoreLocation
@@ -88,7 +88,7 @@ struct RouteMigration {
     }
 
     private func attach(_ result: String) throws {
-        // Attached only now, because the transaction would lock it while the route writes it.
+        // The result is attached only now, because the transaction would otherwise lock it while the route writes it.
         let statement = try connection.prepare("ATTACH ? AS \(ConvertedStore.alias)", purpose)
         statement.bind(copying: result, at: 1)
         try statement.run(purpose)

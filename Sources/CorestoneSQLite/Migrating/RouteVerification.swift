@@ -5,8 +5,8 @@ import CorestoneValues
 
 /// A comparison of the rows that a route wrote with the former rows.
 ///
-/// It uses the list of associated objects, and after the replacement compares the rows in the store. Every copied value
-/// is compared, not only a sample.
+/// It uses the list of associated objects, and after the replacement compares the rows in the store. Every value that
+/// was copied without a change of its type is compared, not only a sample.
 struct RouteVerification {
     private let connection: Connection
     private let place: StoreLocation
@@ -28,7 +28,7 @@ struct RouteVerification {
 
     private var purpose: String { "verify the migration of \(place.given)" }
 
-    /// Returns the number of steps that the two parts report.
+    /// Returns the number of steps that `requireContent` and `requireReplacement` report.
     func stepCount(_ content: ConvertedContent) -> Int {
         let tables = wanted.tables.count + wanted.joins.count
         guard case .rows(let properties) = content else { return tables }
@@ -82,6 +82,8 @@ struct RouteVerification {
     // MARK: - Converted content
 
     /// Compares the attached rows with the former rows, which are still in the store.
+    ///
+    /// Does nothing for content that is not a list of copied rows.
     ///
     /// - Throws: `.migration` (134110) with entity and key for the first difference.
     func requireContent(_ content: ConvertedContent) throws {
@@ -229,7 +231,7 @@ struct RouteVerification {
 
     private func compare(_ table: String, _ columns: [String], _ entity: String, _ key: String? = nil) throws {
         let lists = stride(from: 0, to: columns.count, by: RouteVerification.width).map { start in
-            // Each part of a row includes its key.
+            // Each part of a row includes the first column.
             ([columns[0]] + columns[start..<min(start + RouteVerification.width, columns.count)]).joined(
                 separator: ", ")
         }

@@ -5,7 +5,7 @@ import Glibc
 
 /// The estimate of the required disk space.
 extension StoreMigration {
-    /// Throws if the disk space may not suffice for an in-place migration.
+    /// Throws if the disk space may be insufficient for an in-place migration.
     ///
     /// A recreated table needs its size a second time in the file and a third time in the log.
     func requireSpace(for plan: MigrationPlan) throws {
@@ -16,9 +16,9 @@ extension StoreMigration {
         try require(Double(size(of: rebuilt) ?? connection.fileSize) * 2, free)
     }
 
-    /// Throws if the disk space may not suffice for a recreated store.
+    /// Throws if the disk space may be insufficient for a recreated store.
     ///
-    /// It needs its size in the work folder, and again in the file or its log.
+    /// The recreated store needs its size in the work folder, and again in the file or its log.
     func requireSpaceForCopy() throws {
         guard let free else { return }
         var facts = stat()

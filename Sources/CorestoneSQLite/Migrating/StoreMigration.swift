@@ -25,7 +25,8 @@ struct StoreMigration {
 
     /// Migrates the store under SQLite's write lock. Does nothing if another process has migrated it in the meantime.
     ///
-    /// - Throws: `.migration`, with the file unchanged.
+    /// - Throws: `.migration` if the store cannot be migrated, `.cancelled`, and errors of SQLite and of files. The
+    ///   transaction is rolled back.
     func run() throws {
         try migration.backup?.requireSound(place.given)
         try connection.execute("PRAGMA legacy_alter_table=ON;BEGIN IMMEDIATE", purpose, cocoaCode: .migration)
@@ -93,7 +94,7 @@ struct StoreMigration {
         }
     }
 
-    /// Determines the migration path and the state of the store. Does not change the store.
+    /// Determines the method of the migration and the state of the store. Does not change the store.
     func start(_ contents: StoreContents) throws -> Start {
         let source = try SourceModelSearch(migration, hashes: contents.document.hashes, ofStoreAt: place.given) {
             try contents.cachedModel(connection)

@@ -12,7 +12,7 @@ struct TableMigration {
     let table: TableSchema
     /// The former table; nil for a new table.
     let formerTable: TableSchema?
-    /// The sources by column of the new table.
+    /// The source of each column of the new table.
     let sources: [ColumnSource]
     /// The columns that another program added to the former table, with their declared types.
     let foreignColumns: [(name: String, type: String)]
@@ -100,7 +100,7 @@ extension TableMigration {
     /// Returns the temporary name of a former table while the new one is created.
     static func waitingName(_ place: Int) -> String { "CST_FORMER_\(place)" }
 
-    /// Returns the statements that give the table its columns. New columns are null.
+    /// Returns the statements that create the table, or change the former one. New columns are null.
     ///
     /// - Parameter waiting: The temporary name of the former table, if it was renamed.
     func structureStatements(waiting: String?) -> [String] {
@@ -111,7 +111,7 @@ extension TableMigration {
         if current != table.name {
             statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(table.name.asIdentifier)")
         }
-        // Renamed first, because other columns may get their names.
+        // These columns are renamed first, because other columns may be renamed to their names.
         statements += leftovers.map { "ALTER TABLE \(table.name) RENAME COLUMN \($0.former) TO \($0.name)" }
         return statements + renames() + additions()
     }
@@ -172,7 +172,7 @@ extension TableMigration {
 
     /// Returns the statements that rename columns.
     ///
-    /// If another column still has the new name, the column first gets an unused name.
+    /// If another column still has the new name, the column is first renamed to an unused name.
     private func renames() -> [String] {
         var pending: [(from: String, to: String)] = []
         for (column, source) in zip(table.columns, sources) {
@@ -209,7 +209,8 @@ extension TableMigration {
 // MARK: - Values
 
 extension TableMigration {
-    /// The statements that assign new entity numbers to the rows; empty for a rebuilt table, which already has them.
+    /// The statements that assign new entity numbers to the rows; empty for a new table and for a rebuilt table, which
+    /// already has the new numbers.
     var numberStatements: [String] {
         guard formerTable != nil, !isRebuilt else { return [] }
         var settings: [String] = []
@@ -268,7 +269,7 @@ extension TableMigration {
 
     /// Returns the SQL expression over the former table for the future value of a column in the new table.
     ///
-    /// - Returns: nil if all rows will have null, and for relationships whose pairs are stored in another way.
+    /// - Returns: nil if all rows will have null, and for relationships whose pairs are stored in another form.
     func formerValue(ofColumn name: String) -> String? {
         guard let place = table.columns.firstIndex(where: { $0.name == name }) else { return nil }
         if case .links = sources[place] { return nil }

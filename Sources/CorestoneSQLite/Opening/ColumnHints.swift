@@ -6,10 +6,11 @@ import CorestoneValues
 struct ColumnHints {
     private let contents: StoreContents
     private let connection: Connection
-    /// The columns by table that Core Data indexed as relationships, and before 2016 also as some attributes.
+    /// The columns by table that Core Data indexed: those of relationships, and before 2016 also those of some
+    /// attributes.
     private var indexed: [String: Set<String>] = [:]
 
-    /// The number of values of a column that are looked up.
+    /// The maximum number of values of a column that are looked up.
     private static let sample = 200
 
     init(_ contents: StoreContents, _ connection: Connection) throws {
@@ -32,7 +33,7 @@ struct ColumnHints {
         let columns = contents.tables[table] ?? [:]
         guard columns[column]?.uppercased() == "INTEGER" else { return nil }
         let tail = String(column.dropFirst())
-        // The column of the target's entity names the declared one.
+        // The name of the companion column for the target's entity, such as Z5_NAME, contains the destination's number.
         let companion = columns.keys.first { name in
             guard name.hasSuffix("_" + tail), name.hasPrefix("Z") else { return false }
             let digits = name.dropFirst().dropLast(tail.count + 1)
@@ -44,10 +45,10 @@ struct ColumnHints {
         return target.number
     }
 
-    /// Returns the entity that a column's name designates, or nil if several entities match.
+    /// Returns the entity that a column's name designates, or nil if no entity or several entities match.
     ///
-    /// The entity's name is equal to that of the column, with or without the owner's name before it, or one name ends
-    /// with the other.
+    /// The entity's name is equal to that of the column, with or without the owner's name before it, one name ends with
+    /// the other, or the two names have the longest common ending, of at least four letters.
     private func named(_ tail: String, _ owner: StoreContents.StoredEntity) -> StoreContents.StoredEntity? {
         // A column that refers to an entity with subentities has a companion column for the target's entity.
         let parents = Set(contents.entities.map(\.parent))
@@ -68,7 +69,7 @@ struct ColumnHints {
         return shared.firstIndex(of: most).map { candidates[$0].0 }
     }
 
-    /// Whether the sampled values are all primary keys of the target.
+    /// Whether all sampled values are primary keys in the target's table.
     private func leads(_ column: String, in table: String, to target: StoreContents.StoredEntity) -> Bool {
         guard let root = root(of: target), contents.tables["Z" + root.name.uppercased()] != nil,
             isIdentifier(column), isIdentifier(table)

@@ -7,8 +7,8 @@ import Glibc
 
 /// The creation of the file of a new store.
 ///
-/// The file gets its name only when it is complete: it is written under another name in the same folder and then
-/// linked.
+/// The file is written under another name in the same folder, and receives its own name when it is complete. Next to
+/// the log files of an old store, an empty file is created under its own name and then filled.
 struct StoreCreation {
     let model: Model
     let place: StoreLocation
@@ -16,7 +16,7 @@ struct StoreCreation {
     let pragmas: StorePragmas
     let busyTimeout: Int32
 
-    /// Throws for a derived attribute that stores cannot compute. Its empty column would look like data.
+    /// Throws for a derived attribute that stores cannot compute. The attribute's empty column would look like data.
     private func refuseUnknownDerivations(_ schema: StoreSchema) throws {
         let known = Set(schema.derivedAttributes.map { ObjectIdentifier($0.attribute) })
         for attribute in model.entities.flatMap(\.ownAttributes) where !attribute.isTransient {
@@ -62,8 +62,8 @@ struct StoreCreation {
 
     /// Creates the store next to the log files of an old one.
     ///
-    /// SQLite would apply the log of a deleted store to the new one, but discards it when it fills an empty file. The
-    /// log of a store that was renamed while a process has it open contains the saves of that process.
+    /// SQLite would apply the log of a deleted store to a file with content, but discards the log when it fills an
+    /// empty file. If a store was renamed while a process has it open, the log contains the saves of that process.
     private func fillBesideRemains() throws -> Bool {
         if let process = place.processUsingLog {
             throw CoreError(
@@ -104,7 +104,7 @@ struct StoreCreation {
         let connection = try Connection(
             place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
         do { try fill(place.path) } catch {
-            // Another process may have created it in the meantime.
+            // Another process may have created the store in the meantime.
             if try connection.isOfDestroyedStore(purpose) { throw error }
         }
         try connection.execute("PRAGMA application_id=0", purpose, cocoaCode: .persistentStoreOpen)
@@ -161,7 +161,7 @@ struct StoreCreation {
         }
     }
 
-    /// Replaces SQLite's "unable to open database file" by a clearer message if the folder is not writable.
+    /// Returns a clearer error than SQLite's "unable to open database file" if the folder is not writable.
     private func explained(_ error: CoreError) -> CoreError {
         guard [SQLITE_CANTOPEN, SQLITE_READONLY].contains(error.sqliteCode & 0xff), !place.mayWriteFolder else {
             return error
@@ -179,7 +179,7 @@ struct StoreCreation {
 }
 
 extension Connection {
-    /// Inserts the rows of entities into `Z_PRIMARYKEY`, with the numbers of a schema and without used keys.
+    /// Inserts the rows of entities into `Z_PRIMARYKEY`, with the numbers of a schema and the highest key 0.
     func number(_ entities: [Entity], _ schema: StoreSchema, _ purpose: String) throws {
         let key = try prepare(
             "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)", purpose)

@@ -90,7 +90,8 @@ struct FileHeader {
             "migrate it to an SQLite or XML store with Apple's framework (migratePersistentStore)"
     }
 
-    /// Checked before `isText`, because texts in an XML store may contain any character.
+    /// Whether the file looks like an XML store. It must be tested before `isText`, because texts in an XML store may
+    /// contain any character.
     private var isXMLStore: Bool { XMLParser.mayRead(bytes) && contains("<database") }
 
     private func kind(_ place: StoreLocation, _ connection: Connection, wanted: StoreType) throws -> Kind {

@@ -14,13 +14,13 @@ struct ForeignTrigger {
     /// The statement that removes the trigger.
     var remedy: String { "DROP TRIGGER \(name.asIdentifier)" }
 
-    /// Why the store is not written to while it has the trigger, as a clause for a message.
+    /// The reason why the store is not written to while it has the trigger, as a clause for a message.
     var text: String {
         "its table \(table) has the trigger \(name), which does not belong to Core Data and may drop or alter saved rows "
             + "(remove it with \(remedy))"
     }
 
-    /// The reason for a report about the whole store.
+    /// The description of the trigger for a store report.
     var account: String {
         "the table \(table) has the trigger \(name), which does not belong to Core Data and may drop or alter saved rows, "
             + "so the store opens read-only; remove it with: \(remedy)"
@@ -47,7 +47,7 @@ extension ForeignTrigger {
             + schema.spatialIndexes.flatMap(\.triggerStatements)).map(SchemaDrift.name)
         let known = spatial.union(wanted)
         return triggers.compactMap { trigger in
-            // The table's name has the letter case of the trigger's author.
+            // The trigger's author may have written the table's name in another letter case.
             guard let entity = entities[trigger.table.uppercased()], !known.contains(trigger.name),
                 !tellsWhatItChanges(trigger.name, trigger.text)
             else { return nil }
@@ -65,7 +65,7 @@ extension ForeignTrigger {
 
     /// Returns the names of the triggers that update the R-trees of the file.
     ///
-    /// They include R-trees that the model does not require.
+    /// They include the triggers of R-trees that the model does not require.
     private static func spatialTriggers(_ connection: Connection, _ purpose: String) throws -> Set<String> {
         let statement = try connection.prepare(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z\\_RT\\_%' ESCAPE '\\' "

@@ -30,8 +30,8 @@ struct ImmutableFileCheck {
         before = Facts(path)
     }
 
-    /// Whether the file was written. A file that was replaced or moved away was not, because the open file is
-    /// unchanged.
+    /// Whether the file was written. The replacement or move of a file does not count as a write, because the open file
+    /// is unchanged.
     private var wasWritten: Bool {
         let now = Facts(path)
         return now.file == before.file && now != before

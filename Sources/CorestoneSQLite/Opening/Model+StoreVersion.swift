@@ -66,7 +66,7 @@ private struct VersionChoice {
     /// Returns the version whose entities all have the version hashes of the store. Unreadable versions are skipped.
     mutating func matching() throws -> Model? {
         for version in versions {
-            // If the bundle records the hashes, the version need not be read.
+            // If the bundle records other hashes for the version, the version need not be read.
             if !version.recordedHashes.isEmpty, version.recordedHashes != hashes {
                 distances[version.name] = distance(version.recordedHashes)
                 continue

@@ -3,7 +3,7 @@ import CorestoneModel
 extension ModelComparison {
     /// Compares a model whose version hashes are ignored.
     ///
-    /// Properties that model and file share must have the same kind; the file may lack everything else.
+    /// Properties that model and file share must be compatible. The file may lack the other properties of the model.
     func compareShapes() throws -> Result {
         let schema = schema()
         if let difference = rootDifference() { throw error(difference) }
@@ -136,7 +136,7 @@ extension AttributeType {
 }
 
 extension Attribute {
-    /// Whether the attribute has more bits in another model; true if the other model does not have it.
+    /// Whether the attribute has more bits in another model; true if it is not a 16-bit or 32-bit integer there.
     fileprivate func isNarrower(than other: Model?) -> Bool {
         guard let entity = other?.entity(named: entity.name) else { return true }
         let stored = sequence(first: entity, next: \.parent).flatMap(\.ownAttributes).flatMap(\.leaves)

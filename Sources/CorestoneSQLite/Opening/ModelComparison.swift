@@ -2,7 +2,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// How version hashes are used when a store is opened.
+/// The use of version hashes when a store is opened.
 enum VersionRule {
     /// The hashes are compared with those of the model.
     case compared
@@ -22,13 +22,13 @@ struct ModelComparison {
     let connection: Connection
     let forWriting: Bool
     var versions = VersionRule.compared
-    /// The description of several versions of a model for messages; `model` is then the nearest version.
+    /// The description of several versions of a model for messages, of which `model` is the nearest; nil for one model.
     var candidates: String?
 
     struct Result {
         /// The tables and columns of the model's entities in the file.
         let schema: StoreSchema
-        /// Why the tables may be read but not written; nil if they may be written.
+        /// The reason why the tables may be read but not written; nil if they may be written.
         let doubt: String?
         /// The tables and columns that the file lacks; empty unless `versions` is `.ignored`.
         let gaps: ModelGaps
@@ -53,13 +53,13 @@ struct ModelComparison {
         }
         if let table = schema.tables.first(where: { !$0.hasVersions }) {
             return
-                "its table \(table.name) has no column Z_OPT for the versions of \(table.root.name); "
+                "its table \(table.name) does not have the column Z_OPT for the versions of \(table.root.name); "
                 + "add it with: ALTER TABLE \(table.name) ADD COLUMN Z_OPT INTEGER DEFAULT 1"
         }
         return nil
     }
 
-    /// Returns the schema with the entity numbers of the file. Entities that the file lacks get the next numbers.
+    /// Returns the schema with the entity numbers of the file. Entities that the file lacks have the next numbers.
     func schema() -> StoreSchema {
         var numbers = model.entities.map { contents.number(ofEntity: $0.name) ?? 0 }
         var last = contents.entities.map(\.number).max() ?? 0
@@ -82,7 +82,7 @@ struct ModelComparison {
 extension ModelComparison {
     /// Throws an error for differences between the hashes.
     ///
-    /// - Returns: The reason to open read-only if the hashes differ although the two models do not.
+    /// - Returns: The reason to open read-only if the hashes differ, but the tables can be read; nil if they match.
     private func compareHashes() throws -> String? {
         // Only writers need the cached model to match the metadata.
         guard source == .given || source == .cached && forWriting, let stored = contents.document.hashes else {
@@ -181,11 +181,12 @@ extension ModelComparison {
         case nil: return nil
         case .table(let table)?:
             return Difference(
-                text: "the store has no table \(table.name) for \(table.root.name)", entity: table.root.name, key: nil)
+                text: "the store does not have the table \(table.name) for \(table.root.name)",
+                entity: table.root.name, key: nil)
         case .column(_, let column)?:
             let property = column.property
             return Difference(
-                text: "the store has no column \(column.name) for \(property.entity.name).\(property.name)",
+                text: "the store does not have the column \(column.name) for \(property.entity.name).\(property.name)",
                 entity: property.entity.name, key: property.name)
         case .join(let join)?: return missing(join, "table \(join.name)")
         case .joinColumn(let join, let column)?: return missing(join, "column \(column) in \(join.name)")
@@ -195,7 +196,7 @@ extension ModelComparison {
     private func missing(_ join: JoinTable, _ what: String) -> Difference {
         let relationship = join.naming
         return Difference(
-            text: "the store has no \(what) for \(relationship.entity.name).\(relationship.name)",
+            text: "the store does not have the \(what) for \(relationship.entity.name).\(relationship.name)",
             entity: relationship.entity.name, key: relationship.name)
     }
 
@@ -205,7 +206,8 @@ extension ModelComparison {
             guard let present = contents.tables[table.name] else { continue }
             for column in ["Z_PK", "Z_ENT"] where present[column] == nil {
                 return Difference(
-                    text: "the store has no column \(column) in \(table.name)", entity: table.root.name, key: nil)
+                    text: "the store does not have the column \(column) in \(table.name)",
+                    entity: table.root.name, key: nil)
             }
         }
         return nil

@@ -52,8 +52,8 @@ struct ModelGaps {
         }
     }
 
-    /// Why the store is read-only, as a clause for a message. A row of an entity that the model lacks cannot become an
-    /// object, and references to it could not be preserved.
+    /// The reason why the store is read-only, as a clause for a message; nil if it is not. A row of an entity that the
+    /// model lacks cannot become an object, and references to that row could not be preserved.
     var readOnlyReason: String? {
         hidden.first.map {
             "it has objects of \($0.name), an entity in the tree of \($0.table.root.name) that is not in the model; migrate the store, "
@@ -121,8 +121,7 @@ extension ModelGaps {
 extension ModelGaps {
     /// Creates temporary views and tables for missing parts of the file, which is not changed.
     ///
-    /// With them, statements find missing columns with nulls, missing tables without rows, and no rows of hidden
-    /// entities.
+    /// With them, statements read nulls in missing columns, and no rows in missing tables and of hidden entities.
     func standIn(_ connection: Connection, _ schema: StoreSchema) throws {
         let purpose = "read \(connection.path) with another model"
         for statement in standIns(schema) {

@@ -4,11 +4,11 @@ import CorestoneValues
 
 /// An inference of a model from the tables of a store without a usable cached model.
 ///
-/// The tables determine the entities with their names and inheritance, and the attributes with their storage type. They
-/// also determine the relationships that have a join table or a column with an entity number. Names of properties are
-/// in lower case, because the tables have them in upper case, unless the cached model contains them. An integer column
-/// is a to-one relationship if its name, its index and its values indicate one, otherwise an Integer 64 attribute.
-/// To-many relationships with a to-one inverse cannot be inferred.
+/// The tables determine the entities with their names and inheritance, the attributes with their storage type, and the
+/// relationships that have a join table or a column with an entity number. Names of properties are
+/// those of the cached model. Names that it does not contain are in lower case, because the tables have them in upper
+/// case. An integer column is a to-one relationship if its name, its index and its values indicate one, otherwise an
+/// Integer 64 attribute. To-many relationships with a to-one inverse cannot be inferred.
 struct ModelInference {
     private let contents: StoreContents
     private let model = Model()
@@ -46,7 +46,7 @@ struct ModelInference {
         }
     }
 
-    /// Adds the entities whose root entity has a table. The entities of the history do not have one.
+    /// Adds the entities whose root entity has a table. The entities of the history do not have such a table.
     private mutating func addEntities() throws {
         for stored in contents.entities {
             if stored.parent == 0 && contents.tables["Z" + stored.name.uppercased()] == nil { continue }
@@ -65,7 +65,9 @@ struct ModelInference {
                 throw CoreError(
                     .storeCorrupt,
                     "the entity \"\(stored.name)\" inherits from "
-                        + (known.map { "\"\($0.name)\", which has no table, or has a higher number in Z_PRIMARYKEY" }
+                        + (known.map {
+                            "\"\($0.name)\", which does not have a table, or has a higher number in Z_PRIMARYKEY"
+                        }
                             ?? "the entity number \(stored.parent), for which Z_PRIMARYKEY does not contain a name"),
                     entity: stored.name, value: .int(stored.parent))
             }
@@ -172,7 +174,7 @@ struct ModelInference {
 
     /// Returns the attribute type of a declared column type.
     ///
-    /// It follows Core Data's type names, or else SQLite's rules of affinity.
+    /// The result follows Core Data's type names, or else SQLite's rules of affinity.
     private static func type(declared: String) -> AttributeType {
         let type = declared.uppercased()
         func has(_ words: String...) -> Bool { words.contains { position(of: $0, in: type) != nil } }

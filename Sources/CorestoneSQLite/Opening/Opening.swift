@@ -15,7 +15,7 @@ struct OpenedStore {
     let source: ModelSource
     /// The absolute path.
     let path: String
-    /// Why the store is read-only; nil if it is writable.
+    /// The reason why the store is read-only; nil if it is writable.
     let readOnlyReason: String?
     /// Whether an open read transaction does not block writers.
     let mayHoldReads: Bool
@@ -26,7 +26,7 @@ struct OpenedStore {
     let history: HistorySchema?
     /// The maximum number of connections.
     var maximumConnections = 1
-    /// Whether the store was created by this call.
+    /// Whether the store did not exist and was created when it was opened.
     var isNew = false
     /// The number of frames in the write-ahead log that triggers a checkpoint; 0 for never.
     var longLog = ConnectionPool.usualLongLog
@@ -34,7 +34,9 @@ struct OpenedStore {
     var openAnother: (() throws -> Connection)?
 }
 
-/// The operation that opens a store. It first creates the store if it does not exist and a model was passed.
+/// The operation that opens a store.
+///
+/// It first creates the store if the store does not exist, a model was passed and the options allow it.
 struct StoreOpening {
     private let path: String
     /// The model; nil to use the store's cached model, or a model inferred from its tables.
@@ -46,8 +48,8 @@ struct StoreOpening {
 
     /// Checks the options.
     ///
-    /// - Parameter versions: How version hashes are used; nil to use the options.
-    /// - Throws: `.invalidArgument` for contradictory or invalid options. The file has then not been accessed.
+    /// - Parameter versions: The use of version hashes; nil to use the options.
+    /// - Throws: `.invalidArgument` for contradictory or invalid options. The file is not accessed.
     init(_ path: String, model: Model?, options: StoreOptions, versions: VersionRule? = nil) throws {
         (self.path, self.model, self.options) = (path, model, options)
         self.versions = versions ?? (options.ignoresVersioning ? .ignored : .compared)
@@ -117,7 +119,7 @@ struct StoreOpening {
             history: examination.history)
     }
 
-    /// Examines the file. A store that was destroyed is first created again.
+    /// Examines the file. A store that was destroyed is first created again if the options allow it.
     private func examine(_ connection: Connection, _ place: StoreLocation) throws -> StoreExamination {
         do {
             return try StoreExamination(
@@ -208,7 +210,7 @@ struct StoreOpening {
 
     /// Returns a function that opens further connections.
     ///
-    /// It throws if the path no longer refers to the open file.
+    /// The function throws if the path no longer refers to the open file.
     private func another(
         _ place: StoreLocation, _ schema: StoreSchema, trustsSchema: Bool
     ) -> (() throws -> Connection) {
@@ -269,7 +271,7 @@ struct StoreOpening {
     }
 
     private func configure(_ connection: Connection, _ place: StoreLocation, isFirst: Bool = true) throws {
-        // An untrusted store may be larger than memory: a read-only connection sorts in temporary files.
+        // A read-only connection sorts in temporary files, because an untrusted store may be larger than memory.
         let launch = LaunchArguments.storeSettings
         if isFirst, launch.checksIntegrity { try DatabaseCheck.require(connection, place) }
         let usual = options.isTransient ? 0 : options.normalSync ? 1 : 2
@@ -282,7 +284,7 @@ struct StoreOpening {
             "open \(place.given)", cocoaCode: .persistentStoreOpen)
     }
 
-    /// Returns why a store that is opened without history is read-only, or nil if its history is empty.
+    /// Returns why a store is read-only without its history; nil if the options permit a history, or if it is empty.
     private func refusedHistory(_ examination: StoreExamination, _ connection: Connection) throws -> String? {
         guard options.refusesHistory, examination.history != nil else { return nil }
         guard
@@ -292,8 +294,8 @@ struct StoreOpening {
             return nil
         }
         return
-            "CST_STORE_NO_HISTORY (history=False) is set, but the store has a history, in which its saves would be missing; open it "
-            + "without that option, or delete the history first"
+            "CST_STORE_NO_HISTORY (history=False) is set, but the store has a history, in which new saves would be missing; open the "
+            + "store without that option, or delete the history first"
     }
 
     /// Creates the history tables and returns their design.
@@ -342,12 +344,12 @@ struct StoreOpening {
             statement.reset()
             return answer
         } catch let error as CoreError where error.status == .storeBusy {
-            // Another process has the store open in another mode, which also works.
+            // Another process has the store open in another journal mode, in which this process can save too.
             return mode
         }
     }
 
-    /// Explains SQLite's error for a folder that is not writable.
+    /// Returns a clearer error than SQLite's if the folder is not writable.
     ///
     /// SQLite creates files next to the database, and reports only that it cannot open the database.
     private func explained(_ error: CoreError, _ place: StoreLocation) -> CoreError {
@@ -369,7 +371,7 @@ struct StoreOpening {
 }
 
 extension Connection {
-    /// Adapts a store to the model that it was examined with: its tables, its version hashes and its cached model.
+    /// Adapts the tables, the version hashes and the cached model of a store to the model that it was examined with.
     fileprivate func adopt(_ examination: StoreExamination) throws {
         let (schema, contents) = (examination.schema, examination.contents)
         let purpose = "adapt \(path) to the model"

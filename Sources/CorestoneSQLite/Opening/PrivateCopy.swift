@@ -9,7 +9,7 @@ struct PrivateCopy {
     private let frozen: Connection
     private let place: StoreLocation
 
-    /// Creates the copy of a file.
+    /// Prepares the copy of a file, which `open` creates.
     ///
     /// - Parameter frozen: A connection that has the file open as immutable.
     init(of frozen: Connection, _ place: StoreLocation) {
@@ -40,10 +40,10 @@ struct PrivateCopy {
         return copy
     }
 
-    /// Copies the files until they do not change during the copy, because another process may be writing.
+    /// Copies the files, up to five times, until they do not change during the copy.
     ///
-    /// Transactions that are added to the end of the log are harmless. The log is copied last, and read up to its last
-    /// complete transaction.
+    /// Another process may be writing. Transactions that are added to the end of the log are harmless: the log is
+    /// copied last, and read up to its last complete transaction.
     private func writeWhileUnchanged(_ target: String) throws {
         for _ in 0..<5 {
             let before = place.fingerprint

@@ -7,7 +7,7 @@ import Glibc
 ///
 /// SQLite would create the `-wal` and `-shm` files even for reading, and lock a file with a rollback journal. A file
 /// without a live log or journal is therefore opened as immutable. A file with a live log or an unfinished transaction
-/// is read from a private copy. Both work on read-only media.
+/// is read from a private copy. Both ways of reading support read-only media.
 struct ReadOnlyFile {
     let place: StoreLocation
     let connection: Connection

@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A missing or modified part of the schema by which the file enforces its model.
+/// A missing or modified part of the schema that the model requires.
 ///
 /// It is an index, a trigger or an R-tree table that another program dropped or changed.
 struct SchemaDefect {
@@ -12,7 +12,7 @@ struct SchemaDefect {
     let text: String
     /// The statements that recreate the part.
     let statements: [String]
-    /// All properties of a unique constraint.
+    /// All properties of a unique constraint; empty for other parts.
     var keys: [String] = []
 
     /// The text for a report, with the statements that recreate the part.
@@ -74,14 +74,12 @@ struct SchemaDrift {
         }
     }
 
-    /// Normalises a statement.
-    ///
-    /// It removes quotes, repeated spaces, and the parts that SQLite may change when it rewrites the schema.
+    /// Returns a statement without quotes and repeated spaces, which SQLite may change when it rewrites the schema.
     private static func settled(_ text: String) -> String {
         text.filter { $0 != "\"" }.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// The missing parts that writers depend on.
+    /// The missing or modified parts that writers depend on.
     var all: [SchemaDefect] {
         unguarded.map(lost) + derivedAttributes + underivable + spatialIndexes + foreignSpatialIndexes
     }
@@ -123,7 +121,7 @@ extension SchemaDrift {
             return SchemaDefect(
                 kind: .speed, entity: wanted.entity.name, key: wanted.keys.first,
                 text:
-                    "has no index \(wanted.name) on \(wanted.table) (\(wanted.columns.joined(separator: ", "))), so fetches "
+                    "does not have the index \(wanted.name) on \(wanted.table) (\(wanted.columns.joined(separator: ", "))), so fetches "
                     + "may be slow", statements: [wanted.creationStatement])
         }
     }
@@ -156,7 +154,7 @@ extension SchemaDrift {
             }
             return SchemaDefect(
                 kind: .derived, entity: entity, key: attribute.name,
-                text: "has no trigger that computes \(entity).\(attribute.name), which has the derivation "
+                text: "does not have a trigger that computes \(entity).\(attribute.name), which has the derivation "
                     + "\(derivation.expression.text)", statements: [])
         }
     }
@@ -166,7 +164,7 @@ extension SchemaDrift {
         Set(indexes.filter { $0.table == table && !$0.isPartial }.compactMap { $0.columns.first ?? nil })
     }
 
-    /// Whether the R-tree exists.
+    /// Whether the R-tree exists in the required form.
     func has(_ index: SpatialIndex) -> Bool {
         virtualTables[index.name] == SchemaDrift.settled(index.creationStatement)
     }
@@ -197,8 +195,8 @@ extension SchemaDrift {
         }
     }
 
-    /// R-trees that an application created without a model index, as Photos does. Their triggers are named like those
-    /// of a model's R-trees.
+    /// The missing triggers of R-trees that an application created without a model index, as Photos does. Such triggers
+    /// are named like those of a model's R-trees.
     private var foreignSpatialIndexes: [SchemaDefect] {
         let own = Set(schema.spatialIndexes.map(\.name))
         return virtualTables.keys.filter { $0.hasPrefix("Z_RT_") && !own.contains($0) }.sorted(by: byteOrder).compactMap
@@ -212,7 +210,7 @@ extension SchemaDrift {
         }
     }
 
-    /// Describes the missing or modified triggers; nil if all triggers exist.
+    /// Returns the defect of missing or modified triggers; nil if all triggers have the required form.
     ///
     /// - Parameter repairs: Statements that correct the rows that changed without the triggers.
     private func lost(

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The metadata, entities and tables of a store's file. They are read without a model and without changing the file.
+/// The metadata, entities and tables of a store's file, which are read without a model.
 struct StoreContents {
     /// A row of `Z_PRIMARYKEY`.
     struct StoredEntity {
@@ -69,12 +69,12 @@ struct StoreContents {
     }
 }
 
-/// Returns the fault of a table in `unkeyedTables`, as a clause for a message after the table's name.
+/// Returns the defect of a table in `unkeyedTables`, as a clause for a message after the table's name.
 func unkeyedAccount(of root: Entity) -> String {
     "the column Z_PK is not an INTEGER PRIMARY KEY, so keys of \(root.name) may be repeated or not be integers"
 }
 
-/// Declared types by column name, by table name.
+/// The columns of each table with their declared types, by table name.
 typealias StoreTables = [String: [String: String]]
 
 // MARK: - Reading
@@ -92,14 +92,14 @@ extension StoreContents {
         return tables
     }
 
-    /// Adds the columns of each table, and returns the tables whose column Z_PK is not an INTEGER PRIMARY KEY.
+    /// Adds the columns of the tables that begin with Z, and returns those whose Z_PK is not an INTEGER PRIMARY KEY.
     private static func addColumns(
         to tables: inout StoreTables, _ connection: Connection, _ place: StoreLocation
     ) throws -> Set<String> {
         let purpose = "read the tables of \(place.given)"
         let statement = try connection.prepare("SELECT name, type, pk FROM pragma_table_info(?)", purpose)
-        // A primary key has its own index unless it is the rowid. That includes keys of several columns, keys of other
-        // types, and keys of tables without rowid.
+        // A primary key has its own index unless it is the rowid. Keys of several columns, keys of other types, and
+        // keys of tables without rowid have such an index.
         let keyIndex = try connection.prepare("SELECT 1 FROM pragma_index_list(?) WHERE origin = 'pk'", purpose)
         var unkeyed: Set<String> = []
         for table in tables.keys where table.hasPrefix("Z") {
@@ -134,7 +134,7 @@ extension StoreContents {
         guard try statement.step(purpose), let identifier = statement.text(0), !identifier.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) is not a complete Core Data store: its table Z_METADATA has no row with an identifier; restore it "
+                "\(place.given) is not a complete Core Data store: its table Z_METADATA does not have a row with an identifier; restore it "
                     + "from a backup",
                 file: place.given)
         }
@@ -161,7 +161,7 @@ extension StoreContents {
                     "\(place.given) is damaged: the name of entity \(number) in its table Z_PRIMARYKEY has more than "
                         + "\(longestName) bytes; restore it from a backup", file: place.given)
             }
-            // The rows of an entity have its number, so it must be valid.
+            // The rows of an entity contain its number, so the number must be valid.
             guard number > 0 else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
@@ -192,7 +192,7 @@ extension StoreContents {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
                 "\(place.given) is an SQLite database but not a Core Data store: "
-                    + "it has no table \(missing.joined(separator: " and no table ")); pass the path of a store",
+                    + "it does not have the table \(missing.joined(separator: " or the table ")); pass the path of a store",
                 file: place.given)
         }
     }

@@ -4,7 +4,7 @@ import CorestoneValues
 
 /// A cached model that cannot be used.
 struct UnusableCachedModel {
-    /// Why the model does not match the tables, or cannot be read.
+    /// The reason why the model does not match the tables, or cannot be read.
     let error: CoreError
     /// The model; nil if it cannot be read.
     let model: Model?
@@ -15,11 +15,11 @@ struct StoreExamination {
     let contents: StoreContents
     let schema: StoreSchema
     let source: ModelSource
-    /// Why the store is not read with its cached model. nil if it is, if it does not have one, or if another model was
-    /// passed.
+    /// The reason why the store is not read with its cached model. nil if the cached model is used, if there is no
+    /// cached model, or if another model was passed.
     let misfit: UnusableCachedModel?
-    /// Why the store is read-only, as a clause for a message; nil if it is writable. The requirements for writers are
-    /// checked only if the store is opened for writing.
+    /// The reason why the store is read-only, as a clause for a message; nil if it is writable. The requirements for
+    /// writers are checked only if the store is opened for writing.
     private(set) var readOnlyReason: String?
     /// The history; nil if the store does not record one, or if its design is not supported.
     private(set) var history: HistorySchema?
@@ -67,7 +67,7 @@ struct StoreExamination {
                 ?? "its model was inferred from its tables; open it with the model it was written with"
             return
         }
-        // Readers get this reason too, because opening the store for writing would not help.
+        // This reason applies to readers too, because opening the store for writing would not remove it.
         let foreign = contents.foreignState
         readOnlyReason = foreign ?? choice.doubt
         guard forWriting else { return }
@@ -79,7 +79,7 @@ struct StoreExamination {
     private struct Choice {
         let schema: StoreSchema
         let source: ModelSource
-        /// Why the model can only be used for reading; nil if it can be used for writing.
+        /// The reason why the model can only be used for reading; nil if it can be used for writing.
         let doubt: String?
         var gaps = ModelGaps()
         var misfit: UnusableCachedModel?

@@ -33,7 +33,7 @@ struct StorePragmas {
         ("journal_mode", .words(["wal", "delete", "truncate", "persist"])),
         ("journal_size_limit", .number(-1...(1 << 40))),
         ("page_size", .powerOfTwo(512...65536)),
-        // SQLite uses a number only as a flag, which excludes "fast".
+        // SQLite interprets a number as a flag, so "fast" can be set only as a word.
         ("secure_delete", .words(["off", "on", "fast"])),
         ("synchronous", .numbered(["off", "normal", "full", "extra"])),
         ("temp_store", .numbered(["default", "file", "memory"])),

@@ -11,17 +11,19 @@ import Glibc
 /// Every frame repeats the header's two salts and carries a running checksum.
 struct WriteAheadLog {
     private enum State: Equatable {
-        /// The log contains no pages that the file lacks.
+        /// The log does not contain committed pages.
         case settled
-        /// The log contains committed pages that the file lacks.
+        /// The log contains committed pages, which the file may lack. The log does not show whether they were
+        /// checkpointed.
         case live
-        /// The log belongs to another file or is damaged, for the given reason.
+        /// The log belongs to another file or to an earlier state of this one, or its header is damaged. The text is
+        /// the reason, as a clause for a message.
         case stale(String)
     }
 
-    /// The contents of a log that belongs to its file.
+    /// The result of examining a log that belongs to its file.
     struct Account {
-        /// Whether the log contains pages that the file lacks.
+        /// Whether the log contains committed pages, which the file may lack.
         var isLive = false
         /// The saves in the log that cannot be read; nil if all can be read.
         var loss: LogLoss?
@@ -30,7 +32,8 @@ struct WriteAheadLog {
     /// Examines the log next to the file that `connection` has open.
     ///
     /// - Throws: `storeCorrupt` if the log does not belong to the file. SQLite does not report that: it applies pages
-    ///   of another state, or discards a log with a damaged header and all saves in it.
+    ///   of another state, or discards a log with a damaged header and all saves in it. `storeIO` if the log cannot be
+    ///   read.
     static func account(beside place: StoreLocation, _ connection: Connection) throws -> Account {
         guard place.hasCompanion("-wal") else { return Account() }
         var (state, loss) = try state(place, connection)
@@ -86,7 +89,7 @@ struct WriteAheadLog {
     private mutating func examine(_ file: FileHeader, pageCount: Int) throws -> State {
         let pageSize = file.pageSize
         let header = try read(at: 0, count: 32)
-        // A crash before the first commit leaves a truncated or empty header.
+        // A crash before the first commit leaves a header that is truncated or all zeros.
         guard header.count == 32, header.contains(where: { $0 != 0 }) else { return .settled }
         let magic = word(header, 0)
         guard magic & ~1 == 0x377f_0682 else { return .stale("it does not have the header of a write-ahead log") }
@@ -101,7 +104,7 @@ struct WriteAheadLog {
         var committed: Set<UInt32> = []
         var pending: [UInt32] = []
         var size: UInt32 = 0
-        // The change counter, which is at byte 24 of the first page.
+        // The change counter, which is at offset 24 of the first page.
         var (counter, pendingCounter): (UInt32?, UInt32?)
         var offset: Int64 = 32
         // Reads only to the current end: a writer might append faster than this loop reads.
@@ -144,18 +147,18 @@ struct WriteAheadLog {
             return .stale(
                 "the store was written \(writes) time\(writes == 1 ? "" : "s") since the log's last transaction")
         }
-        // The first page holds the number of pages. If the log does not contain it, no transaction of the log changed
-        // that number.
+        // The first page contains the number of pages. If the log does not contain the first page, no transaction of
+        // the log changed that number.
         let counted = file.size / file.pageSize
         guard counted > 0, Int(pages) != counted else { return nil }
         return .stale("it belongs to a file of \(pages) page\(pages == 1 ? "" : "s"), but the store has \(counted)")
     }
 
-    /// Rejects a log if neither the file nor the log has some of the pages: then the two do not belong together.
+    /// Rejects a log if some pages are in neither the file nor the log, because the two do not belong together.
     private func lacks(pages: UInt32, beyond pageCount: Int, _ committed: Set<UInt32>, pageSize: Int) -> State? {
         guard Int(pages) > pageCount else { return nil }
         let added = committed.count { Int($0) > pageCount && $0 <= pages }
-        // The page at the first gigabyte holds SQLite's locks and is never written.
+        // The lock-byte page, at offset 1 GiB, is never written.
         let unused = pageCount < (1 << 30) / pageSize + 1 && Int(pages) > (1 << 30) / pageSize ? 1 : 0
         guard added + unused < Int(pages) - pageCount else { return nil }
         return .stale(
@@ -181,7 +184,7 @@ struct WriteAheadLog {
 
     private func word(_ bytes: [UInt8], _ place: Int) -> UInt32 { Frame(bytes).word(place) }
 
-    /// Reads bytes of the log; fewer at its end.
+    /// Returns bytes of the log; fewer than `count` at its end.
     func read(at offset: Int64, count: Int) throws -> [UInt8] {
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

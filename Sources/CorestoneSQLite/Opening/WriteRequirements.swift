@@ -9,7 +9,7 @@ import CorestoneValues
 struct WriteRequirements {
     let connection: Connection
 
-    /// The number of lost promises or foreign triggers that a message lists; further ones are only counted.
+    /// The maximum number of defects or foreign triggers that a message lists. Further ones are only counted.
     private static let named = 5
 
     /// Returns why the store is read-only, as a clause for a message; nil if all requirements are met.
@@ -30,7 +30,7 @@ struct WriteRequirements {
             + (more > 0 ? ", and \(more) more" : "")
     }
 
-    /// Finds a table whose first and last rows both have the number of an entity of another table.
+    /// Returns a clause about a table whose first and last rows have the number of an entity of another table, or nil.
     ///
     /// In such a file `Z_PRIMARYKEY` is wrong, not the rows. Numbers that are swapped within one table are not detected
     /// here.
@@ -58,8 +58,8 @@ struct WriteRequirements {
 
     /// Returns a requirement of a trigger, an index or a table that this library does not meet; nil if all are met.
     ///
-    /// Generated columns, constraints and conditions with SQLite's own functions are supported. SQLite does the test:
-    /// statements that change these tables are compiled, but not run.
+    /// Generated columns, constraints and conditions with SQLite's own functions are supported. For the test, SQLite
+    /// compiles statements that change these tables, but does not run them.
     func unknownNeed() throws -> String? {
         let purpose = "examine the triggers of \(connection.path)"
         let statement = try connection.statement(
@@ -83,7 +83,7 @@ struct WriteRequirements {
         return nil
     }
 
-    /// Returns one statement of each kind that fires every trigger of the table.
+    /// Returns an insertion, an update and a deletion, which together would fire every trigger of the table.
     private func changes(of table: String, _ purpose: String) throws -> [String] {
         let columns = try connection.columnNames(of: table, purpose).map(\.asIdentifier)
         let settings = columns.map { "\($0) = \($0)" }
@@ -94,7 +94,7 @@ struct WriteRequirements {
         ]
     }
 
-    /// Returns SQLite's message for a statement that does not compile; nil if it compiles.
+    /// Returns why a statement cannot be compiled; nil if it can, or if the reason is not in the schema.
     private func obstacle(to text: String) -> String? {
         var handle: OpaquePointer?
         defer { sqlite3_finalize(handle) }

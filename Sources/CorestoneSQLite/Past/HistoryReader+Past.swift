@@ -9,10 +9,12 @@ extension HistoryReader {
     func past(after number: Int64, of owner: Store, unknown: UnknownValues) throws -> StoredPast {
         let store = reader.store
         guard let folder = WorkFolder.temporary("corestone-past-") else {
+            let code = errno
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "cannot create a folder for the past of \(store.path): \(StoreLocation.text(of: errno)); set TMPDIR to a writable "
-                    + "folder with free space", file: store.path)
+                "cannot open a past state of \(store.path): cannot create a folder in \(temporaryFolder): "
+                    + "\(StoreLocation.text(of: code)); set TMPDIR to a writable folder with free space",
+                file: store.path)
         }
         let path = folder.path + "/store"
         var options = store.options
@@ -49,7 +51,7 @@ extension HistoryReader {
         return restoration.unknown
     }
 
-    /// Throws if a later transaction is a migration. It changed rows and tables, and the former model is unknown.
+    /// Throws if a later transaction is a migration, which changes rows and tables. The former model is unknown.
     private func requireNoMigration(after number: Int64, _ connection: Connection) throws {
         let migration = try lastMigration(connection)
         guard migration > number else { return }

@@ -6,8 +6,8 @@ import CorestoneValues
 /// A recorder of the values that each transaction replaces, for a complete history.
 ///
 /// Temporary triggers copy the values to temporary tables, for saves, batch requests and the triggers of derived
-/// attributes. `finish` moves them to the file in the same transaction. The file itself does not have such triggers, so
-/// other programs can write to it and alter its tables.
+/// attributes. `finish` moves the values to the file in the same transaction. The file itself does not have such
+/// triggers, so other programs can write to it and alter its tables.
 final class OldValueRecorder {
     private let connection: Connection
     /// The numbers of columns whose values may be in backing files.
@@ -82,7 +82,7 @@ final class OldValueRecorder {
 
     /// Moves the old values of a transaction to the file.
     ///
-    /// If the transaction did not change an object, it gets its number here.
+    /// If the transaction did not change an object, its row in the history is written here.
     func finish(_ history: HistoryWriter, _ folder: String, _ limits: StoreLimits) throws {
         let purpose = "record old values in \(connection.path)"
         defer { search.reset() }

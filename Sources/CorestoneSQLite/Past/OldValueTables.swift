@@ -2,8 +2,8 @@
 ///
 /// Apple's framework ignores them.
 ///
-/// All old values of a transaction in a span are recorded. A transaction outside all spans was written by a program
-/// that does not record them.
+/// All old values of a transaction in a span are recorded. A transaction outside all spans was written before the
+/// recording began, or by a program that does not record old values.
 enum OldValueTables {
     /// The numbers of the columns of entity tables, and of join tables, whose `ZCOLUMN` is empty.
     static let columns = "CST_HISTORYCOLUMN"

@@ -6,8 +6,8 @@ import CorestoneValues
 /// The restoration of a copy of a store to the state after an earlier transaction.
 ///
 /// The restoration proceeds span by span. A span with old values is undone exactly. For other spans, the history
-/// records only which objects were inserted, which values were changed and which rows were deleted; these values become
-/// unknown (`UnrecordedRange`).
+/// records only which objects were inserted, which values were changed and which rows were deleted. The former values
+/// of these objects become unknown, except those in tombstones (`UnrecordedRange`).
 struct PastRestoration {
     let connection: Connection
     let schema: StoreSchema
@@ -114,7 +114,7 @@ struct PastRestoration {
 
     /// Marks values as unknown whose backing files could not be read when they were replaced.
     ///
-    /// Names of backing files are marked too, because the copy does not have these files.
+    /// Values that are still in backing files are marked too, because the copy does not have these files.
     private mutating func becomeUnknown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
         let rows = try connection.prepare(
             "SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number) AND ZVALUE IS NOT NULL "
@@ -178,7 +178,7 @@ struct PastRestoration {
 
     // MARK: - Unknown values
 
-    /// Removes later values where the earlier value is unknown.
+    /// Sets values to null where the earlier value is unknown.
     private func clearUnknownValues() throws {
         if unknown.isEmpty { return }
         var columns: [UInt32: (table: TableSchema, column: String)] = [:]

@@ -3,7 +3,9 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// A span of transactions whose old values were not recorded. The values before these transactions are unknown.
+/// A span of transactions whose old values were not recorded.
+///
+/// The values that these transactions replaced are unknown, except those in tombstones.
 ///
 /// A change of one object may affect other objects without a recorded change. A deletion removes references to the
 /// object, and an update of one side of a relationship changes the other side. In a save, Apple's framework and this

@@ -6,9 +6,9 @@ import Glibc
 
 /// The backing files in which Core Data stores large binary values.
 enum ExternalFile {
-    /// The first byte of a column value that is followed by the data.
+    /// The first byte of a column value that contains the data after this byte.
     static let inlineMark: UInt8 = 1
-    /// The first byte of a column value that is followed by the name of a backing file: a UUID and a NUL.
+    /// The first byte of a column value that contains the name of a backing file after this byte: a UUID and a NUL.
     static let fileMark: UInt8 = 2
 
     /// Returns the name of the backing file of a column value, or nil if the value is not in a backing file.
@@ -38,8 +38,8 @@ enum ExternalFile {
     /// - Parameters:
     ///   - permissions: The permissions of the store; nil restricts the folders to the owner.
     ///   - failure: Returns the error for a folder that cannot be created, from its path and an `errno`.
-    // The optimiser may join the ends of this loop and of the one below in a caller, or may not, from one build to the
-    // next. Libraries of two builds must be equal, so neither function is inlined.
+    // In a caller, the optimiser would merge the ends of this loop and of the one below in some builds, but not in
+    // others. Libraries of two builds must be equal, so neither function is inlined.
     @inline(never)
     static func makeFolders(
         _ folder: String, beside permissions: FilePermissions?, failure: (String, Int32) -> CoreError
@@ -69,10 +69,10 @@ enum ExternalFile {
         return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The largest file that is read: a record counts bytes in 32 bits, as most applications do.
+    /// The largest file that is read, in bytes, because a record counts bytes in 32 bits.
     private static let largest = Int(Int32.max)
 
-    /// Returns why a file of that size is not read or copied, as a clause for a message with its remedy; nil if it is.
+    /// Returns why a file of a size is not read or copied, as a clause with its remedy; nil if the size is permitted.
     static func excess(_ size: Int, _ limits: StoreLimits) -> String? {
         guard size > limits.externalBytes else { return nil }
         return

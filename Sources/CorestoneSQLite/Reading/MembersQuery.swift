@@ -2,7 +2,7 @@ import CorestoneModel
 
 /// The statements that read the members of a to-many relationship.
 ///
-/// Each row consists of the owner, and of the member's key and entity or its whole row.
+/// Each row consists of the owner's key, and of the member's key and entity or the member's whole row.
 struct MembersQuery {
     let relationship: Relationship
     let storage: ToManyStorage

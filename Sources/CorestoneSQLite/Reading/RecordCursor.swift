@@ -5,7 +5,7 @@ import Glibc
 
 /// The position at which the next record is written.
 ///
-/// It consists of plain pointers, so that the row loop does not need retains, or calls for a value that fits.
+/// The row loop uses its plain pointers, and therefore needs neither retains nor calls for a value that fits.
 struct RecordCursor {
     /// The filled chunks and the current one.
     private(set) var chunks: [RecordChunk]
@@ -17,7 +17,7 @@ struct RecordCursor {
     private var end: UnsafeMutableRawPointer
     private let largest: Int
 
-    /// Chunks grow from `first` bytes up to `largest`.
+    /// Creates a cursor whose chunks grow from `first` bytes up to `largest`.
     init(first: Int, largest: Int = 2 << 20) {
         self.largest = max(largest, 1024)
         chunk = RecordChunk(capacity: RecordCursor.capacity(first, self.largest))
@@ -28,8 +28,8 @@ struct RecordCursor {
 
     /// Returns the capacity of a chunk.
     ///
-    /// A large chunk gets the full size, so that it uses a huge page, which the system clears in one step. Small pages
-    /// cost a page fault each.
+    /// A large chunk has the full size, so that it uses a huge page, which the system clears at once. Small pages cause
+    /// a page fault each.
     private static func capacity(_ wanted: Int, _ largest: Int) -> Int {
         wanted < largest / 2 ? max(1024, wanted) : largest
     }

@@ -31,7 +31,7 @@ final class RowCursor: StoreCursor {
 
     /// Creates a cursor.
     ///
-    /// Like all other functions, it must be called by the thread that has taken the connection.
+    /// Like all other functions, it must be called by the thread that has acquired the connection.
     init(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, reader: any SQLiteReading) throws {
         self.reader = reader
         self.file = file
@@ -45,7 +45,7 @@ final class RowCursor: StoreCursor {
     }
 
     deinit {
-        // The last reference may be released on any thread, but only the thread that has taken the connection may
+        // The last reference may be released on any thread, but only the thread that has acquired the connection may
         // finalise a statement.
         if let statement { file.finalizeLater(statement) }
     }
@@ -56,7 +56,7 @@ final class RowCursor: StoreCursor {
             guard let statement else { return try notedRows(count) }
             do {
                 let batch = try readCount == 0 ? firstRows(statement, count, file) : rows(statement, count, file)
-                // An empty batch is the last one, or consists of deleted rows.
+                // An empty batch ends the statement. If keys were recorded, their rows follow.
                 return batch.records.isEmpty ? try notedRows(count) : batch
             } catch let error as CoreError {
                 self.statement = nil

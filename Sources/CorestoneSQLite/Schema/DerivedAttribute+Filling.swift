@@ -1,6 +1,6 @@
 extension DerivedAttribute {
-    /// The statement that computes the attribute for all rows, with the result of its triggers. nil for `now()`,
-    /// because the time of the last save is unknown.
+    /// The statement that computes the attribute for all rows, with the same result as the attribute's triggers. nil
+    /// for `now()`, because the time of the last save is unknown.
     var fillingStatement: String? {
         let value: String
         switch form {

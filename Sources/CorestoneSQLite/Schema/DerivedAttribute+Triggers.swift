@@ -1,7 +1,7 @@
 import CorestoneModel
 
 extension DerivedAttribute {
-    /// The triggers in the file, in Apple's order.
+    /// The statements that create the triggers in the file, in Apple's order.
     var triggerStatements: [String] {
         switch form {
         case .count(.foreignKey(let members, let key, _, _)): counting(members.name, key)
@@ -16,7 +16,7 @@ extension DerivedAttribute {
         }
     }
 
-    /// The temporary triggers that each connection needs.
+    /// The statements that create the temporary triggers that each connection needs.
     var connectionTriggerStatements: [String] {
         guard case .text(let function, let source) = form else { return [] }
         let body = { (report: Report) in

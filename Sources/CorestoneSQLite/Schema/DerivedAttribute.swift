@@ -5,8 +5,8 @@ import CorestonePredicate
 ///
 /// The triggers of `to-many.@count` and `to-one.attribute` are identical to those in Apple's stores. The triggers of
 /// `now()` are identical to those that Apple's framework logs. All other triggers follow the same pattern, and use only
-/// functions that Apple's framework registers. String functions are computed by temporary triggers, because the names
-/// of Apple's functions are unknown.
+/// functions that Apple's framework registers. String functions are called by temporary triggers, because the names of
+/// Apple's functions are unknown.
 struct DerivedAttribute {
     enum Form {
         case count(ToManyStorage)
@@ -29,7 +29,7 @@ struct DerivedAttribute {
     /// The numbers of the entities that have the attribute; nil if all rows of the table have it.
     let numbers: [Int64]?
 
-    /// Creates the triggers of an attribute; nil for a derivation that stores cannot compute.
+    /// Creates the derivation of an attribute; nil for a derivation that stores cannot compute.
     init?(_ attribute: Attribute, schema: StoreSchema) {
         let table = schema.table(of: attribute.entity)
         guard let derivation = attribute.derivation, derivation.filter == nil,

@@ -85,7 +85,7 @@ extension TableSchema {
         element.expression == nil && entity.property(named: element.property) is Relationship
     }
 
-    /// Returns the column of an element. SELF is the primary key, and the entity is its number.
+    /// Returns the column of an element: that of a property, or of an expression that SQLite can index.
     private func column(of element: FetchIndex.Element, of entity: Entity) -> String? {
         guard let text = element.expression else {
             return entity.property(named: element.property).flatMap { column(of: $0)?.name }
@@ -95,7 +95,8 @@ extension TableSchema {
 
     /// Returns a column, or arithmetic over columns, that SQLite can index.
     ///
-    /// Registered functions are not used, because other programs open the file.
+    /// `SELF` is the primary key, and `entity` the entity number. Registered functions are not used, because other
+    /// programs open the file.
     private func column(of expression: Expression, of entity: Entity) -> String? {
         switch expression {
         case .selfObject: return "Z_PK"

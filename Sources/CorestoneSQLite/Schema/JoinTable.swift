@@ -60,7 +60,7 @@ final class JoinTable: @unchecked Sendable {
 }
 
 extension JoinTable {
-    /// Returns all join tables of a model. Tables with the same host are ordered by the naming relationship.
+    /// Returns all join tables of a model, in the order in which their relationships are visited.
     ///
     /// Entities are visited in the order of their names, each with its inherited relationships. The first relationship
     /// names the table. If both relationships belong to one entity, the later name is used (store-format.md 1.3). If
@@ -92,7 +92,7 @@ private struct JoinTableMaker {
     let existing: StoreTables
     private(set) var joins: [JoinTable] = []
     private var columnNames = UniqueNames()
-    /// The names that the tables have by the rules. Other tables do not get these names.
+    /// The names that the tables have by the rules. Other tables do not receive these names.
     private let expected: Set<String>
 
     init(schema: StoreSchema, existing: StoreTables) {

@@ -35,7 +35,8 @@ struct NumberedName {
 
     /// Whether `name` is equal to this name except for the entity number and a count at the end.
     func resembles(_ name: String) -> Bool {
-        // Compared by bytes: a combining mark after the number forms one character with its last digit.
+        // The names are compared by bytes, because a combining mark after the number forms one character with its last
+        // digit.
         let isDigit = { (byte: UInt8) in 0x30...0x39 ~= byte }
         guard name.utf8.starts(with: prefix.utf8) else { return false }
         let number = name.utf8.dropFirst(prefix.utf8.count)
@@ -56,7 +57,7 @@ struct NumberedName {
 extension String {
     /// The text as a quoted identifier in SQL.
     var asIdentifier: String {
-        // Processed by bytes: a quote and a following combining mark form one character.
+        // The text is processed by bytes, because a quote and a following combining mark form one character.
         var bytes = [UInt8(ascii: "\"")]
         for byte in utf8 {
             if byte == UInt8(ascii: "\"") { bytes.append(byte) }

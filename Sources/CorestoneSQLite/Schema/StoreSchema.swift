@@ -34,7 +34,7 @@ final class StoreSchema: @unchecked Sendable {
     /// - Parameters:
     ///   - numbers: The entity numbers of an existing store; nil numbers the entities as in a new store.
     ///   - existing: The tables of the file. Names that another framework or a migration has chosen are adopted from
-    ///     it.
+    ///     the file.
     init(model: Model, numbers: [Int64]? = nil, tables existing: StoreTables = [:]) {
         self.model = model
         entitiesByRoot = Dictionary(grouping: model.preorder, by: \.rootIndex)
@@ -71,7 +71,7 @@ final class StoreSchema: @unchecked Sendable {
 
     /// Returns conditions for rows that are not objects: invalid keys, and entity numbers of other tables.
     ///
-    /// Each condition is a range that uses an index.
+    /// Each condition is a range, for which SQLite can use an index.
     func strayConditions(of table: TableSchema) -> [String] {
         // Texts sort after all numbers.
         let keys = ["Z_PK < 1", "Z_PK > \(Int64.max)", "Z_PK IS NULL"]

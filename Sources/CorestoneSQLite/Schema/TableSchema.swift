@@ -35,7 +35,7 @@ final class TableSchema: @unchecked Sendable {
     private var targetEntityByKey: [UInt32: Int] = [:]
 
     var hasSubentities: Bool { entities.count > 1 }
-    /// Whether the table has a column for the versions of its rows. Only a table of another program may lack it.
+    /// Whether the table has a column for the versions of its rows. Core Data and this library always create it.
     var hasVersions: Bool { existing.map { $0["Z_OPT"] != nil } ?? true }
 
     /// Creates the schema of a table.
@@ -105,7 +105,7 @@ enum ColumnGroup: CaseIterable {
 extension TableSchema {
     /// Adds an entity's own attributes of a group, sorted by name.
     ///
-    /// In the integer group, its to-one relationships follow them.
+    /// In the integer group, the entity's to-one relationships follow the attributes.
     private func add(properties entity: Entity, group: ColumnGroup, numbers: [Int64], names: inout UniqueNames) {
         let attributes = entity.ownAttributes.flatMap(\.leaves).filter {
             !$0.isTransient && ColumnGroup.of($0.type) == group

@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// Up to a limit, further connections are opened when a thread would have to wait. Until then, the first connection
 /// with its page cache is the only connection. Every connection can read and save; the coordinator allows one save at a
-/// time. A thread uses only one connection, even for nested calls, so threads cannot deadlock. Waiting threads get
-/// connections in the order of their arrival.
+/// time. A thread that has acquired a connection does not wait for another one, so threads cannot deadlock. Threads
+/// that wait for any connection receive one in the order of their arrival.
 final class ConnectionPool: @unchecked Sendable {
     /// The default connection.
     var first: OpenFile { lock.with { files[0] } }
@@ -70,9 +70,9 @@ final class ConnectionPool: @unchecked Sendable {
     /// The number of open connections.
     var count: Int { lock.with { files.count } }
 
-    // MARK: Taking and returning connections
+    // MARK: Acquiring and releasing connections
 
-    /// Takes a connection for the calling thread, which must return it with `give`.
+    /// Acquires a connection for the calling thread, which must release it with `give`.
     ///
     /// It is the connection that the thread already has, else `wish` if it is free, else any connection.
     ///
@@ -95,7 +95,7 @@ final class ConnectionPool: @unchecked Sendable {
         return try takeOther(check)
     }
 
-    /// Takes a specific connection. The caller must return it with `give`.
+    /// Acquires a specific connection. The caller must release it with `give`.
     func take(only file: OpenFile, check: (() -> Bool)?) throws -> OpenFile {
         if file.isMine {
             file.depth += 1
@@ -128,8 +128,8 @@ final class ConnectionPool: @unchecked Sendable {
 
     /// Opens another connection.
     ///
-    /// - Returns: nil if that fails, or if the store has switched to another file. The thread then waits for an
-    ///   existing connection.
+    /// - Returns: nil if that fails, or if the store has switched to another file. In both cases, the thread waits for
+    ///   an existing connection.
     private func openOne() -> OpenFile? {
         let (open, former) = lock.with { (self.open, files[0]) }
         let file = try? open?()
@@ -179,7 +179,7 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    /// Returns a connection that the calling thread has taken.
+    /// Releases a connection that the calling thread has acquired.
     func give(_ file: OpenFile) {
         if file.depth > 0 {
             file.depth -= 1
@@ -217,9 +217,9 @@ final class ConnectionPool: @unchecked Sendable {
     /// Makes all later reads see at least the current state of the file.
     func requireNewest() { newest.add(1, ordering: .acquiringAndReleasing) }
 
-    /// Ends the read transaction of a connection that is older than the last `requireNewest`.
+    /// Ends a connection's read transaction if it began before the last call of `requireNewest`.
     ///
-    /// The caller must have taken the connection.
+    /// The caller must have acquired the connection.
     @inline(__always)
     func catchUp(_ file: OpenFile) {
         let state = newest.load(ordering: .acquiring)
@@ -230,8 +230,8 @@ final class ConnectionPool: @unchecked Sendable {
 
     /// Checkpoints a long log.
     ///
-    /// Called after a commit with `file`, before the next commit, because idle readers of an old state would let the
-    /// log grow.
+    /// Called after a commit with `file` and before the next commit. It ends the read transactions of unused
+    /// connections first, because readers of an old state would let the log grow.
     func shortenLog(_ file: OpenFile) {
         guard longLog > 0, file.logFrames >= longLog else { return }
         endUnusedReads(but: file)
@@ -247,9 +247,9 @@ final class ConnectionPool: @unchecked Sendable {
         }
     }
 
-    /// Ends idle read transactions, and returns whether a read transaction is still open.
+    /// Ends idle read transactions, and returns whether a read transaction may still be open.
     ///
-    /// Holds the lock throughout, so that a thread whose connection is briefly in use does not take another one.
+    /// Holds the lock throughout, so that a thread whose connection is briefly in use does not acquire another one.
     private func endIdleReads() -> Bool {
         lock.with {
             var isAnyHeld = false
@@ -309,7 +309,7 @@ final class ConnectionPool: @unchecked Sendable {
         lock.with(handOut)
     }
 
-    /// Runs `body` with a connection that the caller has taken.
+    /// Runs `body` with a connection that the caller has acquired.
     func use<Result>(_ file: OpenFile, check: (() -> Bool)?, _ body: (OpenFile) throws -> Result) throws -> Result {
         if file.isClosed { throw closed }
         file.connection.followLog()

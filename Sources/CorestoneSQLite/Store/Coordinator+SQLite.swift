@@ -9,12 +9,13 @@ extension Coordinator {
     ///   - path: The path of the file, relative to the working directory at the time of the call.
     ///   - options: The options for opening the store.
     /// - Returns: The store, which stays open until it is removed or the coordinator is released.
-    /// - Throws: `storeIO`, `storeBusy`, `storeReadOnly`, `storeCorrupt` or `notAStore` with code 134080 if the file
-    ///   cannot be opened. `modelMismatch` (134100), which names entity and property, if it was written with another
-    ///   model. `invalidArgument` for a configuration that the model lacks. The disk is not changed in these cases.
+    /// - Throws: `storeIO`, `storeBusy`, `storeReadOnly`, `storeCorrupt` or `notAStore` if the file cannot be opened.
+    ///   `modelMismatch` (134100), which names entity and property, if it was written with another model.
+    ///   `invalidArgument` for contradictory options, and for a configuration that the model lacks. `migration` if the
+    ///   store cannot be migrated. The store is not changed in these cases.
     @discardableResult
     public func addSQLiteStore(at path: String, options: StoreOptions = StoreOptions()) throws -> Store {
-        // Checked first, so that no file is created for an unknown configuration.
+        // The configuration is checked first, so that no file is created for an unknown one.
         _ = try model.entities(ofConfiguration: options.configuration)
         let opened = try StoreOpening(path, model: model, options: options).run()
         return try add(SQLiteStore(opened, options: options), configuration: options.configuration)

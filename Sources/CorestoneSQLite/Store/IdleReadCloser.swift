@@ -3,10 +3,10 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
-/// The end of idle read transactions of a store's connections.
+/// A closer of the idle read transactions of a store's connections.
 ///
-/// One thread ends them for all stores of the process (`ReaperThread`). It runs only while a store has open
-/// transactions.
+/// One thread (`ReaperThread`) ends these transactions for all stores of the process. It runs while a store has open
+/// transactions, and about two seconds longer.
 final class IdleReadCloser: @unchecked Sendable {
     /// Ends idle transactions, and returns whether open transactions are left. Set before the first read.
     var endIdle: () -> Bool = { false }
@@ -17,7 +17,7 @@ final class IdleReadCloser: @unchecked Sendable {
     fileprivate var idleRounds = 0
     fileprivate var isStopped = false
 
-    /// Prepares for a transaction; must be called before it. Returns false if no thread can be started to end it.
+    /// Prepares for a transaction that begins next. Returns false if no thread can be started to end the transaction.
     func begin() -> Bool { sleeps.load(ordering: .relaxed) ? wake() : true }
 
     private func wake() -> Bool {
@@ -28,7 +28,7 @@ final class IdleReadCloser: @unchecked Sendable {
         }
     }
 
-    /// Stops ending transactions of the store. The caller must not have taken a connection.
+    /// Stops ending transactions of the store. The caller must not have acquired a connection.
     func stop() {
         // After a fork, the thread does not exist in the child, and the mutex may be locked.
         if platform_is_forked() { return }
@@ -121,7 +121,7 @@ private final class ReaperThread: @unchecked Sendable {
         reaper.idleRounds += 1
         if reaper.idleRounds < ReaperThread.idleRounds { return }
         reaper.sleeps.store(true, ordering: .relaxed)
-        // A transaction that began just before may not have seen `sleeps`.
+        // A thread that began a transaction just before may have read the former value of `sleeps`.
         if ask(reaper), !reaper.isStopped { reaper.sleeps.store(false, ordering: .relaxed) }
         if reaper.sleeps.load(ordering: .relaxed) { awake.removeAll { $0 === reaper } }
     }

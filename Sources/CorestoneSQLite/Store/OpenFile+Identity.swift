@@ -22,9 +22,10 @@ extension OpenFile {
         }
     }
 
-    /// Throws at the start of a write transaction if the path no longer refers to the open file.
+    /// Throws at the start of a write transaction if the file is not the store that was opened.
     ///
-    /// The writes would be lost with the file. The transaction excludes other writers until it ends.
+    /// It also throws if the path no longer refers to the open file, because the writes would be lost with the file,
+    /// and if the file was truncated. The transaction excludes other writers until it ends.
     @inline(__always)
     func requireOwnStoreForWriting() throws {
         if connection.contentVersion != examined { try examine(isWriting: true) }
@@ -36,7 +37,7 @@ extension OpenFile {
 
     /// Throws if a file that became shorter was truncated, not vacuumed.
     ///
-    /// With a write-ahead log, SQLite detects that only when it reads a missing page.
+    /// With a write-ahead log, SQLite detects a truncated file only when it reads a missing page.
     private func requireWhole(_ size: Int) throws {
         let purpose = "check the pages of \(connection.path)"
         // A vacuumed file has all of its pages except those in the log.

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A connection of an open store, with its prepared statements and plans.
 ///
-/// Only the thread that took it from its `ConnectionPool` may use it.
+/// Only the thread that has acquired it from its `ConnectionPool` may use it.
 final class OpenFile: @unchecked Sendable {
     let connection: Connection
     let schema: StoreSchema
@@ -22,10 +22,10 @@ final class OpenFile: @unchecked Sendable {
     private(set) var held: OpenReadTransaction?
     /// The check for writes; nil for a file that is locked while it is read, or that no other process can write to.
     let watch: ImmutableFileCheck?
-    /// The maximum number of rows in a file that does not grow. In a damaged file, pages may form a cycle, which would
-    /// return rows endlessly.
+    /// The maximum number of rows in a read-only file; `.max` for a file that may grow. In a damaged file, pages may
+    /// form a cycle, which would return rows endlessly.
     let mostRows: Int
-    /// Whether every read sees the same state, because the file was opened as immutable or is a private copy.
+    /// Whether every read sees the same state: the file is immutable, a private copy, or read in one transaction.
     private let isFixed: Bool
     private var cursors = RowCursors()
     private(set) var isClosed = false
@@ -161,7 +161,7 @@ final class OpenFile: @unchecked Sendable {
         held?.endIfIdle()
     }
 
-    /// Takes over a statement from a thread that has not taken the connection.
+    /// Accepts a statement from a thread that has not acquired the connection.
     ///
     /// The next user of the connection finalises it.
     func finalizeLater(_ statement: Statement) {
@@ -205,7 +205,7 @@ final class OpenFile: @unchecked Sendable {
 
     // MARK: Ownership
 
-    /// Takes the connection for a thread. Returns false if it is in use.
+    /// Acquires the connection for a thread. Returns false if the connection is in use.
     @inline(__always)
     func seize() -> Bool {
         isInUse.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
@@ -235,7 +235,7 @@ final class OpenFile: @unchecked Sendable {
 
     // MARK: The log
 
-    /// Records the length of the log after each commit.
+    /// Installs a hook that records the length of the log after each commit.
     ///
     /// The hook replaces SQLite's automatic checkpoints, which ignore idle readers.
     private func noteLogFrames() {

@@ -3,16 +3,16 @@ import CorestoneValues
 
 /// A read transaction of a connection that stays open after a fetch and between faults in quick succession.
 ///
-/// The faults then see the state of the fetch, and each needs a quarter of the time of a fault with its own
-/// transaction. The transaction ends with `end`, or if nothing was read for 50 to 100 milliseconds (`IdleReadCloser`).
-/// It therefore does not hide writes of other connections or block checkpoints. Only the thread that has taken the
-/// connection may use it.
+/// Faults that fire during the transaction see the state of the fetch, and each needs a quarter of the time of a fault
+/// with its own transaction. The transaction ends with `end`, or if nothing was read for 50 to 100 milliseconds
+/// (`IdleReadCloser`). It therefore hides writes of other connections and blocks checkpoints only briefly. Only the
+/// thread that has acquired the connection may use it.
 final class OpenReadTransaction {
     private let begin: Statement
     private let commit: Statement
     private let reaper: IdleReadCloser
     private(set) var isHeld = false
-    /// Whether its state was checked to belong to the store.
+    /// Whether the state that the transaction reads was checked to belong to the store.
     var isExamined = false
     private var lastFault: UInt64 = 0
     private var wasUsed = false

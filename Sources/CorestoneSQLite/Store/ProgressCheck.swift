@@ -3,8 +3,8 @@ import CorestoneValues
 
 /// SQLite's progress handler, called every 2,000 instructions.
 ///
-/// It stops a request if the application cancels it, or if the request needs more work than an undamaged file of that
-/// size.
+/// It stops a request if the application cancels it, if the request needs more work than an undamaged file of the same
+/// size would need, or if a writing statement exceeds its limits.
 final class ProgressCheck {
     private let connection: Connection
     private var host: (() -> Bool)?
@@ -70,7 +70,7 @@ final class ProgressCheck {
     /// Whether the request reached its limit.
     var isSpent: Bool { left.map { $0 <= 0 } ?? false }
 
-    /// Removes the handler. Must be called before the check is released.
+    /// Removes the handler. Must be called before the check is deallocated.
     func end() {
         (host, left, writing) = (nil, nil, nil)
         update()

@@ -25,7 +25,7 @@ package struct SQLiteKind: StoreKind {
         return contents.document.metadata ?? StoreMetadata(uuid: UUIDValue(contents.document.identifier) ?? .random())
     }
 
-    /// Writes the metadata in place. Other processes that only read continue with their current state.
+    /// Writes the metadata in place. Readers in other processes keep their snapshot.
     package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
         let place = try StoreLocation(path)
         try place.requireStore()

@@ -14,7 +14,7 @@ extension SQLiteReading {
             let query = compiled.query
             outcome.remainder = compiled.remainder
             let purpose = "fetch \(fetch.entity.name)"
-            // Later faults see the same state.
+            // Faults that fire soon after the fetch see the same state.
             if fetch.result != .count { file.held?.hold() }
             do {
                 try file.bounded(schema.table(of: fetch.entity)) {

@@ -27,10 +27,10 @@ final class PinnedReaders: @unchecked Sendable {
 
     func takeIdle() -> SQLiteStore? { state.withLock { $0.idle.popLast() } }
 
-    /// Returns a number for a reader that is about to be taken or opened.
+    /// Returns a number for a reader that is about to be reused or opened.
     ///
-    /// It is assigned before, so that a reader of the former file cannot have a higher number than those that
-    /// `leaveIdle` marks.
+    /// The number is assigned before the reader is opened, so that a reader of the former file cannot have a higher
+    /// number than `leaveIdle` records.
     func drawNumber() -> Int {
         state.withLock {
             $0.lastNumber += 1
@@ -92,7 +92,7 @@ final class PinnedReaders: @unchecked Sendable {
 
 extension SQLiteStore {
     func pinnedReader() throws -> (any StoreReading)? {
-        // A file that was opened as immutable has only one state.
+        // A file that was opened read-only has only one state.
         if isReadOnly { return self }
         let number = readers.drawNumber()
         let reader = try readers.takeIdle() ?? SQLiteStore(readingFrom: self)

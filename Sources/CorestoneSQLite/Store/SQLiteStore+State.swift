@@ -5,9 +5,9 @@ extension SQLiteStore {
     /// readers see them. The clock of a file system may also be coarse.
     private static let settlingSeconds = 2
 
-    /// Identity, size and write times of the database file and of a log that is not empty; nil if they were written
-    /// recently. Every transaction changes the text. A checkpoint changes it too, which only causes a needless
-    /// comparison.
+    /// The identity, size and write times of the database file and of a log that is not empty; nil if one of them was
+    /// written recently, or if the database file cannot be examined. Every transaction changes the text. A checkpoint
+    /// changes it too, which only causes a needless comparison.
     var contentState: String? {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

@@ -89,7 +89,7 @@ extension SQLiteStore: SQLiteUpkeep {
             defer { unpin(reader) }
             return try reader.withFile { try copy($0.connection) }
         }
-        // No other thread or connection can use the file during the copy.
+        // No other thread can use this connection during the copy.
         return try withFile { file in
             file.endReads()
             let purpose = "copy \(self.path) to \(path)"
@@ -130,7 +130,7 @@ extension SQLiteStore: SQLiteUpkeep {
     /// Runs a statement in a transaction that the store's watcher recognises as this store's own.
     private func optimize(_ file: OpenFile, _ statement: String) throws {
         let (connection, purpose) = (file.connection, "optimize \(path)")
-        // The limit restricts the analysis to some hundred rows of each index.
+        // The limit restricts the analysis to about 1,000 rows of each index.
         let limit = try connection.integer("PRAGMA analysis_limit", purpose)
         if limit == 0 { try connection.execute("PRAGMA analysis_limit=1000", purpose) }
         defer { if limit == 0 { sqlite3_exec(connection.db, "PRAGMA analysis_limit=0", nil, nil, nil) } }

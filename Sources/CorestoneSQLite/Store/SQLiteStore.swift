@@ -16,7 +16,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     static let abilities: StoreAbilities = abilities(inMemory: false)
     let abilities: StoreAbilities
     let schema: StoreSchema
-    /// Why the store is read-only; nil if it is writable.
+    /// The reason why the store is read-only; nil if it is writable.
     var readOnlyReason: String? { isReadOnly ? readOnlyAtFirst : nil }
     var attributesReadAsNull: [Attribute] { schema.misfits.attributes(of: schema.model) }
     private let readOnlyAtFirst: String?
@@ -123,7 +123,9 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
 
     var store: SQLiteStore { self }
 
-    /// Only the thread that saves sends requests to the store itself, so its check is used.
+    /// Runs `body` with a connection, and with the cancellation check of the thread that saves.
+    ///
+    /// Other threads send their requests to their own readers instead.
     func withFile<Result>(only file: OpenFile?, _ body: (OpenFile) throws -> Result) throws -> Result {
         let check = check.withLock { $0 }
         let file =

@@ -79,7 +79,7 @@ struct StoreDestruction {
     func run() throws {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         connection.waitForLocks(milliseconds: Int32(clamping: busyTimeout))
-        // Sets the value of a new store, which can be set only in an empty database.
+        // Sets the auto-vacuum mode of a new store, which SQLite applies to the emptied database.
         try connection.execute("PRAGMA auto_vacuum=2", purpose, cocoaCode: .persistentStoreOperation)
         _ = cst_sqlite3_reset_database(connection.db, 1)
         defer { _ = cst_sqlite3_reset_database(connection.db, 0) }

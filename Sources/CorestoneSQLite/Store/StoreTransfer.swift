@@ -7,9 +7,9 @@ import Glibc
 
 /// A copy of a store and its backing files in one consistent state.
 ///
-/// A new file gets its name only when the copy is complete. An existing store is overwritten in one SQLite transaction
-/// with SQLite's locks: other processes finish their reads undisturbed and then see the new rows. Backing files are
-/// written before the rows that refer to them, and removed after the rows that referred to them.
+/// A new file receives its name only when the copy is complete. An existing store is overwritten in one SQLite
+/// transaction with SQLite's locks: other processes finish their reads undisturbed, and later reads see the new rows.
+/// Backing files are written before the rows that refer to them, and removed after the rows that referred to them.
 struct StoreTransfer {
     /// A function that receives the copied bytes and the total bytes. Returning false cancels the transfer.
     typealias Progress = (_ done: Int, _ total: Int) -> Bool
@@ -21,7 +21,7 @@ struct StoreTransfer {
     private let options: StoreOptions
     /// The permissions of the copy and of the files next to it; nil for those that the process's umask allows.
     private let permissions: FilePermissions?
-    /// Whether only an older state of the same store may be overwritten.
+    /// Whether only a copy of the same store, or a destroyed store, may be overwritten.
     private let keepsOthers: Bool
     private let progress: Progress
 

@@ -54,7 +54,7 @@ struct ViewMaker {
         let attributes = properties.compactMap { $0 as? Attribute }.filter {
             !$0.isTransient && $0.type != .composite && table.column(of: $0) != nil
         }
-        // Attributes get their names first.
+        // Attributes are named before the other columns, so that `_` is not appended to their names.
         var columnNames = Names(taken: [])
         let titles = attributes.map { columnNames.take(ViewMaker.name(of: $0)) }
         var columns = ["t.Z_PK AS \(ViewMaker.quoted(columnNames.take("id")))"]

@@ -171,8 +171,8 @@ final class ChangeReader {
 
 /// The known keys of a table in the range where new rows can appear.
 ///
-/// These are the keys above the highest key and among the last keys. Another process may have reserved keys before it
-/// inserts the rows.
+/// New rows can appear above the highest key. They can also appear among the last keys, because another process may
+/// have reserved keys before it inserts the rows.
 private struct KeyWindow {
     let table: TableSchema
     /// The highest key that is not read.

@@ -2,7 +2,9 @@ import CorestoneGraph
 import CorestoneModel
 
 extension SQLiteReading {
-    /// Returns the versions of rows by primary key; rows that do not exist are left out.
+    /// Returns the versions of rows by primary key. Rows that do not exist are left out.
+    ///
+    /// If the table does not have versions, the version of every key is 0.
     func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32] {
         let table = schema.table(of: root)
         guard table.hasVersions else { return Dictionary(primaryKeys.map { ($0, 0) }, uniquingKeysWith: { $1 }) }

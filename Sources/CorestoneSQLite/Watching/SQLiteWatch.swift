@@ -6,12 +6,12 @@ import Glibc
 
 /// A watcher of a store for commits of other connections.
 ///
-/// After each write to its file, log or journal, it checks with SQLite whether that was a commit.
+/// After each write to the store's file, log or journal, the watcher checks with SQLite whether the write was a commit.
 final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     private let isReadOnly: Bool
     private let tell: @Sendable (ExternalChanges) -> Void
     private let path: String
-    /// The lock of the following properties. While it is held, no other lock is acquired.
+    /// The lock of the following properties, which is also held while a save of the store is committed.
     private let lock = RecursiveLock(.watch)
     /// The source; nil after the watcher is stopped, so that the thread, which ends a moment later, does not retain the
     /// store.

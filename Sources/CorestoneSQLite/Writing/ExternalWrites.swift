@@ -7,12 +7,12 @@ import Glibc
 /// The backing files that one save creates and removes.
 ///
 /// New files are complete and on the disk before the transaction commits; old files are removed only after the commit
-/// is on the disk. Every row therefore finds its file, even after a crash, which leaves at most orphaned files.
+/// is on the disk. The file of every row therefore exists, even after a crash, which leaves at most orphaned files.
 final class ExternalWrites {
     let folder: String
     /// The path of the database, whose permissions the files inherit, because both hold private data.
     private let database: String
-    /// The size in bytes above which a value gets a backing file.
+    /// The size in bytes above which a value is stored in a backing file.
     private let threshold: Int
     private lazy var permissions = FilePermissions(of: database)
     private var written: [String] = []

@@ -5,7 +5,7 @@ import CorestoneValues
 
 /// A write transaction.
 ///
-/// It exists only while `SQLiteStore.save` runs its body, which uses the store's connection exclusively.
+/// It exists only while `SQLiteStore` runs the body of a save, which uses a connection of the store exclusively.
 final class WriteTransaction: SaveTransaction {
     let file: OpenFile
     let path: String
@@ -62,7 +62,7 @@ final class WriteTransaction: SaveTransaction {
         return highest + 1
     }
 
-    /// Returns the highest primary key in the file.
+    /// Returns the highest assigned primary key of a table in the file.
     ///
     /// It is at least the highest key in use, even if another program did not update `Z_MAX`.
     func storedHighest(_ table: TableSchema) throws -> Int64 {
@@ -112,8 +112,8 @@ final class WriteTransaction: SaveTransaction {
                 try connection.requireOneChange("insert \(entity.name) \(record.primaryKey)", entity: entity.name)
             }
         }
-        // The history is written after the rows of the batch, because alternating between two tables needs a fifth more
-        // time.
+        // The history is written after the rows of the batch, because alternating between two tables needs about a
+        // fifth more time.
         if let history { for record in records { try history.insert(record.primaryKey, entity: entity) } }
     }
 
@@ -143,7 +143,7 @@ final class WriteTransaction: SaveTransaction {
 
     /// Writes the changed properties to the history.
     ///
-    /// An owner with changed members has a new version, but may not have changed properties.
+    /// An owner with changed members has a new version, even if none of the owner's own slots changed.
     private func noteUpdate(_ row: UpdatedRow, _ slots: [Int], _ entity: Entity) throws {
         guard let history else { return }
         let changed = row.equalSlots.isEmpty ? slots : slots.filter { !row.equalSlots.contains($0) }

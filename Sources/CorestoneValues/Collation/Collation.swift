@@ -1,7 +1,7 @@
 /// A locale-aware order of strings.
 ///
-/// The rules are those of the ICU library if the host has it. Otherwise a fallback applies, which supports letters,
-/// accents, case and numbers, but no language. Immutable; any thread may compare.
+/// The rules are those of the ICU library, if it is installed and not disabled. Otherwise a fallback applies, which
+/// supports letters, accents, case and numbers, but not the rules of a language. Immutable and thread-safe.
 public final class Collation: Sendable {
     /// The differences that a comparison ignores.
     public struct Options: OptionSet, Hashable, Sendable {
@@ -34,7 +34,8 @@ public final class Collation: Sendable {
 
     /// Compares two texts.
     ///
-    /// Returns a negative number, zero or a positive number. Spellings that look the same are equal.
+    /// Returns a negative number, zero or a positive number. Composed and decomposed spellings of a character are
+    /// equal.
     public func compare(
         _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, _ options: Options = []
     ) -> Int {
@@ -57,10 +58,10 @@ public final class Collation: Sendable {
 extension Collation {
     private static let shared = Locked<Collation?>(nil)
 
-    /// The collation of sort descriptors and of the option `[l]`.
+    /// The collation of localised sort descriptors and of the comparison option `[l]`.
     ///
-    /// Its initial locale is that of the environment (LC_ALL, LC_COLLATE or LANG at first use). The host can set
-    /// another one.
+    /// Its initial locale is that of the environment (LC_ALL, LC_COLLATE or LANG at first use). The application can set
+    /// another locale.
     public static var current: Collation {
         shared.withLock { shared in
             if let shared { return shared }
@@ -95,7 +96,7 @@ extension Collation {
         return ""
     }
 
-    /// Converts a POSIX locale such as `de_DE.UTF-8@euro` to ICU's spelling; empty for `C` and `POSIX`.
+    /// Converts a POSIX locale such as `de_DE.UTF-8@euro` to ICU's spelling. `C` and `POSIX` become empty.
     static func localeName(ofPOSIX name: String) -> String {
         let plain = String(name.prefix { $0 != "." && $0 != "@" })
         return plain == "C" || plain == "POSIX" ? "" : plain

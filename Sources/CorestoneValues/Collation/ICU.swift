@@ -1,17 +1,17 @@
 import Glibc
 
-/// The host's ICU library, opened at run time: this library does not depend on it.
+/// The system's ICU library, which is opened at run time, so that this library does not depend on it.
 public enum ICU {
     /// Whether ICU is used: false if `CORESTONE_ICU=off` was set in the environment at first use.
     public static let isWanted = environmentValue("CORESTONE_ICU") != "off"
 
-    /// The library; nil if the host does not have it.
+    /// The library; nil if the system does not have it.
     fileprivate static let library = ICULibrary()
 }
 
 func environmentValue(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-/// ICU's functions for collation. Their names end with the library's version.
+/// ICU's functions for collation. Their names usually end with the library's version.
 private struct ICULibrary: @unchecked Sendable {
     typealias Open = @convention(c) (UnsafePointer<CChar>?, UnsafeMutablePointer<CInt>) -> OpaquePointer?
     typealias Close = @convention(c) (OpaquePointer?) -> Void
@@ -64,7 +64,7 @@ final class ICUCollators: @unchecked Sendable {
     /// The collators, indexed by the raw value of `Collation.Options`; the last one compares names.
     private var collators: [OpaquePointer] = []
 
-    /// Opens the collators of a locale; returns nil if ICU is missing or cannot open one.
+    /// Opens the collators of a locale; returns nil if ICU is missing or cannot open a collator.
     init?(locale: String) {
         guard let library = ICU.library else { return nil }
         self.library = library

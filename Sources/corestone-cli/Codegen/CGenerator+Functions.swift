@@ -1,6 +1,6 @@
 import Corestone
 
-/// The functions of the header. Each calls an accessor after a cast to its actual type.
+/// The functions of the header. Most functions for properties call an accessor after a cast to its actual type.
 extension CGenerator {
     func functions(of generated: GeneratedClass) -> [String] {
         let type = type(generated)

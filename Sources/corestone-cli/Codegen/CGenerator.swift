@@ -2,7 +2,7 @@ import Corestone
 
 /// A generator of a C header with typed inline functions, and of a header for manual additions that includes it.
 ///
-/// The functions call accessors of the library, which `NAME_bind` looks up once.
+/// Most functions for properties call accessors of the library, which `NAME_bind` looks up once.
 struct CGenerator: CodeGenerator {
     let model: GeneratedModel
     /// The prefix of every name.
@@ -10,7 +10,7 @@ struct CGenerator: CodeGenerator {
     /// The names of all types.
     private let types: Set<String>
 
-    /// The names of the functions that every entity has.
+    /// The function names that no property of any entity can use.
     private static let ownNames: Set<String> = ["object", "from", "insert", "fetch_request"]
 
     /// An accessor or a key that the generated code uses.
@@ -61,7 +61,7 @@ struct CGenerator: CodeGenerator {
 
     /// Returns the spelling of a property in function names.
     ///
-    /// An underscore is appended if it would collide with another name.
+    /// Underscores are appended to a spelling that would collide with another name.
     func spelling(_ property: Property, of generated: GeneratedClass) -> String {
         spellings.of(generated.entity) { names(of: generated) }[property.path] ?? property.path
     }

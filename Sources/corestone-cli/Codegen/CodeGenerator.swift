@@ -77,7 +77,7 @@ enum Spelling {
             // A backslash would join the next line, or begin an escape in Python.
             var scalar = scalar == "\\" ? "/" : scalar
             quotes = scalar == "\"" ? quotes + 1 : 0
-            // Three quotes would end Python's comment.
+            // Three quotes would end the docstring in Python.
             if quotes == 3 { (scalar, quotes) = ("'", 0) }
             // These are the end and the beginning of a C comment.
             if last == "*" && scalar == "/" || last == "/" && scalar == "*" { result.append(" ") }
@@ -119,7 +119,7 @@ enum Spelling {
         switch language {
         case .swift: return "\\u{\(String(scalar.value, radix: 16))}"
         case .python: return "\\u\(padded(scalar.value, 16, 4))"
-        // An escape with three digits always ends there.
+        // An octal escape has at most three digits, so a digit after it is not part of the escape.
         case .c: return String(scalar).utf8.map { "\\\(padded(UInt32($0), 8, 3))" }.joined()
         }
     }

@@ -1,12 +1,12 @@
 import Corestone
 
-/// A model for code generation, with the entities that get a class and their names.
+/// A model for code generation, with the generated classes and their names.
 struct GeneratedModel {
     let name: String
     let model: Model
     /// The classes, with superentities before their subentities.
     let classes: [GeneratedClass]
-    /// The entities whose code is written by hand.
+    /// The names of the entities for which a class is not generated.
     let skipped: [String]
     /// The names of the classes.
     let classNames: Set<String>
@@ -35,12 +35,12 @@ struct GeneratedModel {
             by: \.request.entityName)
     }
 
-    /// Returns the class of an entity, or nil if the entity does not get one.
+    /// Returns the class of an entity, or nil if a class is not generated for the entity.
     func generated(_ entity: Entity?) -> GeneratedClass? {
         entity.flatMap { byEntity[ObjectIdentifier($0)] }
     }
 
-    /// Returns the class of the nearest superentity that gets a class.
+    /// Returns the class of the nearest superentity for which a class is generated, or nil.
     func parent(of generated: GeneratedClass) -> GeneratedClass? {
         var entity = generated.entity.parent
         while let current = entity {
@@ -50,7 +50,9 @@ struct GeneratedModel {
         return nil
     }
 
-    /// Returns the entities whose properties a class declares: its own, and superentities that do not get a class.
+    /// Returns the entities whose properties a class declares.
+    ///
+    /// They are the entity of the class, and its superentities below the nearest one that has a class.
     func ownEntities(of generated: GeneratedClass) -> [Entity] {
         let stop = parent(of: generated)?.entity
         return sequence(first: generated.entity, next: \.parent).prefix { $0 !== stop }.reversed()
@@ -72,7 +74,7 @@ struct GeneratedModel {
     }
 }
 
-/// An entity that gets a class.
+/// An entity for which a class is generated.
 struct GeneratedClass {
     let entity: Entity
     /// The name of the class in the application's code.
@@ -82,8 +84,8 @@ struct GeneratedClass {
 
     init(_ entity: Entity) {
         self.entity = entity
-        // "App.Item" and ".Item" contain the module. Class names in a model are not checked, and here they become code
-        // and file names.
+        // "App.Item" and ".Item" contain the module. Class names in a model can contain any characters, so they are
+        // converted to identifiers.
         let className = entity.className.split(separator: ".").last.map { String($0) } ?? ""
         name = className.isEmpty || className == "NSManagedObject" ? entity.name : Spelling.identifier(className)
         isSplit = entity.codeGeneration != .wholeClass

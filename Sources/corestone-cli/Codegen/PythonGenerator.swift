@@ -41,7 +41,7 @@ struct PythonGenerator: CodeGenerator {
     /// Returns the name of a property or a parameter.
     func name(_ name: String) -> String { PythonGenerator.reserved.contains(name) ? name + "_" : name }
 
-    /// Returns the module from which applications import the class, without a leading underscore.
+    /// Returns the name of a class's module for manual additions. The generated module has a leading underscore too.
     func module(_ generated: GeneratedClass) -> String { modules[generated.entity.name] ?? "" }
     func moduleOfClass(_ generated: GeneratedClass) -> String { (generated.isSplit ? "" : "_") + module(generated) }
     func machineName(_ generated: GeneratedClass) -> String { (generated.isSplit ? "_" : "") + generated.name }

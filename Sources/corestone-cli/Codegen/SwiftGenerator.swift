@@ -39,7 +39,7 @@ struct SwiftGenerator: CodeGenerator {
         if SwiftGenerator.taken.contains(name) { return name + "_" }
         return SwiftGenerator.reserved.contains(name) ? "`\(name)`" : name
     }
-    /// Returns a type of the library, qualified if an entity has the same name.
+    /// Returns the name of a type of the library, qualified if a generated class has the same name.
     private func library(_ type: String) -> String {
         model.classNames.contains(type) ? "Corestone.\(type)" : type
     }
@@ -100,7 +100,7 @@ struct SwiftGenerator: CodeGenerator {
         return accessors(attribute.name, type, reading, set)
     }
 
-    /// Returns a type with the elements of a composite attribute, and the attribute itself.
+    /// Returns the code of a struct with the elements of a composite attribute, and of a property that returns it.
     private func composite(_ attribute: Attribute) -> [String] {
         let type = Spelling.capitalized(Spelling.identifier(attribute.name)) + "Elements"
         let object = attribute.composite == nil ? "self" : "object"
@@ -112,7 +112,9 @@ struct SwiftGenerator: CodeGenerator {
         ]
     }
 
-    /// Returns the Swift type of the values: the application's own class, or the counterpart of a Foundation class.
+    /// Returns the Swift type of a transformable attribute's values.
+    ///
+    /// It is the application's own class, the counterpart of a Foundation class, or `Any`.
     private func transformedType(_ attribute: Attribute) -> String {
         let name = attribute.valueClassName?.split(separator: ".").last.map { String($0) } ?? ""
         switch name.replacing("NSMutable", with: "NS") {
@@ -122,7 +124,7 @@ struct SwiftGenerator: CodeGenerator {
         case "NSUUID": return library("UUIDValue")
         case "NSDecimalNumber": return library("DecimalNumber")
         case "NSNumber", "NSArray", "NSSet", "NSDictionary": return library("PropertyValue")
-        // Other classes of Apple begin with at least two capital letters.
+        // The names of Apple's other classes begin with at least two capital letters.
         case let own where !own.isEmpty && own == Spelling.identifier(own) && !own.prefix(2).allSatisfy(\.isUppercase):
             return own
         default: return "Any"
@@ -142,7 +144,7 @@ struct SwiftGenerator: CodeGenerator {
         let key = literal(relationship.name)
         let (target, title) = (className(relationship.destination), Spelling.capitalized(relationship.name))
         guard relationship.isToMany else {
-            // A destination without a generated class is a plain object.
+            // The target of a destination without a generated class is a `ManagedObject`.
             guard let target else {
                 return accessors(relationship.name, library("ManagedObject") + "?", "try optionalValue(\(key))") {
                     "try setValue(\($0), \(key))"
@@ -178,7 +180,7 @@ struct SwiftGenerator: CodeGenerator {
 
     // MARK: Fetches
 
-    /// Generates a fetched property. If its entity does not have a generated class, the result is plain objects.
+    /// Returns the code of a fetched property. Without a generated class, its objects are `ManagedObject`s.
     private func property(_ property: FetchedProperty) -> [String] {
         let kind = className(model.model.entity(named: property.fetchRequest.entityName))
         let reading = "\(kind == nil ? "managedObject." : "")fetched(\(literal(property.name)))"
@@ -212,7 +214,7 @@ struct SwiftGenerator: CodeGenerator {
 
     // MARK: Types and constants
 
-    /// Returns the Swift type, or nil for a type whose values can be of any type.
+    /// Returns the Swift type, or nil for an attribute type without a fixed Swift type.
     private static func type(of type: AttributeType) -> String? {
         switch type {
         case .integer16: "Int16"

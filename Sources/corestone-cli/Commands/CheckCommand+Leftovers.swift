@@ -10,7 +10,9 @@ extension CheckCommand {
         /// The number of files that are listed by name.
         private static let named = 3
 
-        /// Finds orphaned files; nil if the database is damaged, so that its rows cannot be read.
+        /// Finds orphaned files, or removes them with --remove-leftovers.
+        ///
+        /// Returns nil if the files cannot be found because the database is damaged.
         init?(_ options: Options, beside store: String, _ report: StoreReport) throws {
             self.store = store
             areRemoved = options.has("remove-leftovers")
@@ -26,7 +28,7 @@ extension CheckCommand {
             }
         }
 
-        /// The line for the report; nil if there are no orphaned files.
+        /// The line for the report; nil if there are no orphaned files, unless their removal was requested.
         var line: String? {
             if files.names.isEmpty { return areRemoved ? "leftovers: none" : nil }
             let count = "\(plural(files.names.count, "file")) with \(plural(files.bytes, "byte"))"

@@ -1,6 +1,6 @@
 import Corestone
 
-/// `corestone fetch`: prints objects of an entity, in constant memory.
+/// `corestone fetch`: prints objects of an entity.
 struct FetchCommand: Command {
     static let manual = Manual(
         command: "fetch", summary: "print the objects of an entity that match a predicate",
@@ -102,7 +102,7 @@ struct FetchCommand: Command {
         while !batch.isEmpty {
             try Field.loadMembers(of: toMany, batch, in: context)
             for object in batch { try printer.print(object, to: output) }
-            // Objects in a cycle of relationships would retain each other.
+            // The reset breaks retain cycles between objects, so that the batch is deallocated.
             batch = []
             try context.reset()
             batch = try cursor.next()
@@ -134,7 +134,7 @@ struct FetchCommand: Command {
 }
 
 extension Command {
-    /// Opens a store read-only, with a small page cache, because each row is read only once.
+    /// Opens a store read-only. The page cache is small, because most commands read each row only once.
     func openStore(_ path: String, _ options: Options) throws -> Coordinator {
         var settings = StoreOptions.readOnly
         settings.cacheKilobytes = 4096

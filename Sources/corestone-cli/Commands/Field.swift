@@ -52,7 +52,8 @@ extension Field {
         var all: [Field] = [.id, .entity]
         var taken = Set(all.map(\.name))
         for each in entity.withDescendants {
-            // A composite attribute is listed by its elements. The entity's own properties include inherited ones.
+            // A composite attribute is listed by its elements. The properties of the fetched entity include inherited
+            // ones; those of a subentity are listed only if it declares them.
             for property in each === entity ? each.properties : each.properties.filter({ $0.entity === each })
             where !property.isTransient && !property.isComposite {
                 if taken.insert(property.path).inserted { all.append(Field(property)) }

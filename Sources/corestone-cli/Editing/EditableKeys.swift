@@ -142,7 +142,7 @@ extension Attribute {
     }
 
     private func edit(bound assignment: Assignment, isLeast: Bool) throws {
-        // The length of a string is a whole number.
+        // The bounds of a string are lengths.
         let kind = type == .string ? AttributeType.integer64 : type
         let lengths = "a length from 0 to \(Int64.max)"
         let value = try assignment.text.map { text in

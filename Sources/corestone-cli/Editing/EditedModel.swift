@@ -36,7 +36,9 @@ struct EditedModel {
         try model.write(to: path, version: version ?? model.versionName, makesCurrent: version != nil)
     }
 
-    /// Throws if a derivation refers to a missing property, because a store could not be created with the model.
+    /// Throws if a derivation is invalid, for example if it refers to a missing property.
+    ///
+    /// A store could not be created with the model.
     private func checkDerivations(of model: Model) throws {
         for attribute in model.entities.flatMap(\.ownAttributes) {
             guard let obstacle = attribute.derivationObstacle else { continue }
@@ -129,9 +131,10 @@ struct EditedModel {
             case "version": self = .version(parts[1])
             default:
                 let hint = nearestName(to: parts[0], among: kinds).map { "; did you mean \"\($0):\"?" }
-                throw UsageError(
-                    "\"\(parts[0])\" is not a kind of model element\(hint ?? "; use one of \(kinds.joined(separator: ", "))")"
-                )
+                let forms =
+                    "write ENTITY, ENTITY.PROPERTY, template:NAME, configuration:NAME, index:ENTITY.NAME, "
+                    + "constraint:ENTITY.ATTRIBUTE,… or version:NAME"
+                throw UsageError("\"\(parts[0]):\" is not a prefix of a model element\(hint ?? "; \(forms)")")
             }
         }
     }

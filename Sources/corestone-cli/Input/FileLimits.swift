@@ -4,7 +4,7 @@ import Corestone
 enum FileLimits {
     private static let option = "--file-limit"
 
-    /// Removes all occurrences of the option from a command line, and applies the limits.
+    /// Removes the option from the words before `--`, and applies the limits.
     static func take(from words: [String]) throws -> [String] {
         var (rest, limits, isGiven) = ([String](), StoreLimits(), false)
         var words = words[...]

@@ -71,7 +71,7 @@ extension Manual {
         return "\(Tool.name) \(command) " + words.joined(separator: " ")
     }
 
-    /// Returns the help text, in lines of at most `width` columns.
+    /// Returns the help text, wrapped to `width` columns, but to at most 100.
     func text(for width: Int?) -> String {
         let width = min(width ?? 100, 100)
         var text = Paragraph.wrap(summary.prefix(1).uppercased() + summary.dropFirst() + ".", width: width) + "\n"

@@ -10,7 +10,7 @@ enum CSV {
             byte != UInt8(ascii: "\"") && byte != UInt8(ascii: ",") && byte != 0x0A && byte != 0x0D
         }
         if isPlain, !text.isEmpty, text.first != " ", text.last != " " { return text }
-        // Works on bytes, because a quote with a combining accent is one character.
+        // The loop works on bytes, because a quote with a combining accent is one character.
         var bytes = [UInt8(ascii: "\"")]
         for byte in text.utf8 {
             if byte == UInt8(ascii: "\"") { bytes.append(byte) }

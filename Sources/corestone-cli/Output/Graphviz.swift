@@ -6,7 +6,7 @@ enum Graphviz {
     /// The file formats that are supported.
     static let kinds = ["svg", "png", "pdf"]
 
-    /// Draws DOT text into a file of one of these formats.
+    /// Draws DOT text into a file, whose extension is one of the supported formats.
     static func draw(_ text: String, into file: OutputFile) throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {

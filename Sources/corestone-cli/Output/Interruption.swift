@@ -28,7 +28,7 @@ struct Interruption: Error {
         if signalNumber != 0 { throw Interruption() }
     }
 
-    /// Ends the tool with the received signal, after everything is removed.
+    /// Ends the tool with the signal that was received, if any. Temporary files must have been removed.
     static func endIfCome() {
         guard signalNumber != 0 else { return }
         signal(signalNumber, SIG_DFL)

@@ -3,13 +3,13 @@ import Glibc
 
 /// The output on standard error.
 ///
-/// All output there goes through this type, so that text from files, names and paths cannot control the terminal or
-/// look like a message of the tool.
+/// The tool's own output there goes through this type, so that text from files, names and paths cannot control the
+/// terminal or look like a message of the tool. Log lines of the library and messages of `dot` do not.
 enum Messages {
-    /// The maximum length in bytes; the middle of a longer message is left out.
+    /// The maximum length of a message in bytes; the middle of a longer message is left out.
     private static let longest = 64 << 10
 
-    /// Prints a message. Its continuation lines are indented.
+    /// Prints a message. Line ends are kept only before an indented line; all others are printed as `⏎`.
     static func tell(_ message: String) {
         put("\(Tool.name): \(message.shortened(to: longest).visible(.indented))\n")
     }

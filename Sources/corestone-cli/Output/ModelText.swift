@@ -1,6 +1,8 @@
 import Corestone
 
-/// A model as lines of text with one fact per line, so that a diff shows exactly the changes.
+/// A model as text with a line for each part, sorted by name where the order is not significant.
+///
+/// A diff of two texts therefore shows only the changed parts.
 struct ModelText {
     /// Whether version hashes are included.
     let withHashes: Bool
@@ -63,7 +65,7 @@ struct ModelText {
         if let modifier = property.versionHashModifier { words += ", version hash modifier \(modifier)" }
         if property.isIndexedBySpotlight { words += ", indexed by Spotlight" }
         for extra in ModelText.words(property.extras) { words += ", \(extra)" }
-        // Transient and fetched properties are not stored.
+        // Transient and fetched properties are not stored, and elements do not have version hashes of their own.
         if withHashes, !property.isTransient, !(property is FetchedProperty), indent == 1 {
             words += ", hash \(ModelText.hex(property.versionHash))"
         }
@@ -80,7 +82,7 @@ struct ModelText {
     /// Sorts properties by name, because their order is not significant.
     private func sorted<Kind: Property>(_ properties: [Kind]) -> [Kind] { properties.sorted { $0.name < $1.name } }
 
-    /// Settings of a source model that only affect generated code.
+    /// Returns the settings of an element that only a source model contains, except for `syncable`.
     private static func words(_ extras: SourceExtras) -> [String] {
         extras.attributes.filter { $0.key != "syncable" }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
     }

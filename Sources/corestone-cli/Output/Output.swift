@@ -3,9 +3,9 @@ import Glibc
 
 /// Buffered standard output. If the reader of a pipe closes it early, the tool ends without an error.
 ///
-/// All output goes through this class. In text for users, names and values from files cannot control the terminal or
-/// begin a new line. Data for programs is not changed, because its format has escapes. On a terminal, control
-/// characters are replaced in such data too.
+/// All text on standard output goes through this class. In text for users, names and values from files cannot control
+/// the terminal or begin a new line. Data for programs is not changed, because its format has escapes. On a terminal,
+/// control characters are replaced in such data too.
 final class Output {
     /// The reader of a pipe closed it.
     struct ReaderLeft: Error {}

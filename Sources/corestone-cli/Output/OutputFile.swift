@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// A file that the tool writes atomically, and only if its content changes.
+/// A file that the tool replaces atomically if its content changes. Devices, pipes and sockets are written to directly.
 struct OutputFile {
     let path: String
 

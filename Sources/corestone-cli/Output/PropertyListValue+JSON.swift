@@ -24,7 +24,8 @@ extension JSON {
 }
 
 extension PropertyListValue {
-    /// Converts a JSON value; nil for null. Types that JSON does not have are text.
+    /// Converts a JSON value; nil for null and for a collection that contains null. A date or data in JSON remains
+    /// text.
     init?(_ value: PropertyValue) {
         switch value {
         case .bool(let flag): self = .bool(flag)

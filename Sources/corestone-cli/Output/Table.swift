@@ -23,7 +23,7 @@ struct Table {
     private static let gap = 2
     /// The minimum width of a narrowed column.
     private static let least = 10
-    /// The maximum padding if the width is not limited. Otherwise one long value would lengthen every line.
+    /// The maximum padding if the width is not limited. Without a maximum, one long value would lengthen every line.
     private static let mostPadded = 60
 
     /// Creates a table.

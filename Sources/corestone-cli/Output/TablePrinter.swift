@@ -12,7 +12,7 @@ struct TablePrinter: ObjectPrinter {
     ///
     /// - Parameter isChosen: Whether the fields were selected by name.
     init(isChosen: Bool, _ fields: [Field], entity: Entity, _ reader: FieldReader) {
-        // The ID contains the entity.
+        // By default, the column of the entity is left out, because the ID contains the name of the entity.
         self.fields = isChosen ? fields : fields.filter { if case .entity = $0 { false } else { true } }
         self.entity = entity
         self.reader = reader

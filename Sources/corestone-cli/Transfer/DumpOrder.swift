@@ -2,8 +2,8 @@ import Corestone
 
 /// The order of entities in a dump: each after the destinations of its relationships, unless there are cycles.
 ///
-/// Required relationships have the highest weight. The algorithm repeatedly selects the remaining entity with the
-/// lowest weight of relationships to other remaining entities, by name if several are equal. After each step, only
+/// Required to-one relationships have the highest weight. The algorithm repeatedly selects the remaining entity with
+/// the lowest weight of relationships to other remaining entities, by name if several are equal. After each step, only
 /// entities with relationships to the selected entity are updated.
 struct DumpOrder {
     private let entities: [Entity]
@@ -13,7 +13,7 @@ struct DumpOrder {
     private let places: [ObjectIdentifier: Int]
     /// The entities with relationships to a destination, and the weights of these relationships.
     private var leads: [ObjectIdentifier: [(place: Int, weight: Int)]] = [:]
-    /// The number of remaining entities in the tree below each destination.
+    /// For each entity, the number of remaining entities that are the entity or inherit from it.
     private var left: [ObjectIdentifier: Int] = [:]
     private var heap = Heap()
 
@@ -51,7 +51,7 @@ struct DumpOrder {
         return DumpPlan.tells(relationship, isWhole) ? 1 : 0
     }
 
-    /// Returns the number of remaining entities in the tree below a destination, without one entity.
+    /// Returns the number of remaining entities that are a destination or inherit from it, without one entity.
     private func others(_ destination: ObjectIdentifier, than place: Int) -> Int {
         let isMember = sequence(first: entities[place], next: \.parent).contains { ObjectIdentifier($0) == destination }
         return (left[destination] ?? 0) - (isMember ? 1 : 0)
@@ -69,7 +69,7 @@ struct DumpOrder {
         return result
     }
 
-    /// Updates the weights after an entity below a destination was selected.
+    /// Updates the weights after the destination, or an entity that inherits from it, was selected.
     private mutating func leave(_ destination: Entity) {
         let key = ObjectIdentifier(destination)
         guard let count = left[key], let owners = leads[key] else { return }

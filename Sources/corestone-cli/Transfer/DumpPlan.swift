@@ -31,7 +31,7 @@ struct DumpPlan {
         }
     }
 
-    /// Whether a to-many relationship must be dumped, because its inverse does not contain the same information.
+    /// Whether a dump contains a to-many relationship. It does not if the dumped inverse contains the same information.
     static func tells(_ relationship: Relationship, _ isWhole: Bool) -> Bool {
         guard relationship.isToMany, !relationship.isTransient else { return false }
         guard let inverse = relationship.inverse, !inverse.isTransient, !relationship.isOrdered else { return true }

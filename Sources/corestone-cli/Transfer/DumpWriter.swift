@@ -24,7 +24,7 @@ struct DumpWriter {
             for object in batch { try body(object) }
             count += batch.count
             bar?.show(count, of: total)
-            // Objects in a cycle of relationships would retain each other.
+            // The reset breaks retain cycles between objects, so that the batch is deallocated.
             try context.reset()
         }
     }

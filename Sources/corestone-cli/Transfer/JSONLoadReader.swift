@@ -49,7 +49,7 @@ final class JSONLoadReader: LoadReader {
                 _ = try source.next()
                 state = .comma
             case .element:
-                // Continue as if there were a comma.
+                // The next call continues as if there were a comma.
                 state = .comma
                 throw failure("the array is missing a \",\" between two objects")
             case .comma where byte == UInt8(ascii: "]"), .comma where byte == UInt8(ascii: ","),

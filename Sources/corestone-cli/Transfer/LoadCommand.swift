@@ -119,7 +119,8 @@ struct LoadCommand: Command {
         rules.skipsUnknown = options.has("skip-unknown")
         rules.isTrial = isTrial
         rules.keepsGoing = options.has("keep-going")
-        // Only SQLite stores are saved in batches; other types are written as a whole.
+        // Without --batch, only SQLite stores are saved in batches, because each save of another type writes the whole
+        // file.
         let streams = rules.keepsGoing && coordinator.stores.first?.type == .sqlite
         rules.batchSize = isTrial ? nil : batchSize ?? (streams ? 1000 : nil)
         let bar = ProgressBar("loading", .bytes)
@@ -232,7 +233,7 @@ struct LoadCommand: Command {
         return (coordinator, !isTrial)
     }
 
-    /// Returns the message for a store that does not exist if --model is missing.
+    /// Returns the message for a missing --model if the store does not exist or is empty.
     private func missingModel() -> String {
         var facts = stat()
         if stat(store, &facts) == 0 { return "\(store) is empty; add --model MODEL to create a store in it" }

@@ -49,10 +49,10 @@ enum LoadConversion {
         }
     }
 
-    /// Parses seconds since 2001, which `dump` writes for dates outside the calendar.
+    /// Parses seconds since 2001, which `dump` writes for dates that ISO 8601 cannot represent exactly.
     ///
-    /// In a table they need a point or an exponent, so that 2024 and 20240131 are not mistaken for seconds. In JSON
-    /// they are numbers, except for the words for NaN and infinity.
+    /// In a table, seconds need a point or an exponent, so that 2024 and 20240131 are not mistaken for seconds. In
+    /// JSON, seconds are numbers, except for the words for NaN and infinity.
     private static func seconds(_ text: String, _ isTable: Bool) -> Double? {
         switch text {
         case "NaN", "nan": return .nan

@@ -40,7 +40,7 @@ extension Loader {
             entity: entity.name, key: key)
     }
 
-    /// Validates an object, except for missing relationships, which later lines may set.
+    /// Validates an object, except for its relationships, which later lines may change.
     func validate(_ object: ManagedObject, _ entity: Entity, isNew: Bool) throws {
         do { try isNew ? object.validateForInsert() : object.validateForUpdate() } catch let error as CoreError {
             let failures = error.leaves.filter { failure in

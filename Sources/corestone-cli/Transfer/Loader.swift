@@ -1,9 +1,9 @@
 import Corestone
 
-/// A loader of objects from the records of files. It saves them together at the end, or in batches.
+/// A loader of objects from the records of files. It saves all objects together at the end, or in batches.
 ///
-/// A line is checked completely before it changes an object. A rejected line therefore has no effect: it does not
-/// trigger delete rules, and changes of earlier lines to the same object are kept.
+/// A line is checked completely before it changes an object. A rejected line therefore does not have an effect: delete
+/// rules do not apply, and changes of earlier lines to the same object are kept.
 final class Loader {
     struct Rules {
         /// The entity of lines without an entity.
@@ -16,7 +16,7 @@ final class Loader {
         var isTrial = false
         /// The number of lines per save; nil to save all lines together, or not at all.
         var batchSize: Int?
-        /// Whether lines that a save rejects are skipped.
+        /// Whether lines that cannot be loaded are skipped.
         var keepsGoing = false
     }
 
@@ -63,7 +63,7 @@ final class Loader {
     /// The objects that do not have a required relationship yet.
     private var incomplete: [(object: ManagedObject, line: FilePlace)] = []
     private var counts = (inserted: 0, updated: 0)
-    /// The property names of all entities in a tree, by its root.
+    /// The property names of all entities in an entity tree, by the index of the root entity.
     private var familyNames: [UInt32: Set<String>] = [:]
     /// Failures that were already reported.
     private var missing: Set<Text> = []
@@ -161,7 +161,7 @@ final class Loader {
             try validate(object, object.objectID.entity, isNew: object.isInserted)
         } catch {
             if isNew {
-                // Other objects do not refer to it yet.
+                // Other objects do not refer to the new object yet.
                 try context.delete(object)
             } else {
                 for (attribute, value) in former.reversed() { try object.setValue(value, forKeyPath: attribute.path) }

@@ -20,7 +20,7 @@ final class TextFile: TextSink {
     init(_ path: String) throws {
         file = OutputFile(path: path)
         isSpecial = file.isSpecial
-        // An existing draft is left from an earlier run, or is a link with which an attacker redirects the output.
+        // An existing draft is left from an earlier run, or is a link by which an attacker would redirect the output.
         if !isSpecial { unlink(file.draft) }
         descriptor =
             isSpecial

@@ -285,8 +285,8 @@ final class NodesTests: XCTestCase {
             XCTAssertEqual(error?.file, "shelf")
             XCTAssertEqual(
                 error?.message,
-                "shelf has no unused primary keys for Book: the highest key is \(Int64.max - 1); insert the objects into a "
-                    + "new store")
+                "shelf does not have unused primary keys for Book: the highest key is \(Int64.max - 1); insert the objects "
+                    + "into a new store")
         }
     }
 

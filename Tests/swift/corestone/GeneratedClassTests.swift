@@ -1,4 +1,5 @@
 import Corestone
+import TestSupport
 import XCTest
 
 /// The generated classes in Generated/. Tests/tool checks that `corestone model codegen` writes these files from
@@ -8,8 +9,8 @@ final class GeneratedClassTests: XCTestCase {
     private var context: Corestone.Context!
 
     override func setUpWithError() throws {
-        let tests = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-        let coordinator = try Coordinator(model: try Model(contentsOf: tests + "/tool/models/Odd.xcdatamodel"))
+        let model = Checkout.root.path + "/Tests/tool/models/Odd.xcdatamodel"
+        let coordinator = try Coordinator(model: try Model(contentsOf: model))
         folder = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try coordinator.addSQLiteStore(at: folder + "/odd.sqlite")

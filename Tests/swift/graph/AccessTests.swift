@@ -158,8 +158,10 @@ final class AccessTests: GraphTestCase {
         try ada.set("age", 7)
         try ada.set("department", nil)
         let values = try ada.committedValues()
-        XCTAssertEqual(
-            values.keys.sorted(), ["age", "department", "name", "salary", "spouse"], "friends are not loaded")
+        let loaded = ada.objectID.entity.properties.filter {
+            !$0.isTransient && ($0 as? Relationship)?.isToMany != true
+        }
+        XCTAssertEqual(values.keys.sorted(), loaded.map(\.name).sorted(), "friends are not loaded")
         XCTAssertEqual(values["age"], .null)
         XCTAssertEqual(values["department"], .object(ObjectIDReference(rAndD.objectID)))
         XCTAssertEqual(

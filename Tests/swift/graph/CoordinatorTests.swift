@@ -115,7 +115,8 @@ final class CoordinatorTests: GraphTestCase {
     /// New objects go to the first store that has their entity. Its configuration determines the entities of a store.
     func testConfigurationDeterminesTheStoreOfAnEntity() throws {
         let model = try GraphTestCase.company()
-        try model.setConfiguration(ModelConfiguration(name: "People", entityNames: ["Employee", "Department"]))
+        let people = ["Person", "Employee", "Department"]
+        try model.setConfiguration(ModelConfiguration(name: "People", entityNames: people))
         try model.setConfiguration(ModelConfiguration(name: "Work", entityNames: ["Project", "Task"]))
         let coordinator = try Coordinator(model: model)
         let stores = try ["People", "Work"].enumerated().map { number, name in

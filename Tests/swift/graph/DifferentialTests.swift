@@ -214,7 +214,7 @@ private final class Side {
                 "Department \(try name(object)) \(try object.members("employees").map { try name($0) }.sorted())")
         }
         for object in try context.fetch("Project") {
-            let staff = try object.members("staff").map { try name($0) }.sorted()
+            let staff = try object.members("members").map { try name($0) }.sorted()
             lines.append("Project \(try name(object)) \(staff) \(try object.members("tasks").map { try name($0) })")
         }
         for object in try context.fetch("Task") {

@@ -15,7 +15,7 @@ final class EventTests: GraphTestCase {
     func testInsertedObjectHasNullValuesAtEventStart() throws {
         let ann = try employee("Ann")
         XCTAssertTrue(ann.isNewInEvent)
-        XCTAssertEqual(try former(ann), ["name": .null, "salary": .null])
+        XCTAssertEqual(try former(ann), ["name": .null, "rating": .null])
         XCTAssertTrue(context.changeTracker.event.touched.isEmpty, "inserted object has an entry")
         try context.processPendingChanges()
         XCTAssertFalse(context.hasEvent)
@@ -67,7 +67,8 @@ final class EventTests: GraphTestCase {
         try context.delete(cid)
         try context.delete(try employee("Dan"))
         XCTAssertEqual(
-            context.changeTracker.event.touched.map { ObjectIdentifier($0.object) }, [ann, cid].map(ObjectIdentifier.init))
+            context.changeTracker.event.touched.map { ObjectIdentifier($0.object) },
+            [ann, cid].map(ObjectIdentifier.init))
         try bob.set("name", "Bobby")
         try context.processPendingChanges()
         XCTAssertFalse(context.hasEvent)

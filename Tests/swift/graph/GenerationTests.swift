@@ -106,7 +106,7 @@ final class GenerationTests: XCTestCase {
 
     func testEveryReadReturnsThePinnedGeneration() throws {
         let project = try writer.insert("Project", ["title": "One"])
-        try project.setMembers(writer.fetch(request()), of: "staff")
+        try project.setMembers(writer.fetch(request()), of: "members")
         let tasks = try ["a", "b", "c"].map { try writer.insert("Task", ["title": $0, "project": project]) }
         try writer.save()
         try reader.setQueryGeneration(from: .current)
@@ -128,7 +128,7 @@ final class GenerationTests: XCTestCase {
         XCTAssertEqual(try names(reader, "department.name == 'Labs'"), ["Ada", "Bob", "Eve"])
         XCTAssertEqual(
             try reader.fetch(request("Task")).map { try $0.get("title") as String? }, ["a", "b", "c"])
-        let staff = try mine.members("staff")
+        let staff = try mine.members("members")
         XCTAssertEqual(try staff.map { try $0.get("name") ?? "" }.sorted(), ["Ada", "Bob", "Eve"])
         XCTAssertEqual(try mine.members("tasks").count, 3)
         XCTAssertEqual(try cursor.next().map { try $0.get("name") as String? }, ["Bob"])

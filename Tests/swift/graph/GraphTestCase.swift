@@ -1,7 +1,8 @@
 import Corestone
+import TestSupport
 import XCTest
 
-/// A company: departments, employees (with the subentity Manager), projects, ordered tasks, a spouse.
+/// A company: departments, employees (with the subentity Manager), projects, ordered tasks.
 class GraphTestCase: XCTestCase {
     var model: Model!
     var coordinator: Coordinator!
@@ -17,37 +18,11 @@ class GraphTestCase: XCTestCase {
         context = Context(coordinator: coordinator)
     }
 
+    /// The company of Tests/support. A new employee has the rating 1000.
     static func company() throws -> Model {
-        let model = Model()
-        let department = try model.addEntity(named: "Department")
-        try department.addAttribute(named: "name", type: .string, isOptional: false)
-        let employee = try model.addEntity(named: "Employee")
-        try employee.addAttribute(named: "name", type: .string, isOptional: false)
-        try employee.addAttribute(named: "age", type: .integer32)
-        try employee.addAttribute(named: "salary", type: .double).setDefaultValue(.double(1000))
-        try employee.addAttribute(named: "speed", type: .double, isTransient: true)
-        let manager = try model.addEntity(named: "Manager")
-        try manager.setParent(employee)
-        try manager.addAttribute(named: "level", type: .integer16)
-        let project = try model.addEntity(named: "Project")
-        try project.addAttribute(named: "title", type: .string)
-        let task = try model.addEntity(named: "Task")
-        try task.addAttribute(named: "title", type: .string)
-
-        let inDepartment = try employee.addRelationship(named: "department", destination: department)
-        let employees = try department.addRelationship(named: "employees", destination: employee, isToMany: true)
-        try inDepartment.setInverse(employees)
-        let projects = try employee.addRelationship(named: "projects", destination: project, isToMany: true)
-        let staff = try project.addRelationship(named: "staff", destination: employee, isToMany: true)
-        try projects.setInverse(staff)
-        let spouse = try employee.addRelationship(named: "spouse", destination: employee)
-        try spouse.setInverse(spouse)
-        let friends = try employee.addRelationship(named: "friends", destination: employee, isToMany: true)
-        try friends.setInverse(friends)
-        let tasks = try project.addRelationship(named: "tasks", destination: task, isToMany: true, isOrdered: true)
-        try tasks.setDeleteRule(.cascade)
-        let inProject = try task.addRelationship(named: "project", destination: project)
-        try tasks.setInverse(inProject)
+        let model = try Model(text: Checkout.company)
+        let rating = try model.requireEntity(named: "Employee").ownProperty(named: "rating") as? Attribute
+        try XCTUnwrap(rating).setDefaultValue(.double(1000))
         return model
     }
 

@@ -37,7 +37,7 @@ final class HostPredicateTests: CompanyFileTestCase {
         let sales = try Predicate.parse("department.name == 'Sales'")
         let young = block { try $0.get("age", as: Int.self)! < 1 }
         for isChanged in [false, true] {
-            if isChanged { try context.fetch("Employee", "name == 'Cleo'")[0].set("salary", 1.0) }
+            if isChanged { try context.fetch("Employee", "name == 'Cleo'")[0].set("rating", 1.0) }
             XCTAssertEqual(try fetch(try .or([sales, young])), ["Ada", "Bea", "Dora"])
             XCTAssertEqual(try fetch(try .and([sales, try .not(young)])), ["Bea", "Dora"])
         }
@@ -61,7 +61,7 @@ final class HostPredicateTests: CompanyFileTestCase {
             return .bool(all)
         }
         defer { FunctionRegistry.unregister("isReal:") }
-        try context.fetch("Employee", "name == 'Ada'")[0].set("salary", 1.0)
+        try context.fetch("Employee", "name == 'Ada'")[0].set("rating", 1.0)
         try context.fetch("Department", "name == 'Sales'")[0].set("name", "Shop")
         let called = try Predicate.parse("FUNCTION(SELF, 'isReal:', department) == YES AND department.name != ''")
         XCTAssertEqual(try fetch(called).count, 4)

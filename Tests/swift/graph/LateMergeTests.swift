@@ -126,13 +126,13 @@ final class LateMergeTests: BatchTestCase {
     func testUndoneDeletionKeepsEarlierChangesAndMergedValues() throws {
         for way in Way.allCases {
             try begin()
-            try ada.set("salary", 7.0)
+            try ada.set("rating", 7.0)
             try here.processPendingChanges()
             try here.delete(ada)
             try age(9, by: way)
             try here.undo()
             XCTAssertEqual(try ada.get("age"), 9, "\(way)")
-            XCTAssertEqual(try ada.get("salary"), 7.0)
+            XCTAssertEqual(try ada.get("rating"), 7.0)
             XCTAssertTrue(ada.isUpdated)
             try here.save()
             XCTAssertEqual(try people(), ["Ada 9", "Bea 2"])
@@ -177,17 +177,17 @@ final class LateMergeTests: BatchTestCase {
     }
 
     func testUndoAfterAMergeKeepsTheOtherChange() throws {
-        try ada.set("salary", 7.0)
+        try ada.set("rating", 7.0)
         try here.processPendingChanges()
         try ada.set("age", 5)
         try here.processPendingChanges()
         try age(9, by: .save)
         try here.undo()
         XCTAssertEqual(try ada.get("age"), 9)
-        XCTAssertEqual(try ada.get("salary"), 7.0)
-        XCTAssertEqual(try ada.changedValues().keys.sorted(), ["salary"])
+        XCTAssertEqual(try ada.get("rating"), 7.0)
+        XCTAssertEqual(try ada.changedValues().keys.sorted(), ["rating"])
         try here.undo()
-        XCTAssertEqual(try ada.get("salary"), 1000.0)
+        XCTAssertEqual(try ada.get("rating"), 1000.0)
         XCTAssertFalse(here.hasChanges)
     }
 

@@ -61,10 +61,10 @@ final class LazyResultsTests: CompanyFileTestCase {
         fresh.shouldRefreshRefetchedObjects = true
         let lazy = try results(fresh)
         XCTAssertEqual(try known[95].get("age"), 95, "refreshed when its batch is read")
-        try known[15].set("salary", 5.0)
+        try known[15].set("rating", 5.0)
         for place in [0, 9, 10, 55, 99] { XCTAssertEqual(try lazy[place].get("age"), -1, "\(place)") }
         XCTAssertTrue(lazy[55] === known[55])
-        XCTAssertEqual(try lazy[15].get("salary"), 5.0, "the unsaved change is kept")
+        XCTAssertEqual(try lazy[15].get("rating"), 5.0, "the unsaved change is kept")
         XCTAssertTrue(lazy[15].isUpdated)
     }
 

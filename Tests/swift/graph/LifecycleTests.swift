@@ -41,8 +41,8 @@ final class LifecycleTests: GraphTestCase {
         try hooked([
             "Employee": hooks {
                 $0.awakeFromInsert = { object in
-                    let salary: Double? = try object.get("salary")
-                    log.calls.append("awake \(salary ?? 0)")
+                    let rating: Double? = try object.get("rating")
+                    log.calls.append("awake \(rating ?? 0)")
                     try object.set("age", 1)
                 }
             }
@@ -248,10 +248,10 @@ final class LifecycleTests: GraphTestCase {
         let ada = try employee("Ada")
         try ada.setValue(.null, forKey: "age")
         XCTAssertEqual(try ada.get("age"), 0)
-        try ada.set("salary", nil)
-        XCTAssertNil(try ada.get("salary") as Double?)
+        try ada.set("rating", nil)
+        XCTAssertNil(try ada.get("rating") as Double?)
         try ada.set("name", nil)
-        XCTAssertEqual(log.calls, ["age", "salary"])
+        XCTAssertEqual(log.calls, ["age", "rating"])
         try ada.setPrimitive("age", nil)
         XCTAssertNil(try ada.get("age") as Int?)
     }

@@ -7,7 +7,7 @@ final class MergePolicyTests: GraphTestCase {
     private var ada: ManagedObject!
     private var same: ManagedObject!
 
-    /// Ada with age 30 and salary 1000, read by both contexts.
+    /// Ada with age 30 and rating 1000, read by both contexts.
     override func setUpWithError() throws {
         try super.setUpWithError()
         ada = try employee("Ada")
@@ -18,9 +18,9 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(try same.get("age"), 30)
     }
 
-    /// The first context saves age 31 and salary 2000. The second sets age 40 and a name, and saves with `policy`.
+    /// The first context saves age 31 and rating 2000. The second sets age 40 and a name, and saves with `policy`.
     private func collide(_ policy: MergePolicy) throws {
-        try ada.set(["age": 31, "salary": 2000.0])
+        try ada.set(["age": 31, "rating": 2000.0])
         try context.save()
         try same.set(["age": 40, "name": "Eva"])
         second.mergePolicy = policy
@@ -29,11 +29,11 @@ final class MergePolicyTests: GraphTestCase {
 
     private func stored() throws -> [String] {
         let object = try other().fetch("Employee")[0]
-        return try [object.get("name") ?? "", "\(object.get("age") ?? 0)", "\(object.get("salary") ?? 0.0)"]
+        return try [object.get("name") ?? "", "\(object.get("age") ?? 0)", "\(object.get("rating") ?? 0.0)"]
     }
 
     private func held(_ object: ManagedObject) throws -> [String] {
-        try [object.get("name") ?? "", "\(object.get("age") ?? 0)", "\(object.get("salary") ?? 0.0)"]
+        try [object.get("name") ?? "", "\(object.get("age") ?? 0)", "\(object.get("rating") ?? 0.0)"]
     }
 
     func testPolicyOfOneSaveDoesNotReplaceTheContextsPolicy() throws {
@@ -123,7 +123,7 @@ final class MergePolicyTests: GraphTestCase {
         let conflict = try XCTUnwrap(error.conflicts.first as? MergeConflict)
         XCTAssertEqual(error.code, 133020)
         XCTAssert(error.message.contains("age was 30, is 40 here, 31 in the store"), error.message)
-        XCTAssert(error.message.contains("salary was 1000, is 2000 in the store"), error.message)
+        XCTAssert(error.message.contains("rating was 1000, is 2000 in the store"), error.message)
         XCTAssert(error.message.contains("name was \"Ada\", is \"Eva\" here"), error.message)
         XCTAssertEqual([conflict.oldVersion, conflict.newVersion], [1, 2])
         XCTAssertEqual(conflict.kind, .context)
@@ -133,7 +133,7 @@ final class MergePolicyTests: GraphTestCase {
         XCTAssertEqual(conflict.objectSnapshot["age"], .int(30))
         XCTAssertNil(conflict.objectSnapshot["projects"])
         XCTAssert(conflict.sourceObject === same)
-        XCTAssertEqual(Set(conflict.differences.map(\.key)), ["age", "salary", "name"])
+        XCTAssertEqual(Set(conflict.differences.map(\.key)), ["age", "rating", "name"])
         XCTAssertEqual(conflict.differences.filter(\.isContested).map(\.key), ["age"])
         XCTAssertThrowsError(try conflict.resolve(as: .objectTrump))
         XCTAssertTrue(same.hasChanges)

@@ -37,7 +37,7 @@ final class MergeRandomTests: GraphTestCase {
         }
         switch random.below(9) {
         case 0: try one.set("age", random.below(100))
-        case 1: try one.set("salary", Double(random.below(100)))
+        case 1: try one.set("rating", Double(random.below(100)))
         case 2: try one.set("department", pick(try context.fetch("Department", sort: ["name"])))
         case 3: try one.set("department", nil as ManagedObject?)
         case 4: if one !== two { try one.set("spouse", two) }
@@ -69,7 +69,7 @@ final class MergeRandomTests: GraphTestCase {
             }
             let projects = try one.members("projects")
             for project in projects {
-                XCTAssert(try project.members("staff").contains { $0 === one }, "staff, \(message)")
+                XCTAssert(try project.members("members").contains { $0 === one }, "members, \(message)")
             }
             let spouse: ManagedObject? = try one.get("spouse")
             if let spouse { XCTAssert(try spouse.get("spouse", as: ManagedObject.self) === one, "spouse, \(message)") }
@@ -77,7 +77,7 @@ final class MergeRandomTests: GraphTestCase {
             if let department {
                 XCTAssert(try department.members("employees").contains { $0 === one }, "employees, \(message)")
             }
-            return try "\(one.objectID) \(one.get("name") ?? "") \(one.get("age") ?? 0) \(one.get("salary") ?? 0.0) "
+            return try "\(one.objectID) \(one.get("name") ?? "") \(one.get("age") ?? 0) \(one.get("rating") ?? 0.0) "
                 + "\(department?.objectID.uri ?? "-") \(spouse?.objectID.uri ?? "-") "
                 + "\(friends.map(\.objectID.uri).sorted()) \(projects.map(\.objectID.uri).sorted())"
         }.sorted()

@@ -100,7 +100,7 @@ final class MergeUndoRandomTests: GraphTestCase {
         case "Project":
             switch random(4) {
             case 0: try remove("tasks")
-            case 1: try add(live("Employee", context), "staff")
+            case 1: try add(live("Employee", context), "members")
             default:
                 if let task = try live("Task", context), try !object.hasMember(task, key: key("tasks")) {
                     let place = random(try object.memberCount(key: key("tasks")) + 1)

@@ -24,13 +24,13 @@ final class MergedChangesTests: GraphTestCase {
         try ada.set("age", 30)
         try context.save()
         XCTAssertEqual(try theirs.get("name"), "Ada")
-        try theirs.set("salary", 7.0)
+        try theirs.set("rating", 7.0)
         try second.mergeChanges(saved[1])
         XCTAssertEqual(try theirs.get("name"), "Alicia")
-        XCTAssertEqual(try theirs.get("salary"), 7.0)
+        XCTAssertEqual(try theirs.get("rating"), 7.0)
         XCTAssertTrue(theirs.hasChanges)
         try second.save()
-        XCTAssertEqual(try other().fetch("Employee")[0].get("salary"), 7.0)
+        XCTAssertEqual(try other().fetch("Employee")[0].get("rating"), 7.0)
     }
 
     func testMergeRegistersInsertedObjects() throws {
@@ -149,7 +149,7 @@ final class MergedChangesTests: GraphTestCase {
                 let second = other()
                 let theirs = try mine.map { try second.object(with: $0.objectID) }
                 for object in theirs {
-                    try object.set("salary", 7.0)
+                    try object.set("rating", 7.0)
                     let id = object.objectID
                     store.rows[id.entity.root.index]?[id.reference]?.values[slot] = .string("Remote \(what)")
                     store.rows[id.entity.root.index]?[id.reference]?.version += 1
@@ -158,7 +158,7 @@ final class MergedChangesTests: GraphTestCase {
                 try Context.mergeChanges(fromRemoteContextSave: [what: changes], into: [second])
                 for object in theirs {
                     XCTAssertEqual(try object.get("name"), "Remote \(what)")
-                    XCTAssertEqual(try object.get("salary"), keeps ? 7.0 : 1000.0, what)
+                    XCTAssertEqual(try object.get("rating"), keeps ? 7.0 : 1000.0, what)
                     XCTAssertEqual(object.hasChanges, keeps, what)
                 }
                 XCTAssertEqual(second.updatedObjects.count, keeps ? 2 : 0, what)
@@ -238,7 +238,7 @@ final class MergedChangesTests: GraphTestCase {
         let second = other()
         second.name = "list"
         second.automaticallyMergesChangesFromParent = true
-        try second.fetch("Employee")[0].set("salary", 7.0)
+        try second.fetch("Employee")[0].set("rating", 7.0)
         let lines = Locked<[String]>([])
         DebugLog.setSink { line in lines.withLock { $0.append(line) } }
         defer { DebugLog.setSink(nil) }

@@ -79,7 +79,7 @@ final class NestingRandomTests: XCTestCase {
             case 4: try employee?.set("age", place)
             case 5: try employee?.set("spouse", isSet ? second : nil)
             case 6: if let employee, let project { try employee.add(project, to: "projects") }
-            case 7: if let employee, let project { try project.remove(employee, from: "staff") }
+            case 7: if let employee, let project { try project.remove(employee, from: "members") }
             case 8: if let employee, let second { try employee.add(second, to: "friends") }
             case 9: if let employee, let second { try employee.remove(second, from: "friends") }
             case 10: if let project, let task { try task.set("project", isSet ? project : nil) }

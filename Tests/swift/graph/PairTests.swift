@@ -45,14 +45,14 @@ final class PairTests: GraphTestCase {
             try employee.add(project, to: "projects")
             pairs.insert(pair(employee, project))
         case 1:
-            try project.add(employee, to: "staff")
+            try project.add(employee, to: "members")
             pairs.insert(pair(employee, project))
         case 2:
             try employee.remove(project, from: "projects")
             pairs.remove(pair(employee, project))
         case 3:
             let chosen = Array(employees.shuffled().prefix(Int.random(in: 0...20)))
-            try project.setMembers(chosen, of: "staff")
+            try project.setMembers(chosen, of: "members")
             pairs = pairs.filter { $0.project != ObjectIdentifier(project) }
             for member in chosen { pairs.insert(pair(member, project)) }
         case 4:
@@ -79,7 +79,7 @@ final class PairTests: GraphTestCase {
             XCTAssertEqual(home.map(ObjectIdentifier.init), homes[ObjectIdentifier(employee)], when)
         }
         for project in projects {
-            let members = try project.members("staff")
+            let members = try project.members("members")
             XCTAssertEqual(Set(members.map(ObjectIdentifier.init)).count, members.count, "an employee twice, \(when)")
             for employee in members { fromProjects.insert(pair(employee, project)) }
         }
@@ -95,8 +95,8 @@ final class PairTests: GraphTestCase {
     private func checkAgainstTheStore() throws {
         let fresh = other()
         for project in projects {
-            let stored = try fresh.object(with: project.objectID).members("staff").map(\.objectID)
-            XCTAssertEqual(Set(stored), Set(try project.members("staff").map(\.objectID)))
+            let stored = try fresh.object(with: project.objectID).members("members").map(\.objectID)
+            XCTAssertEqual(Set(stored), Set(try project.members("members").map(\.objectID)))
         }
     }
 }

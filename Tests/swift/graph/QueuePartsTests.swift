@@ -74,7 +74,7 @@ final class QueuePartsTests: GraphTestCase {
                 XCTAssertEqual((error as? CoreError)?.status, .invalidHandle)
                 XCTAssertEqual(
                     (error as? CoreError)?.message,
-                    "context \"import\" (created at a.swift:2) accepts no more work: its stores are closed or being closed; queue work "
+                    "context \"import\" (created at a.swift:2) does not accept work: its stores are closed or being closed; queue work "
                         + "before that, or open the stores with a new coordinator")
             }
         }

@@ -149,7 +149,7 @@ final class RemovedStoreTests: GraphTestCase {
         let home = try department("New"), spouse = try employee("Spouse"), project = try context.insert("Project")
         try home.add(goes, to: "employees")
         try spouse.set("spouse", goes)
-        try project.add(goes, to: "staff")
+        try project.add(goes, to: "members")
         try context.processPendingChanges()
         var told: ContextChanges?
         let watch = context.observe(.objectsDidChange) { told = $1 }
@@ -158,7 +158,7 @@ final class RemovedStoreTests: GraphTestCase {
         try coordinator.remove(second)
         checkGone(goes)
         XCTAssertEqual(try home.members("employees").count, 0)
-        XCTAssertEqual(try project.members("staff").count, 0)
+        XCTAssertEqual(try project.members("members").count, 0)
         XCTAssertNil(try spouse.get("spouse", as: ManagedObject.self))
         XCTAssertEqual(seen, [.null])
         XCTAssertEqual(told?.invalidated.map(\.objectID), [goes.objectID])

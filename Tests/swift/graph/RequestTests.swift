@@ -210,7 +210,7 @@ final class RequestTests: CompanyFileTestCase {
         XCTAssertTrue(found[0].isFault)
         // The first fault fills its sibling too.
         XCTAssertEqual(try faults { XCTAssertEqual(try found[0].get("age"), 7) }, 3)
-        XCTAssertEqual(try faults { XCTAssertEqual(try found[1].get("salary"), 1000.0) }, 0)
+        XCTAssertEqual(try faults { XCTAssertEqual(try found[1].get("rating"), 1000.0) }, 0)
         XCTAssertFalse(found[0].isFault || found[1].isFault)
         XCTAssertEqual(try found[1].get("name"), "Bob")
         // Loaded objects keep their values.
@@ -272,7 +272,7 @@ final class RequestTests: CompanyFileTestCase {
         _ = try employee("Carol")
         XCTAssertEqual(try names(context.fetch(request)), ["Alice", "Bob", "Carol"])
         request.predicate = nil
-        XCTAssertEqual(try context.fetch(request).map { try $0.get("salary") ?? 0 }, [1000.0, 1000.0, 1000.0])
+        XCTAssertEqual(try context.fetch(request).map { try $0.get("rating") ?? 0 }, [1000.0, 1000.0, 1000.0])
     }
 
     // MARK: Scenarios
@@ -320,7 +320,7 @@ final class ArchivedRequestTests: CompanyFileTestCase {
         request.returnsDistinctResults = true
         request.relationshipKeyPathsForPrefetching = ["department.employees"]
         let total = ExpressionDescription(
-            name: "total", expression: try Expression.parse("sum:(salary)"), resultType: .double)
+            name: "total", expression: try Expression.parse("sum:(rating)"), resultType: .double)
         request.propertiesToFetch = ["department", .expression(total)]
         request.propertiesToGroupBy = ["department"]
         request.havingPredicate = try Predicate.parse("total > 5", arguments: [])

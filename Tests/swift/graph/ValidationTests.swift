@@ -192,7 +192,7 @@ final class ValidationTests: XCTestCase {
             let error = try XCTUnwrap(failure { try object.validateForInsert() })
             XCTAssertEqual(error.code, 1550)
             XCTAssertEqual(error.predicate, text)
-            XCTAssertTrue(error.message.hasPrefix("cannot check E.n against the model's condition \(text): "))
+            XCTAssertTrue(error.message.hasPrefix("cannot check E.n against the model's predicate \(text): "))
             XCTAssertTrue(error.message.contains(reason), error.message)
         }
     }
@@ -243,6 +243,6 @@ final class ValidationTests: XCTestCase {
         try object.set("processID", nil)
         XCTAssertEqual(
             failure { try object.validateForInsert() }?.message,
-            "运行.进程号 is required and has no value; set it before saving")
+            "运行.进程号 is required and does not have a value; set it before saving")
     }
 }

@@ -17,7 +17,7 @@ final class ValidatorTests: GraphTestCase {
         }
         try model.requireEntity(named: "Project").addValidator { project, purpose in
             if purpose == .delete { throw CoreError(.callback, "projects stay", customCode: 42) }
-            let count = try project.value(forKeyPath: "staff.@count")
+            let count = try project.value(forKeyPath: "members.@count")
             if count == .int(0) { throw CoreError(.callback, "nobody works on it") }
         }
         coordinator = try Coordinator(model: model)
@@ -57,7 +57,7 @@ final class ValidatorTests: GraphTestCase {
     func testObjectValidatorRunsWhenAllValuesAreValid() throws {
         let project = try context.insert("Project", ["title": "P"])
         XCTAssertEqual(failure { try context.save() }?.message, "nobody works on it")
-        try project.setValue(.array([.object(try employee("Ada"))]), forKey: "staff")
+        try project.setValue(.array([.object(try employee("Ada"))]), forKey: "members")
         try context.save()
         try context.delete(project)
         XCTAssertEqual(failure { try context.save() }?.code, 42)

@@ -168,12 +168,13 @@ final class MappingInferenceTests: XCTestCase {
             (car { $0.kind = .add }, "has the kind add and the source Car; remove the source", "Car", nil),
             (car { $0.kind = .remove }, "has the kind remove and the destination Auto", "Auto", nil),
             (
-                car { $0.sourceName = nil }, "has the kind transform, but no source; set it, or use the kind add",
-                "Auto", nil
+                car { $0.sourceName = nil },
+                "has the kind transform, but does not have a source; set the source, or use the kind add", "Auto", nil
             ),
             (
                 car { $0.destinationName = nil },
-                "has the kind transform, but no destination; set it, or use the kind remove", "Car", nil
+                "has the kind transform, but does not have a destination; set the destination, or use the kind remove",
+                "Car", nil
             ),
             (car { _ in } + car { _ in }, "two entity mappings have the name \"CarToAuto\"", "Auto", nil),
         ] as [([EntityMapping], String, String?, String?)] {
@@ -191,7 +192,7 @@ final class MappingInferenceTests: XCTestCase {
         XCTAssertEqual(found?.code, 134170)
         XCTAssertEqual(
             found?.message,
-            "the entity mapping \"CarToAuto\" has the kind custom, but no policy class; set the policy class, or use another kind"
+            "the entity mapping \"CarToAuto\" has the kind custom, but does not have a policy class; set the policy class, or use another kind"
         )
         XCTAssertNil(problem(car { ($0.kind, $0.policyClassName) = (.custom, "P") }))
     }

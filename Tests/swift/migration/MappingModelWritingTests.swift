@@ -168,7 +168,7 @@ final class MappingModelWritingTests: XCTestCase {
             ),
             (
                 MappingModel([unreadable], source: source, destination: destination),
-                "\"owner\" in the mapping \"a\" cannot be written: its expression has no counterpart"
+                "\"owner\" in the mapping \"a\" cannot be written: its expression does not have a counterpart"
             ),
         ] {
             XCTAssertThrowsError(try model.source()) { XCTAssertTrue("\($0)".contains(words), "\($0)") }
@@ -228,7 +228,7 @@ final class MappingModelWritingTests: XCTestCase {
                 "the value of \"a\" in \"userInfo\" of the entity mapping \"M\" is 1"
             ),
             (mapping("\"userInfo\": []"), "must be an object"),
-            (mapping("\"filter\": \"x\""), "has the filter \"x\", but no source"),
+            (mapping("\"filter\": \"x\""), "has the filter \"x\", but does not have a source"),
             (
                 mapping("\"source\": \"A\", \"filter\": \"x == 1\", \"sourceExpression\": \"$source\""),
                 "has a \"filter\" and a different \"sourceExpression\"; remove one of the two"

@@ -3,6 +3,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 import Foundation
+import TestSupport
 import XCTest
 
 @testable import CorestoneMigration
@@ -157,9 +158,7 @@ final class MigrationPolicyTests: MigrationTestCase {
             guard case .text(let name) = try country.value(forKey: "name") else { return "Country without a name" }
             return "Country \(name.string) \(try country.value(forKeyPath: "continent.numericISO3166Code").excerpt)"
         }
-        let expected = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-            .appendingPathComponent("migration/same_policy.txt")
+        let expected = Checkout.root.appendingPathComponent("Tests/migration/same_policy.txt")
         XCTAssertEqual(
             lines.sorted().map { $0 + "\n" }.joined(), try String(contentsOf: expected, encoding: .utf8))
     }

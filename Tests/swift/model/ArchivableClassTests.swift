@@ -77,7 +77,7 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertEqual(
             error?.message,
             "the transformer takes a PropertyValue or an object of a registered class, not Colour; "
-                + "register the class with ArchivableClasses, or set another transformer")
+                + "register the class with ArchivableClasses.register, or set another transformer")
     }
 
     func testTypeIsArchivedUnderItsLastRegisteredName() throws {
@@ -233,13 +233,13 @@ final class ArchivableClassTests: XCTestCase {
             PropertyValue.date(1), .double(.nan), .double(.infinity), .decimal(DecimalNumber(1)), .bytes(Bytes([1])),
             .set([]), .uuid(UUIDValue(high: 0, low: 1)), .uri(Text("a:b")),
         ] {
+            let remedy = wrong == .set([]) ? "a list" : "a string or a finite number"
             for value in [wrong, .array([wrong]), .dictionary(["k": .array([wrong])])] {
                 let error = failure { _ = try transformer.bytes(for: value) }
                 XCTAssertEqual(error?.status, .typeMismatch)
                 XCTAssertEqual(
                     error?.message,
-                    "the transformer does not support \(wrong.kindPhrase); convert it to a string or a finite number, or use "
-                        + "another transformer"
+                    "the transformer does not support \(wrong.kindPhrase); convert it to \(remedy), or use another transformer"
                 )
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import XCTest
 
 @testable import CorestoneModel
@@ -8,15 +9,9 @@ import XCTest
 enum Fixtures {
     /// The folder of the fixtures. Skips the test if it is missing, or fails it if CORESTONE_REQUIRE_FIXTURES is 1.
     static func folder() throws -> URL {
-        let environment = ProcessInfo.processInfo.environment
-        let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let folder =
-            environment["CORESTONE_FIXTURES"].map { URL(fileURLWithPath: $0) }
-            ?? repository.deletingLastPathComponent().appendingPathComponent("shared/fixtures")
+        let folder = Checkout.fixtures
         if FileManager.default.fileExists(atPath: folder.path) { return folder }
-        if environment["CORESTONE_REQUIRE_FIXTURES"] == "1" {
+        if Checkout.areFixturesRequired {
             throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: folder.path])
         }
         throw XCTSkip("no fixtures in \(folder.path)")

@@ -143,9 +143,11 @@ final class ModelTextMistakeTests: XCTestCase {
                 "E.p: \"wombat\" is not an attribute type; use \"undefined\", \"int16\", \"int32\", \"int64\", \"decimal\", "
                 + "\"double\", \"float\", \"string\", \"bool\", \"date\", \"binary\", \"uuid\", \"uri\", \"transformable\", "
                 + "\"objectid\" or \"composite\"")
-        check("", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
-        check("= 3", says: "E.p has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
-        check("derived", says: "E.p has no attribute type; write a line such as \"derived int64? = articles.@count\"")
+        check("", says: "E.p does not have an attribute type; write a line such as \"string?\" or \"int16 = 0\"")
+        check("= 3", says: "E.p does not have an attribute type; write a line such as \"string?\" or \"int16 = 0\"")
+        check(
+            "derived",
+            says: "E.p does not have an attribute type; write a line such as \"derived int64? = articles.@count\"")
         check("string indexd", says: "E.p: \"indexd\" is not an option of an attribute; did you mean \"indexed\"?")
         check(
             "string wonderful",
@@ -155,17 +157,20 @@ final class ModelTextMistakeTests: XCTestCase {
         check("string min", says: "E.p: \"min\" needs a value after it")
         check("string match", says: "E.p: \"match\" needs a regular expression after it")
         check("transformable transformer", says: "E.p: \"transformer\" needs the name of a transformer after it")
-        check("derived int64", says: "E.p has no expression; write a line such as \"derived int64? = articles.@count\"")
         check(
-            "derived int64 = ", says: "E.p has no expression; write a line such as \"derived int64? = articles.@count\""
+            "derived int64",
+            says: "E.p does not have an expression; write a line such as \"derived int64? = articles.@count\"")
+        check(
+            "derived int64 = ",
+            says: "E.p does not have an expression; write a line such as \"derived int64? = articles.@count\""
         )
     }
 
     func testInvalidValuesInLinesAreRejected() {
         check("int = seven", says: "E.p: \"seven\" is not a value of Integer 64")
         check("int16 max 1.5", says: "E.p: \"1.5\" is not a value of Integer 16")
-        check("string min abc", says: "E.p: the minimum length \"abc\" is not an integer")
-        check("string max many", says: "E.p: the maximum length \"many\" is not an integer")
+        check("string min abc", says: "E.p: the minimum length \"abc\" is not a 64-bit integer")
+        check("string max many", says: "E.p: the maximum length \"many\" is not a 64-bit integer")
         check("bool = maybe", says: "E.p: \"maybe\" is not a value of Boolean; write true or false")
         check("uuid = 7", says: "E.p: \"7\" is not a value of UUID")
         check("decimal = x", says: "E.p: \"x\" is not a value of Decimal")
@@ -218,15 +223,16 @@ final class ModelTextMistakeTests: XCTestCase {
             key: "b")
         check(
             "{\"A\": {\"b\": \"to-one B inverse ass\"}, \"B\": {\"as_\": \"to-many A\", \"asses\": \"string\"}}",
-            "A.b has the inverse \"ass\", but B has no relationship of that name; did you mean \"as_\"?", entity: "A",
+            "A.b has the inverse \"ass\", but B does not have a relationship of that name; did you mean \"as_\"?",
+            entity: "A",
             key: "b")
         check(
             "{\"A\": {\"b\": \"to-one B inverse x\"}, \"B\": {\"x\": \"to-one A inverse c\", \"c\": \"to-one A\"}}",
-            "B.x has the inverse \"c\", but A has no relationship of that name; add the relationship, or correct the name",
+            "B.x has the inverse \"c\", but A does not have a relationship of that name; add the relationship, or correct the name",
             entity: "B", key: "x")
         check(
             "{\"A\": {\"b\": \"to-one B inverse x\", \"c\": \"to-one B\"}, \"B\": {\"x\": \"to-one A inverse c\"}}",
-            "A.b has the inverse B.x, but B.x has the inverse A.c; make the two relationships name each other, or name the "
+            "A.b has the inverse B.x, but B.x has the inverse A.c; set the inverse of B.x to b, or name the "
                 + "inverse on one side only",
             entity: "A", key: "b")
         check(

@@ -190,7 +190,8 @@ final class LanguageTests: XCTestCase {
             errors: [
                 ("n[4] == 1", "index 4 is out of bounds of n, a list of 4"),
                 ("n[-1] == 1", "index -1 is out of bounds"),
-                ("n['a'] == 1", "indexed by an integer, not by \"a\""), ("s[0] == 1", "s, a set, cannot be indexed"),
+                ("n['a'] == 1", "indexed by a 64-bit integer, not by \"a\""),
+                ("s[0] == 1", "s, a set, cannot be indexed"),
                 ("text[0] == 'H'", "but text is \"Hello\""), ("s[FIRST] == 1", "s, a set, cannot be indexed"),
                 ("SELF.n[1] == 1", "put the path before the brackets in parentheses"),
                 ("d.n[0] == 1", "as a key, but its value is "),

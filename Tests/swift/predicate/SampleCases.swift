@@ -1,6 +1,7 @@
 import CorestonePredicate
 import CorestoneValues
 import Foundation
+import TestSupport
 
 /// One case of the sample file.
 struct SampleCase {
@@ -24,14 +25,7 @@ struct SampleCase {
 
     /// All cases; nil if the file does not exist.
     static func all() -> [SampleCase]? {
-        let environment = ProcessInfo.processInfo.environment
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let fixtures =
-            environment["CORESTONE_FIXTURES"].map { URL(fileURLWithPath: $0) }
-            ?? root.deletingLastPathComponent().appendingPathComponent("shared/fixtures")
-        let file = fixtures.deletingLastPathComponent().appendingPathComponent("predicate-cases.json")
+        let file = Checkout.fixtures.deletingLastPathComponent().appendingPathComponent("predicate-cases.json")
         guard let data = try? Data(contentsOf: file), case .array(let cases) = JSONReader.read(Array(data)) else {
             return nil
         }
@@ -41,7 +35,7 @@ struct SampleCase {
         }
     }
 
-    static var areRequired: Bool { ProcessInfo.processInfo.environment["CORESTONE_REQUIRE_FIXTURES"] == "1" }
+    static var areRequired: Bool { Checkout.areFixturesRequired }
 }
 
 extension PropertyValue {

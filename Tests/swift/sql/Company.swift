@@ -3,6 +3,9 @@ import CorestoneSQL
 import CorestoneValues
 
 /// A model with every shape of relationship, and its tables.
+///
+/// Not the model of Tests/support: `Schema` describes the table of each relationship, and the SQL that the tests expect
+/// names these tables. The model is therefore small, but a department has a site, for longer key paths.
 enum Company {
     static func model() throws -> Model {
         let model = Model()

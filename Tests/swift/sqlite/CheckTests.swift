@@ -67,9 +67,9 @@ final class CheckTests: StoreTestCase {
             ("DELETE FROM Z_PRIMARYKEY", "Animal", nil, "does not have Animal, Bird"),
             (
                 "ALTER TABLE ZTAG RENAME TO T; CREATE VIEW ZTAG AS SELECT * FROM T", "Tag", nil,
-                "no table ZTAG for Tag"
+                "the table ZTAG for Tag"
             ),
-            ("DROP TABLE Z_1TAGS", "Animal", "tags", "no table Z_1TAGS for Animal.tags"),
+            ("DROP TABLE Z_1TAGS", "Animal", "tags", "the table Z_1TAGS for Animal.tags"),
         ]
         for loss in losses {
             _ = try make()
@@ -255,7 +255,7 @@ final class CheckTests: StoreTestCase {
             ),
             (
                 "UPDATE ZCAGE SET Z_ENT = NULL", .row, nil,
-                "row 1 of ZCAGE has no entity number (Z_ENT)"
+                "row 1 of ZCAGE does not have an entity number (Z_ENT)"
             ),
             (
                 "UPDATE ZCAGE SET Z_ENT = 1", .row, nil,

@@ -1,20 +1,15 @@
 import Foundation
+import TestSupport
 import XCTest
 
 /// Stores that Apple's framework wrote.
 enum Fixtures {
-    static var folder: String {
-        let named = ProcessInfo.processInfo.environment["CORESTONE_FIXTURES"]
-        let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-            .deletingLastPathComponent().path
-        return named ?? repository + "/../shared/fixtures"
-    }
+    static var folder: String { Checkout.fixtures.path }
 
     /// Skips the test if the fixtures are missing, unless they are required.
     static func require() throws {
         if FileManager.default.fileExists(atPath: folder + "/manifest.json") { return }
-        guard ProcessInfo.processInfo.environment["CORESTONE_REQUIRE_FIXTURES"] != "1" else {
+        guard !Checkout.areFixturesRequired else {
             throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: folder])
         }
         throw XCTSkip("no fixtures at \(folder); set CORESTONE_FIXTURES")

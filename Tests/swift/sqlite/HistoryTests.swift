@@ -207,8 +207,8 @@ final class HistoryTests: StoreTestCase {
             } catch { return (error as? HistoryRefusal)?.reason }
         }
         let (changes, transactions) = (HistoryTests.changes, HistoryTests.transactions)
-        XCTAssertEqual(reason(changes, nil), "its persistent history has no table ATRANSACTION")
-        XCTAssertEqual(reason(nil, transactions), "its persistent history has no table ACHANGE")
+        XCTAssertEqual(reason(changes, nil), "its persistent history does not have the table ATRANSACTION")
+        XCTAssertEqual(reason(nil, transactions), "its persistent history does not have the table ACHANGE")
         XCTAssertEqual(
             reason(changes.union(["ZB", "ZA"]), transactions),
             "its persistent history has a newer format: ACHANGE has a column ZA")
@@ -223,12 +223,12 @@ final class HistoryTests: StoreTestCase {
                 let rest = columns.subtracting([column])
                 XCTAssertEqual(
                     table == "ACHANGE" ? reason(rest, transactions) : reason(changes, rest),
-                    "its persistent history has an unknown format: \(table) has no column \(column)")
+                    "its persistent history has an unknown format: \(table) does not have the column \(column)")
             }
         }
         XCTAssertEqual(
             reason(changes, transactions, ["Z_PK", "Z_ENT", "Z_OPT"]),
-            "its persistent history has an unknown format: ATRANSACTIONSTRING has no column ZNAME")
+            "its persistent history has an unknown format: ATRANSACTIONSTRING does not have the column ZNAME")
         XCTAssertEqual(
             reason(changes.union(["ZTOMBSTONE1"]), transactions),
             "its persistent history has an unknown format: the columns ZTOMBSTONE of ACHANGE have gaps")

@@ -186,7 +186,7 @@ final class OpeningTests: StoreTestCase {
         }
         XCTAssert(
             failure { _ = try open("other.sqlite", model) }.message.contains(
-                "no table Z_PRIMARYKEY and no table Z_METADATA"))
+                "the table Z_PRIMARYKEY or the table Z_METADATA"))
         XCTAssertEqual(try files(), before)
     }
 

@@ -141,7 +141,7 @@ final class OwnModelTests: StoreTestCase {
             XCTAssertEqual(try Context(coordinator: coordinator).fetch(FetchRequest(entity: everything)).count, 0)
             return store.readOnlyReason ?? ""
         }
-        XCTAssert(try reason().contains("no column ZNUMBER for Cage.number"))
+        XCTAssert(try reason().contains("the column ZNUMBER for Cage.number"))
         XCTAssert(try reason().contains("migration"))
         _ = try shell("zoo.sqlite", "UPDATE Z_MODELCACHE SET Z_CONTENT = x'0011'")
         XCTAssert(try reason().contains("cannot read the model in"))

@@ -4,6 +4,7 @@ import CorestonePredicate
 import CorestoneValues
 import Foundation
 import CorestoneContainers
+import CorestoneFileSystem
 import XCTest
 
 @testable import CorestoneGraph

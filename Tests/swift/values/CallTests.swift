@@ -13,6 +13,12 @@ final class CallTests: XCTestCase {
         platform_call_settle(CallTests.note, second)
     }
 
+    /// Settles the functions of the same argument, among them itself while it runs.
+    private static let settleOwn: platform_deferred_fn = { first, second, _ in
+        CallTests.done.append(first)
+        if CallTests.done.count < 5 { platform_call_settle(CallTests.settleOwn, second) }
+    }
+
     override func setUp() { CallTests.done = [] }
 
     func testSettlingRunsTheDeferredFunctionsOfOneArgument() {
@@ -48,5 +54,13 @@ final class CallTests: XCTestCase {
             XCTAssertEqual(CallTests.done, [1, 8])
         }
         XCTAssertEqual(CallTests.done, [1, 8, 2])
+    }
+
+    func testAFunctionThatSettlesItsOwnArgumentRunsOnce() {
+        withCallScope {
+            platform_call_defer(CallTests.settleOwn, 1, 7, 0)
+            platform_call_defer(CallTests.settleOwn, 2, 7, 0)
+        }
+        XCTAssertEqual(CallTests.done, [1, 2])
     }
 }

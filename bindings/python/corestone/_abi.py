@@ -27,12 +27,12 @@ from .errors import InvalidUTF8Error, TypeMismatchError
 
 VERSION = (VERSION_MAJOR, VERSION_MINOR)
 
-# The names of constants in the Python package, by value.
+# The names that the Python package has for constants. In a tuple, the index of a name is the constant's value.
 UNSAVED = ("refuse", "save", "discard")
 FAULT_POLICIES = ("batch", "warn", "error")
 NULLS = {"memory": 0, "database": 1}
 
-# The counters of cst_statistics, and the results of cst_changes.
+# The names of the counters in cst_statistics, and of the lists in cst_changes.
 STATISTICS = [name for name, _ in Statistics._fields_[1:]]
 CHANGES = [name for name, _ in Changes._fields_[:5]]
 
@@ -89,7 +89,7 @@ argument: Any = ctypes.c_void_p.from_param
 def raw(name: str, result: Any = ctypes.c_int32) -> Any:
     """Returns a function without argument types, for the few calls that must be as fast as possible.
 
-    Pointers must then be ctypes objects or None: a plain int is passed as 32 bits, which is correct only for a key.
+    Pointers must then be ctypes objects or None: a plain int is passed as 32 bits, which suffices for a key.
     """
     function = lib[name]
     function.restype = result
@@ -117,13 +117,13 @@ def utf8(value: str, name: str | None = None) -> bytes:
 
 
 def text(value: str, name: str | None = None) -> InputString:
-    """Returns a str as a cst_string, which lives as long as the structure. Errors name the parameter."""
+    """Returns a str as a cst_string that keeps the bytes alive. Errors name the parameter if `name` is passed."""
     data = utf8(value, name)
     return InputString(data, len(data))
 
 
 def path_argument(path: str | os.PathLike[str]) -> InputString:
-    """Returns a path as a cst_string; the library rejects one that is not UTF-8."""
+    """Returns a path as a cst_string. The library rejects a path that is not UTF-8."""
     data = os.fsencode(os.fspath(path))
     return InputString(data, len(data))
 
@@ -133,12 +133,12 @@ def null_text() -> InputString:
 
 
 def optional_text(value: str | None, name: str | None = None) -> InputString:
-    """Returns a str as a cst_string, None as a null string. Errors name the parameter."""
+    """Returns a str as a cst_string, None as a null string. Errors name the parameter if `name` is passed."""
     return null_text() if value is None else text(value, name)
 
 
 def texts(values: list[str], name: str | None = None) -> Any:
-    """Returns strings as an array of cst_string. Errors name the parameter and the index."""
+    """Returns strings as an array of cst_string. Errors name the parameter, if `name` is passed, and the index."""
     names = [name and f"{name}[{place}]" for place in range(len(values))]
     return (InputString * len(values))(*map(text, values, names))
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def aggregate(
     context: Context, which: Aggregate, request: int, key: Any, by: KeyPath | Sequence[KeyPath] | None
 ) -> Any:
-    """Returns the aggregate of a key over the results of a request that is grouped by `by`.
+    """Returns an aggregate of a key over the results of a request.
 
-    With `by`, the result is a dictionary of aggregates by group.
+    `by` has the key paths by which the request groups its results; the aggregates are then returned by group.
     """
     if key is not None and not isinstance(key, str):
         key = key.format if isinstance(key, Expression) else expression(key).format

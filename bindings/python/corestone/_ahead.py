@@ -1,9 +1,9 @@
-"""Read-ahead: a program that reads an attribute of two objects in a block of results is likely to read it from all.
+"""Read-ahead: a program that reads an attribute of two objects in a block of results is likely to read it in all.
 
 A library call is much slower than reading a value from a list. The second time an attribute is read in a block, the
 attributes read so far are fetched for the whole block in one call. The objects then read their values from lists. An
-event that may change a value in the context replaces the context's stamp, which makes the lists invalid. They are valid
-only on the thread that fetched them, so use on a wrong thread is still an error.
+event that may change a value in the context replaces the context's stamp, which makes the lists invalid. The lists are
+valid only on the thread that fetched them, so use on a wrong thread is still an error.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ ONE_BY_ONE = frozenset(
         AttributeType.COMPOSITE,
     )
 )
-LIMIT = 1 << 20  # characters of text in a block; attributes with more are read one by one too
+LIMIT = 1 << 20  # characters of an attribute in a block; an attribute with more is read one by one too
 
 
 class Stamp:
-    """Identifies a state of a context, by the identity of the stamp."""
+    """A mark of a context's state. A new stamp makes the values that were read ahead invalid."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ class Ahead:
         self.thread = 0
 
     def note(self, context: Context, description: PropertyDescription) -> None:
-        """Records that an attribute of an object of the block was read by a separate call."""
+        """Records a separate read of an attribute in the block; at the second one, reads the attribute ahead."""
         if self.stamp is not context._stamp or self.thread != get_ident():
             self.stamp, self.thread = context._stamp, get_ident()
             self.columns = {}
@@ -81,7 +81,7 @@ class Ahead:
         try:
             columns = read_columns(results, wanted, self._first, self._count, is_strict=True)
         except CorestoneError:
-            # An object was deleted, for example. Reading one by one raises the error at that object.
+            # For example, an object was deleted. Separate reads of each object raise the error at that object.
             results._large.update(each.key for each in wanted)
             return
         for description, column in zip(wanted, columns):
@@ -91,7 +91,7 @@ class Ahead:
                 self.columns[description.key] = column
 
 
-# All contexts, for a forked child: every call fails there, and so must reading from the lists.
+# All contexts. In a forked child every call fails, so the values that were read ahead become invalid there.
 contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 
 

@@ -1,6 +1,6 @@
 """Checks of arguments before they reach the library.
 
-ctypes truncates numbers silently, and its other errors name only the parameter of the C function.
+ctypes truncates numbers silently, and its errors name only the position of an argument of the C function.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ MOST_SMALL = 2**31 - 1
 
 def shown(value: Any) -> str:
     """Returns a value for a message: a string in double quotes, another value as its repr, both truncated."""
-    return f'"{value:.60}"' if type(value) is str else f"{value!r:.60}"
+    try:
+        return f'"{value:.60}"' if type(value) is str else f"{value!r:.60}"
+    except ValueError:  # Python does not print integers of more than 4300 digits
+        return f"a very long {type(value).__name__}"
 
 
 def described(error: Exception) -> str:
@@ -35,41 +38,41 @@ def plural(count: int, noun: str) -> str:
 
 
 def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
-    """Returns a valid count or index as an int."""
+    """Returns an integer as an int. Rejects other types, and numbers outside `least` to `most`."""
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeMismatchError(f"{name} must be an integer, not {shown(value)}", key=name, value=value) from None
     if number > most or number < -MOST - 1:
-        raise NumberRangeError(f"{name} must be {least} to {most}, not {number}", key=name, value=number)
+        raise NumberRangeError(f"{name} must be {least} to {most}, not {shown(number)}", key=name, value=number)
     if number < least:
         raise InvalidArgumentError(f"{name} must be at least {least}, not {number}", key=name, value=number)
     return number
 
 
 def milliseconds(seconds: Any, name: str) -> int:
-    """Returns the milliseconds of a duration in seconds."""
+    """Returns a duration in seconds as milliseconds, rounded up. Rejects negative and very long durations."""
     if not isinstance(seconds, (int, float)):
         raise TypeMismatchError(
             f"{name} must be a number of seconds (int or float), not {shown(seconds)}", key=name, value=seconds
         )
-    if math.isnan(seconds) or seconds < 0:
+    if not seconds >= 0:  # also rejects NaN
         raise InvalidArgumentError(f"{name} must be at least 0 seconds, not {seconds}", key=name, value=seconds)
     if seconds * 1000 > MOST_SMALL:
         most = MOST_SMALL / 1000
-        raise NumberRangeError(f"{name} must be at most {most} seconds, not {seconds}", key=name, value=seconds)
+        raise NumberRangeError(f"{name} must be at most {most} seconds, not {shown(seconds)}", key=name, value=seconds)
     return math.ceil(seconds * 1000)
 
 
 def flag(value: Any, name: str) -> bool:
-    """Returns a bool, or an int as a bool."""
+    """Returns a bool, or an int as a bool. Rejects other types."""
     if isinstance(value, int):
         return bool(value)
     raise TypeMismatchError(f"{name} must be True or False, not {shown(value)}", key=name, value=value)
 
 
 def one_of(kind: Any, value: Any, name: str) -> Any:
-    """Returns the value if it is an instance of a class."""
+    """Returns the value if it is an instance of `kind`; otherwise raises TypeMismatchError."""
     if isinstance(value, kind):
         return value
     raise TypeMismatchError(f"{name} must be of type {kind.__name__}, not {shown(value)}", key=name, value=value)
@@ -78,7 +81,7 @@ def one_of(kind: Any, value: Any, name: str) -> Any:
 def choice(
     value: Any, name: str, choices: Iterable[str], kind: type[InvalidArgumentError] = InvalidArgumentError
 ) -> str:
-    """Returns the value if it is one of the choices."""
+    """Returns the value if it is one of the choices; otherwise raises an error of the class `kind`."""
     words = tuple(choices)
     if isinstance(value, str) and value in words:
         return value
@@ -92,7 +95,7 @@ def quoted(words: Iterable[str]) -> str:
 
 
 def elements(value: Any, name: str, what: str) -> Iterator[Any]:
-    """Returns an iterator over an iterable."""
+    """Returns an iterator over an iterable. `what` describes the expected type in the error for another value."""
     try:
         return iter(value)
     except TypeError:
@@ -100,7 +103,7 @@ def elements(value: Any, name: str, what: str) -> Iterator[Any]:
 
 
 def function(value: Any, name: str) -> Callable[..., Any]:
-    """Returns the value if it is callable."""
+    """Returns the value if it is callable; otherwise raises TypeMismatchError."""
     if callable(value):
         return value  # type: ignore[no-any-return]
     raise TypeMismatchError(f"{name} must be a function, not {shown(value)}", key=name, value=value)

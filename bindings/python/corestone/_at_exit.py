@@ -1,4 +1,4 @@
-"""Interpreter exit: a warning for each context whose unsaved changes are lost.
+"""Interpreter exit: a warning for each context and each untitled document whose unsaved changes are lost.
 
 Functions that the program registers with atexit after it imported this package run earlier, and may save the changes.
 """
@@ -47,9 +47,9 @@ def _tell() -> None:
 
 
 def _held(coordinator: Coordinator) -> list[UnsavedChanges]:
-    """Returns unsaved changes, without waiting for a queue that a running thread may hold.
+    """Returns the unsaved changes of a coordinator's contexts, without waiting for a queue that another thread holds.
 
-    The library then does not log these changes itself.
+    Because this package issues the warnings, the library does not log these changes when the contexts are deallocated.
     """
     return unsaved_changes(coordinator, _abi.CHANGES_NO_WAIT | _abi.CHANGES_TOLD)
 
@@ -59,7 +59,7 @@ def _warn(message: str, held: UnsavedChanges | None) -> None:
     program = sys.argv[0] if getattr(sys, "argv", None) else ""  # not set by all applications that embed Python
     try:
         warnings.warn_explicit(message, UnsavedChangesWarning, file or program or "python", line or 1)
-    except UnsavedChangesWarning as warning:  # warnings are errors; the loop must go on to the next one
+    except UnsavedChangesWarning as warning:  # a filter turns warnings into errors; the other warnings must follow
         print(f"UnsavedChangesWarning: {warning}", file=sys.stderr)
 
 

@@ -1,7 +1,7 @@
 """Converts rows of Python values to one block of cst_value, column by column, for insert_many.
 
-Each cst_value is three 64-bit words: type and aux, then two of payload. A column of one type is converted to words by
-`array` and `map`, without Python code for each word.
+Each cst_value is three 64-bit words: type and aux, then two of payload. A column whose values have one type is written
+to the block as a whole; other columns are written value by value, which is slower.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _as_words(column: array[Any]) -> array[int]:
 
 
 class Block:
-    """Values in row order. `address` is valid while the block exists. Errors count rows from `first`."""
+    """Values in row order. `address` is valid while the block exists. `first` is the number of row 0 in errors."""
 
     def __init__(self, rows: int, columns: int, default: int = _abi.NULL, first: int = 0) -> None:
         cells = max(rows * columns, 1)
@@ -83,7 +83,7 @@ class Block:
                 self._one_by_one(index, column, description, entity)
                 return
         except (CorestoneError, OverflowError, UnicodeEncodeError):
-            # At least one value is invalid. The slower way raises an error that names its row.
+            # At least one value is invalid. Encoding the values one by one raises an error that names the row.
             self._one_by_one(index, column, description, entity)
             return
         at, stride = 3 * index, self._stride
@@ -97,7 +97,7 @@ class Block:
             self.words[at + 2 :: stride] = high
 
     def leave(self, index: int, rows: Iterable[int]) -> None:
-        """Resets some cells of a column to the default of the block."""
+        """Resets the cells of a column in some rows to the default of the block."""
         for row in rows:
             self.words[row * self._stride + 3 * index] = kind_word(self._default)
 
@@ -136,9 +136,10 @@ class Block:
 def plain_columns(
     description: PropertyDescription, column: Sequence[Any], entity: str
 ) -> list[tuple[PropertyDescription, Sequence[Any]]]:
-    """Returns a column in the form that the library accepts.
+    """Returns a column as the columns that the library accepts.
 
-    Dictionaries of a composite attribute become a column for each element; values of a transformable one become bytes.
+    A column of dictionaries becomes one column for each element of the composite attribute. The values of a
+    transformable attribute become bytes. Other columns are returned unchanged.
     """
     if description.elements:
         rows = [list(decompose(description, value, entity)) for value in column]

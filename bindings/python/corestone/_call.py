@@ -17,7 +17,10 @@ from .errors import BY_STATUS, CorestoneError, error_class
 
 
 def _shown_value(cell: values.Cell) -> Any:
-    """Returns the value of an error; an invalid date, which datetime cannot hold, as a number of seconds."""
+    """Returns the value of an error.
+
+    A date that no datetime can represent is a number of seconds; a collection that cannot be decoded is None.
+    """
     is_collection = cell.value.type in (_abi.ARRAY, _abi.SET, _abi.DICTIONARY)
     try:
         if is_collection:
@@ -37,7 +40,7 @@ _POLICY = ("close with CST_UNSAVED_DISCARD (.discard)", 'close with unsaved="dis
 
 
 def _with_names(message: str) -> str:
-    """Returns a message about threads with their names in Python, which differ from the names in the system."""
+    """Returns a message about threads with their names in Python, which may differ from the names in the system."""
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
 
     def named(found: re.Match[str]) -> str:
@@ -81,7 +84,7 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
     )
     raised = kept(handle)
     if isinstance(raised, CorestoneError) and found.key is None:
-        # An error that a callback raised: the library received only its message.
+        # An error that a callback raised: the library received only its domain, code and message.
         found.entity, found.key, found.value = found.entity or raised.entity, raised.key, raised.value
         found.object_uri, found.file = found.object_uri or raised.object_uri, found.file or raised.file
     found.__cause__ = raised or next((each.__cause__ for each in details if each.__cause__), None)
@@ -108,7 +111,7 @@ def failure(status: int, error: Handle) -> CorestoneError:
 def raisable(failed: CorestoneError) -> BaseException:
     """Returns the exception to raise for a failed call, with the exception of a callback as its cause.
 
-    A cause that ends the program, such as KeyboardInterrupt, is returned instead.
+    A cause that is not an Exception, such as KeyboardInterrupt, is returned instead.
     """
     reason = cause(failed) if failed.status == _abi.E_CALLBACK else failed.__cause__
     if reason is not None:
@@ -127,7 +130,7 @@ def call(function: Any, *arguments: Any) -> int:
     status: int = function(*arguments, byref(error))
     if status < 0:
         failed = raisable(failure(status, error))
-        del error  # the traceback keeps local variables
+        del error  # the traceback would keep it alive
         raise failed
     put_error(error)
     return status

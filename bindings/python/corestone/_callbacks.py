@@ -23,7 +23,7 @@ _kept: dict[int, BaseException] = {}
 _numbers = itertools.count(1)
 
 
-# A built-in method: in a Python function, a signal handler could raise an exception.
+# A built-in method, because in a Python function a signal handler could raise an exception.
 _forget_callback = immortal(_abi.DESTROY_FN(_kept.__delitem__))
 
 
@@ -43,11 +43,11 @@ def reported(exception: BaseException, error: Any, words: str | None = None) -> 
 
 @contextlib.contextmanager
 def telling(what: str, whom: Any, context: Context) -> Generator[None]:
-    """Runs an observer of a completed change, whose exceptions must not make a call fail.
+    """Runs an observer in a `with` block. Its exceptions must not make a call fail whose change is already complete.
 
-    An exception gets a note that names its source, and goes to ctypes, which passes it to sys.unraisablehook. An
-    exception that ends the program, such as KeyboardInterrupt, is raised at the end of the notifying call, or by the
-    context's next call.
+    An exception is passed to sys.unraisablehook, since Python 3.11 with a note that names its source. An exception that
+    is not an Exception, such as KeyboardInterrupt, is raised at the end of the notifying call, or by the next call of
+    the context, if the context watches for signals.
     """
     try:
         yield
@@ -63,12 +63,12 @@ def telling(what: str, whom: Any, context: Context) -> Generator[None]:
 
 
 def kept(handle: int) -> BaseException | None:
-    """Returns the exception for which an error of the library was created."""
+    """Returns the exception for which an error of the library was created; None for other errors."""
     return _kept.get(lib.cst_error_userdata(handle) or 0)
 
 
 def cause(failure: CorestoneError) -> BaseException | None:
-    """Returns the exception of this thread's callback that made a call fail."""
+    """Returns the exception of this thread's last callback, if it made the call fail; otherwise None."""
     exception, words = getattr(_raised, "last", (None, ""))
     _raised.last = None, ""
     if failure.__cause__ is not None:

@@ -1,7 +1,7 @@
 """Structs of the Arrow C data interface in PyCapsules, for the Arrow PyCapsule protocol.
 
-A capsule owns its struct until a consumer has moved it out. Its last reference may be released on any thread that holds
-the interpreter lock; the struct's own `release` runs without the lock.
+A capsule owns its struct, and the contents of the struct until a consumer moves them out. The last reference to a
+capsule may be released on any thread that holds the interpreter lock. The struct's own `release` runs without the lock.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 _python = ctypes.pythonapi
 _capsule = PYFUNCTYPE(py_object, c_void_p, c_char_p, c_void_p)(("PyCapsule_New", _python))
-# Takes the address of the capsule: a capsule that is being destroyed must not get a new reference.
+# The first parameter is the address of the capsule, because a capsule that is being destroyed must not be referenced.
 _pointer = PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", _python))
 _calloc = PYFUNCTYPE(c_void_p, c_size_t, c_size_t)(("PyMem_RawCalloc", _python))
 _free = PYFUNCTYPE(None, c_void_p)(("PyMem_RawFree", _python))
@@ -21,7 +21,7 @@ _RELEASE = CFUNCTYPE(None, c_void_p)
 
 
 class Kind:
-    """A struct of the interface: its name as a capsule, its size, and the offset of its release callback."""
+    """A struct type of the interface: the name of its capsules, its size, and the offset of its release callback."""
 
     __slots__ = ("_destructor", "name", "release_offset", "size")
 
@@ -34,7 +34,7 @@ class Kind:
         _python.Py_IncRef(py_object(self._destructor))
 
     def make(self) -> int:
-        """Returns the address of memory for an empty struct."""
+        """Allocates an empty struct, and returns its address."""
         address: int | None = _calloc(1, self.size)
         if address is None:
             raise MemoryError
@@ -45,7 +45,7 @@ class Kind:
         return _capsule(address, self.name, ctypes.cast(self._destructor, c_void_p))
 
     def drop(self, address: int, load: Any = c_void_p.from_address, release: Any = _RELEASE, free: Any = _free) -> None:
-        """Releases the struct, unless a consumer has moved it out, and its memory."""
+        """Releases the contents of the struct, unless a consumer has moved them out, and frees its memory."""
         callback = load(address + self.release_offset).value
         if callback:
             release(callback)(address)
@@ -61,7 +61,7 @@ STREAM = Kind(b"arrow_array_stream", 40, 24)
 
 
 def capsules(kinds: tuple[Kind, ...], export: Callable[..., object]) -> tuple[Any, ...]:
-    """Returns capsules with a struct of each kind, which `export` fills by its address."""
+    """Returns capsules with a struct of each kind. `export` receives the addresses of the structs and fills them."""
     places = [kind.make() for kind in kinds]
     try:
         export(*places)
@@ -77,7 +77,7 @@ _GET_LAST_ERROR = CFUNCTYPE(c_char_p, c_void_p)
 
 
 class Stream:
-    """A stream that is not exported. It provides its schema and the source of copies."""
+    """A stream that is not exported. Its schema can be read, and the library copies it for consumers."""
 
     __slots__ = ("address",)
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .results import Results
 
 INTEGERS, DOUBLES, TEXT, BYTES, UUIDS, KEYS = 1, 2, 3, 4, 5, 6
-_DELETED = 2  # replaces a row's null flag
-CHUNK = 8192  # rows that are packed at a time
+_DELETED = 2  # the null flag of a row whose object was deleted
+CHUNK = 8192  # the maximum number of rows that one call packs
 
 _CONVERT: dict[AttributeType, Callable[[Any], Any]] = {
     AttributeType.BOOLEAN: bool,
@@ -45,7 +45,7 @@ def unpack(
 ) -> list[tuple[int, list[bool] | None, list[Any]]]:
     """Returns the columns of a packed buffer: form, null flags (None if no row is null) and values.
 
-    Rows whose objects were deleted after the fetch are an error if `is_strict`, otherwise null.
+    A row whose object was deleted after the fetch raises ObjectGoneError if `is_strict`, otherwise it is null.
     """
     rows, columns = _words(data, 0, 2)
     at = 16
@@ -96,7 +96,7 @@ def _finish(description: PropertyDescription, form: int, nulls: list[bool] | Non
                 return [EPOCH + timedelta(0, seconds) for seconds in column]
             return [None if null else EPOCH + timedelta(0, seconds) for null, seconds in zip(nulls, column)]
         except (OverflowError, ValueError):
-            pass  # raised below, with the reason
+            pass  # date_from_seconds below raises an error with the reason
     if nulls is None:
         return column if convert is None else [convert(value) for value in column]
     if convert is None:

@@ -27,7 +27,10 @@ def leaves(description: PropertyDescription) -> Iterator[PropertyDescription]:
 
 
 def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
-    """Returns a dictionary of the elements that have a value, or None, from the values of all leaves in order."""
+    """Returns the value of an attribute from the values of its leaves in order.
+
+    The value of a composite attribute is a dictionary of the elements that have a value, or None if none has one.
+    """
     if description.attribute_type != AttributeType.COMPOSITE:
         return next(given)
     parts = {element.name: compose(element, given) for element in description.elements}
@@ -35,7 +38,7 @@ def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
 
 
 def decompose(description: PropertyDescription, value: Any, entity: str) -> Iterator[tuple[PropertyDescription, Any]]:
-    """Yields each leaf with its value from a dictionary; None for a missing value."""
+    """Yields each leaf of an attribute with its value, which is None if the dictionary does not contain it."""
     if description.attribute_type != AttributeType.COMPOSITE:
         yield description, value
         return
@@ -91,5 +94,5 @@ def composite_property(description: PropertyDescription, entity: str, documentat
 
 
 def committed(description: PropertyDescription, read: Callable[[PropertyDescription], Any]) -> Any:
-    """Returns the results of `read` for each leaf as a dictionary."""
+    """Returns the value that `compose` builds from the result of `read` for each leaf."""
     return compose(description, (read(leaf) for leaf in leaves(description)))

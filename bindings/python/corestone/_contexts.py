@@ -27,7 +27,7 @@ QUEUES = {"caller": _abi.QUEUE_CALLER, "private": _abi.QUEUE_PRIVATE, "main": _a
 
 
 class UnsavedCounts(NamedTuple):
-    """The numbers of objects of an entity with unsaved changes."""
+    """The numbers of an entity's objects that have unsaved changes, by the kind of change."""
 
     inserted: int
     updated: int
@@ -37,7 +37,7 @@ class UnsavedCounts(NamedTuple):
 class UnsavedChanges(NamedTuple):
     """The unsaved changes of a context.
 
-    If another thread uses the context, the counts are unknown: None.
+    The counts and `entities` are set to None if another thread uses the context.
     """
 
     #: The description of the context in messages: its name, and where it was created.
@@ -79,12 +79,12 @@ def unsaved_changes(coordinator: Coordinator, flags: int = 0) -> list[UnsavedCha
 
 
 def policy_of(unsaved: Policy | None, usual: Policy = "refuse") -> Policy:
-    """Returns the policy that the caller passed, or the usual one if it is None."""
+    """Returns the policy that the caller passed, or `usual` if the caller passed None."""
     return cast("Policy", choice(usual if unsaved is None else unsaved, "unsaved", _abi.UNSAVED))
 
 
 def leave_block(what: Context | ContextOwner, raised: BaseException | None) -> None:
-    """Closes an object at the end of its `with` block, which may have raised."""
+    """Closes an object at the end of its `with` block. `raised` is the exception that ended the block, or None."""
     if raised is None:
         what.close()
         return
@@ -101,7 +101,7 @@ def leave_block(what: Context | ContextOwner, raised: BaseException | None) -> N
 def _tell_loss(what: Context | ContextOwner, raised: BaseException) -> None:
     """Logs the changes that are rolled back because of an exception that the interpreter may not print.
 
-    Such exceptions are SystemExit, GeneratorExit and the cancellation of a task.
+    Such exceptions are, for example, SystemExit, GeneratorExit and the cancellation of a task.
     """
     if isinstance(what, ContextOwner):
         held = unsaved_changes(what._beneath, _abi.CHANGES_NO_WAIT)
@@ -116,11 +116,11 @@ def _tell_loss(what: Context | ContextOwner, raised: BaseException) -> None:
 
 
 class ContextOwner:
-    """Creates contexts, and closes them when it is closed. A context retains its owner, not the reverse."""
+    """An object that creates contexts, and closes them when it is closed. A context retains its owner."""
 
     model: Model
     _contexts: weakref.WeakSet[Context]
-    #: The policy of `close` for unsaved changes, here and in the contexts that it creates.
+    #: The policy of `close` for unsaved changes, of the owner and of the contexts that it creates.
     _unsaved: Policy
     #: The remedy in the error about a closed context.
     _another_context = "create another one with context() of its container or coordinator"

@@ -34,14 +34,14 @@ UNSET = Unset()
 
 
 def add_validation(function: Any, handle: int, validation: Mapping[str | Predicate, str] | None) -> None:
-    """Adds validation conditions to the property with a handle."""
+    """Adds validation conditions to a property, with the function for its kind."""
     for condition, warning in (validation or {}).items():
         predicate = condition if isinstance(condition, Predicate) else Predicate(condition)
         call(function, handle, predicate._handle, text(warning, "validation"))
 
 
 class EntityEditing:
-    """The editing methods of Entity. Methods that change it return the entity."""
+    """The editing methods of Entity. Those without another result return the entity."""
 
     _handle: int
     _model: Model
@@ -61,7 +61,7 @@ class EntityEditing:
 
     @property
     def class_name(self) -> str:
-        """The class name of its objects in Apple's framework; "NSManagedObject" by default."""
+        """The class name of the entity's objects on Apple's platforms; "NSManagedObject" by default."""
         return str(self.describe().get("className", "NSManagedObject"))
 
     @class_name.setter
@@ -79,7 +79,7 @@ class EntityEditing:
 
     @property
     def version_hash_modifier(self) -> str | None:
-        """A string that is hashed too, to change the version hash deliberately."""
+        """A string that is part of the hashed content, to change the version hash deliberately; None without one."""
         return self.describe().get("versionHashModifier")
 
     @version_hash_modifier.setter
@@ -89,7 +89,8 @@ class EntityEditing:
     def set_user_info(self, key: str, value: str | None, *, of: str | None = None) -> Entity:
         """Sets a value of the user info of the entity, or of the property `of`. None removes the value.
 
-        The user info of a fetched property can be set while the model is in use; its values are then fetched again.
+        The user info of a fetched property can be set while the model is in use. The values of the property are then
+        fetched again.
         """
         if of is None:
             call(lib.cst_entity_set_user_info, self._handle, text(key, "key"), optional_text(value, "value"))
@@ -109,7 +110,7 @@ class EntityEditing:
         return found
 
     def describe(self, of: str | None = None) -> dict[str, Any]:
-        """Returns the whole description of the entity itself, or of the property `of`, which can be inherited."""
+        """Returns the whole description of the entity itself, or of its own or inherited property `of`."""
         found: dict[str, Any] = self._json(lib.cst_entity_copy_json, of)
         return found
 
@@ -188,7 +189,7 @@ class EntityEditing:
         purpose) raises an exception for an invalid object; the purpose is "insert", "update" or "delete".
 
         The functions run on the queue of the context and must not save. Their exceptions become ValidationErrors with
-        entity, key, value and object. The code is that of a CorestoneError, otherwise 1550. Subentities have the same
+        entity, key, value and object. The code is that of a CorestoneError, otherwise 1550. Subentities inherit the
         validators.
         """
         from ._validators import add_validator
@@ -216,7 +217,7 @@ class EntityEditing:
         names = texts(list(attributes), "attributes")
         return call(lib.cst_entity_remove_unique_constraint, self._handle, len(attributes), names) == _abi.OK
 
-    # Its properties
+    # The properties of the entity
 
     def remove(self, name: str) -> Entity:
         """Removes a property of any kind, and the indexes and unique constraints that name it."""
@@ -268,10 +269,10 @@ class EntityEditing:
     ) -> Entity:
         """Changes a property that the entity itself declares; omitted arguments change nothing.
 
-        None removes a default, a pattern, a derivation, an inverse, an identifier or a modifier. Another type removes
-        settings that it does not support. `validation` replaces all conditions, including bounds and pattern. `minimum`
-        and `maximum` replace both bounds (of a relationship: on the number of members). `inverse` names a relationship
-        of the destination. In `user_info`, None removes a key.
+        None removes a default, a pattern, a transformer, a value class, a derivation, an inverse, an identifier or a
+        modifier. Another type removes settings that it does not support. `validation` replaces all conditions,
+        including bounds and pattern. Either of `minimum` and `maximum` replaces both bounds (of a relationship: on the
+        number of members). `inverse` names a relationship of the destination. In `user_info`, None removes a key.
         """
         flags = {
             _abi.PROPERTY_OPTIONAL: optional,

@@ -1,8 +1,8 @@
 """One Python class for each entity, with a descriptor for each property.
 
-A getter makes one library call and executes as little Python code as possible. The function, the key and the pool of
-cells are bound when the class is created, and each object keeps its handle in the form that ctypes passes. `_slow_get`
-reads rare results again, with an error object.
+The getters of frequent types make one library call and execute as little Python code as possible. The function, the key
+and the pool of cells are bound when the class is created, and each object keeps its handle in the form that ctypes
+passes. Rare results, such as text that contains a zero character, are read again by `_slow_get`.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ def _documentation(description: PropertyDescription, target: Entity | None) -> s
 
 
 def make_class(entity: Entity) -> type[ManagedObject]:
-    """Returns the class of an entity's objects, a subclass of its bound class and of its parent entity's class."""
+    """Creates the class of an entity's objects, a subclass of the superentity's class and of any bound class."""
     parent = entity.parent
     base = parent.object_class if parent is not None else ManagedObject
     own = entity._bound_class
@@ -313,5 +313,5 @@ def make_class(entity: Entity) -> type[ManagedObject]:
 
 
 def _defines(own: type[ManagedObject], name: str) -> bool:
-    """Returns whether a bound class defines a property itself, which can use primitive_value."""
+    """Returns whether a bound class, or a class between it and ManagedObject, defines a member of that name."""
     return any(name in vars(kind) for kind in own.__mro__[: own.__mro__.index(ManagedObject)])

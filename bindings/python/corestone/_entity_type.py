@@ -1,6 +1,6 @@
 """The metaclass of object classes: on a class, a property's name is a key for queries.
 
-Each access through a class creates a key. Access through an object does not use the metaclass.
+Each access to a property through a class creates a key. Access through an object does not use the metaclass.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class EntityType(ABCMeta):
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
-    # The entity to which the class was bound last; see Model.bind.
+    # A reference to the entity to which the class was bound last; see Model.bind.
     _cst_bound: weakref.ref[Entity] | None = None
 
     def __getattribute__(cls, name: str) -> Any:
@@ -38,10 +38,10 @@ class EntityType(ABCMeta):
         return found
 
     def __getattr__(cls, name: str) -> Any:
-        """Returns a key for a custom class, whose properties only the model defines."""
+        """Returns a key for a property that a custom class does not define itself, because the model defines it."""
         entity = _entity(cls)
         if name.startswith("_") or (entity is None and cls._cst_entity_name is None):
-            # Python itself looks for names that begin with an underscore.
+            # Python itself looks up names that begin with an underscore.
             near = "" if name.startswith("_") else nearest(name, [each for each in dir(cls) if each[0] != "_"])
             raise AttributeError(f'the class {cls.__name__} does not have an attribute "{name}"{near}')
         return _key(entity, name)
@@ -66,7 +66,7 @@ def _key(entity: Entity | None, name: str) -> Any:
 
 
 def destination(entity: Entity | None, name: str) -> Entity | None:
-    """Returns the destination of a property, at which key paths continue; None for an attribute or if it is unknown.
+    """Returns the entity at which key paths through a property continue; None for an attribute or if it is unknown.
 
     AttributeError for a property that no object of the entity can have.
     """
@@ -79,5 +79,5 @@ def destination(entity: Entity | None, name: str) -> Entity | None:
 
 
 def _family(entity: Entity) -> list[Entity]:
-    """Returns the entity and its subentities."""
+    """Returns the entity and all of its subentities."""
     return [entity, *(each for child in entity.children for each in _family(child))]

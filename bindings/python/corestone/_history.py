@@ -84,7 +84,7 @@ def history_options(
     given.sort_count, given.sort = len(keys), keys
     given.limit = 0 if limit is None else whole(limit, "limit")
     given.batch_size = whole(batch_size, "batch_size")
-    given.kept = condition, array, keys, since  # kept alive as long as the structure
+    given.kept = condition, array, keys, since  # stay alive as long as the structure
     return given
 
 

@@ -1,8 +1,8 @@
 """The conversion of Python values for predicates, expressions and sort descriptors, and back.
 
-dict · list, tuple and other collections · set and frozenset · the types of values.py (numbers, text, dates …) · managed
-objects · any other object, by its attributes. The arguments of a call become one block of cst_value cells, so that a
-whole list costs one call.
+Dictionaries, lists, tuples, sets and other collections, the types of values.py (numbers, text, dates …) and managed
+objects are converted; predicates read the attributes of any other object with callbacks. The arguments of a call become
+one block of cst_value cells, so that a whole list costs one call.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ARRAY, _SET, _DICTIONARY = _KIND[_abi.ARRAY], _KIND[_abi.SET], _KIND[_abi.DICTI
 # -------- objects that the library retains -----------------------------------------------------------------
 
 _held: dict[int, list[Any]] = {}  # by id: the object, and its retain count
-_holding = threading.RLock()  # the library may release an object while Python frees one
+_holding = threading.RLock()  # reentrant: deallocating an object may make the library release another one
 
 
 def _hold(item: Any) -> int:
@@ -59,7 +59,7 @@ def _hold(item: Any) -> int:
 
 
 def _let_go(token: int, held: dict[int, list[Any]] = _held, holding: Any = _holding) -> None:
-    with holding:  # both are bound as defaults, because the globals of a module are cleared at interpreter exit
+    with holding:  # the defaults of the parameters, because the globals of a module are cleared at interpreter exit
         entry = held.get(token)
         if entry is not None:
             entry[1] -= 1
@@ -111,7 +111,7 @@ class Entries(list[Any]):
 
 
 class _Encoder:
-    """Lays out values level by level, so that the members of each collection are adjacent."""
+    """An encoder that adds values level by level, so that the members of each collection are adjacent."""
 
     def __init__(self, held: list[int], given: list[Any]) -> None:
         self.words: list[int] = []
@@ -122,7 +122,7 @@ class _Encoder:
         self._end = 0
         self._held = held
         self._given = given
-        self._next: list[tuple[int, Sequence[Any]]] = []  # collections of the next level, by the word for their index
+        self._next: list[tuple[int, Sequence[Any]]] = []  # the next level: the word for an index, and its collection
 
     def run(self, items: Sequence[Any]) -> None:
         level: list[tuple[int, Sequence[Any]]] = [(-1, items)]
@@ -243,7 +243,7 @@ class _Encoder:
 
 
 def _holds_itself(items: Sequence[Any]) -> bool:
-    """Returns whether a collection contains itself, directly or indirectly."""
+    """Returns whether a dictionary, list or tuple contains itself, directly or through others of these types."""
     done, way, waiting = set[int](), set[int](), [(items, False)]
     while waiting:
         members, is_left = waiting.pop()
@@ -262,7 +262,7 @@ def _holds_itself(items: Sequence[Any]) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Returns whether a value is a number, including one of another library such as numpy."""
+    """Returns whether a value converts to a number, such as a number of numpy. Members of enumerations do not."""
     kind = type(value)
     return not isinstance(value, enum.Enum) and (hasattr(kind, "__index__") or hasattr(kind, "__float__"))
 
@@ -282,7 +282,7 @@ _NO_VARIABLES = Encoded(({},))
 
 
 def encode_variables(variables: Mapping[str, Any] | None) -> Encoded:
-    """Returns the values of $names: at least an empty dictionary, to which `$name := …` can add one."""
+    """Returns the values of $names; without values, an empty dictionary, to which `$name := …` can add a variable."""
     return Encoded((dict(variables),)) if variables else _NO_VARIABLES
 
 
@@ -290,7 +290,10 @@ def encode_variables(variables: Mapping[str, Any] | None) -> Encoded:
 
 
 def decode(cell: Any) -> Any:
-    """Returns the Python value of a cst_value and its members; text is copied, handles are retained."""
+    """Returns the Python value of a cst_value and its members. Text is copied, and handles are retained.
+
+    A set with members that Python cannot hash becomes a list.
+    """
     kind = cell.type
     if kind in (_abi.ARRAY, _abi.SET, _abi.DICTIONARY):
         count = cell.payload.values.size
@@ -341,7 +344,7 @@ def answer(value: Any, out: Any) -> None:
 
 
 class NoSuchKey(Exception):
-    """An object does not have an attribute of that name, or predicates must not read it."""
+    """The error for a name that is not an attribute of the object, or that predicates must not read."""
 
 
 def attribute(item: Any, key: str) -> Any:
@@ -406,8 +409,8 @@ def _takes_only_itself(function: Any) -> bool:
 def plain_attribute(item: Any, key: str) -> Any:
     """Returns an attribute without calling it.
 
-    Text that a user typed must not reach names that begin with an underscore, except values of the object itself.
-    Names with two underscores are Python's own.
+    A predicate may contain text from users. So NoSuchKey is raised for a name that begins with an underscore, unless it
+    names a value in the object itself, and for every name that begins with two underscores, which is Python's own.
     """
     kind = type(item)
     if key.startswith("_"):
@@ -489,7 +492,7 @@ _numbers = count(1)
 
 
 def keep(function: Any) -> int:
-    """Returns a number for a function, which the library passes back."""
+    """Stores a function or another object, and returns its number, which the library passes to callbacks."""
     with _holding:
         number = next(_numbers)
         _functions[number] = function

@@ -30,7 +30,7 @@ CELL = ctypes.sizeof(_abi.Value)
 
 
 class _Target(NamedTuple):
-    """The reference of a relationship's target, and the target's entity."""
+    """The reference of a relationship's target, and the handle of the target's entity; None if it is unknown."""
 
     reference: Any
     entity: int | None
@@ -42,7 +42,7 @@ class Rows:
     def __init__(self, items: Sequence[Any], store: HostStore, entity: Entity | None = None) -> None:
         count = len(items)
         self.count = count
-        cells: list[Any] = []  # the references, then all values
+        cells: list[Any] = []  # the references of the rows; their values, in `later`, follow
         rows: list[tuple[Entity | None, int | None, int]] = []
         fields: list[tuple[int, int | None]] = []
         starts: list[int] = []
@@ -99,7 +99,7 @@ class Rows:
 def _fields(
     description: PropertyDescription, value: Any, entity: Entity, store: HostStore
 ) -> Iterator[tuple[int, Any, int | None]]:
-    """Yields the keys, values and targets of a property's value."""
+    """Yields the key, the value and the target entity of a property, or of each element of a composite attribute."""
     if description.is_relationship:
         if not description.is_to_many:
             target = _target(value, store, entity, description.name)
@@ -115,7 +115,7 @@ def _fields(
             )
         targets = [_target(each, store, entity, description.name) for each in value]
         entities = {target.entity for target in targets}
-        # If members are of several entities, the library requests their rows to find the entity of each.
+        # If members are of several entities, the library requests their rows to find the entity of each member.
         own = entities.pop() if len(entities) == 1 else None
         yield description.key, [target.reference for target in targets], own
     elif description.elements:
@@ -213,7 +213,7 @@ class Reading:
         self.entity = entity
         self.paths: dict[int, tuple[PropertyDescription, tuple[str, ...]]] = {}
         self._add(entity.properties.values(), ())
-        # The keys of attributes whose values need no conversion.
+        # The keys, by name, of attributes whose values are encoded without a conversion.
         self.plain = {
             name: each.key
             for name, each in entity.properties.items()

@@ -46,7 +46,7 @@ _numbers = itertools.count(1)
 
 
 def _failed(raised: BaseException, error: Any) -> int:
-    """Reports an exception with its traceback; an error of the library is reported with its message only."""
+    """Reports an exception with its traceback; a CorestoneError is reported without one."""
     if isinstance(raised, CorestoneError):
         return reported(raised, error)
     words = "".join(traceback.format_exception(type(raised), raised, raised.__traceback__)).rstrip()
@@ -54,7 +54,7 @@ def _failed(raised: BaseException, error: Any) -> int:
 
 
 def _guarded(body: Callable[..., int | None]) -> Callable[..., int]:
-    """Returns a callback whose first argument is the number of a store, and whose last one is the error."""
+    """Returns a callback whose first argument is the number of a store, and whose last argument is the error."""
 
     def run(number: int, *arguments: Any, stores: dict[int, HostStore] = opened) -> int:
         try:
@@ -70,7 +70,7 @@ def _guarded(body: Callable[..., int | None]) -> Callable[..., int]:
 
 
 def _of_class(body: Callable[..., None]) -> Callable[..., int]:
-    """Returns a callback for stores that are not open, whose first argument is the number of the type."""
+    """Returns a callback for stores that are not open. Its first argument is the number of the store type."""
 
     def run(number: int, *arguments: Any, types: dict[int, type[HostStore]] = _types) -> int:
         try:
@@ -95,7 +95,7 @@ def _run_open(
         try:
             _begin(store, types[number].__name__, said.path, out_metadata)
         except BaseException:
-            # The store may have opened files or connections, and no other code closes it. Report the first failure.
+            # The store may have opened files or connections, which no other code closes. The first failure is reported.
             with contextlib.suppress(Exception):
                 store.close()
             raise
@@ -201,9 +201,9 @@ def _run_save(store: HostStore, changes: Any, sink: int) -> None:
 
 
 def _give_back(became: Any, sink: int, store: HostStore) -> None:
-    """Passes saved rows that differ from the request to the library.
+    """Passes the rows that `save` returned to the library: saved rows that differ from the request.
 
-    The store has already saved, so this must not fail. An invalid result is a warning, and the rows are read again.
+    The store has already saved, so this must not fail. An invalid result issues a warning, and the rows are read again.
     """
     try:
         push(became, sink, store, "save")
@@ -348,10 +348,10 @@ def _run_load(store: HostStore, sink: int) -> None:
 
 
 def _notice(body: Callable[[IncrementalStore, Any], None]) -> Callable[..., None]:
-    """Returns a callback that cannot fail.
+    """Returns a callback without an error parameter.
 
-    Errors go to sys.unraisablehook. An exception that ends the program, such as KeyboardInterrupt, is raised by the
-    next call that needs the store.
+    An exception is passed to sys.unraisablehook. An exception that is not an Exception, such as KeyboardInterrupt,
+    makes the next call that needs the store fail.
     """
 
     def run(number: int, count: int, rows: Any, stores: dict[int, HostStore] = opened) -> None:
@@ -401,7 +401,7 @@ _ALWAYS = {
     "open": immortal(_TABLE.OPEN(_run_open)),
     "close": immortal(_TABLE.CLOSE(_run_close)),
 }
-# By field of the callback table: the method that a class must override to set it, and the callback.
+# By field of the callback table: the method that a class must override so that the field is set, and the callback.
 _OPTIONAL = {
     "save": ("save", immortal(_TABLE.SAVE(_guarded(_run_save)))),
     "obtain_ids": ("obtain_permanent_ids", immortal(_TABLE.OBTAIN_IDS(_guarded(_run_obtain)))),

@@ -1,4 +1,4 @@
-"""Ctrl-C during a library call: the library calls a check between steps, in which Python runs signal handlers."""
+"""Ctrl-C during a library call: between steps, the library calls a check, in which Python runs signal handlers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from . import _abi
 
 
 def immortal(callback: Any) -> Any:
-    """Keeps a callback forever, because the library may call it at interpreter exit, and returns it."""
+    """Keeps a callback alive forever, because the library may call it at interpreter exit, and returns the callback."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(callback))
     return callback
 
 
 class Watch:
-    """A check that stops a fetch, a count or a save after a signal handler raised an exception. Keeps the exception."""
+    """A check that stops a fetch, a count or a save after a signal handler raised an exception, which it stores."""
 
     def __init__(self) -> None:
         self.exception: BaseException | None = None
@@ -30,7 +30,7 @@ class Watch:
 
     def _steps(self) -> Generator[bool, Any, None]:
         stop = False
-        # The outer loop is for a signal that arrives while the exception of another signal is being stored.
+        # The outer loop handles a signal that arrives while the exception of another signal is being stored.
         while True:
             try:
                 while True:
@@ -49,7 +49,7 @@ class Watch:
                 stop = True
 
     def take(self) -> BaseException | None:
-        """Returns the exception that a handler raised, once."""
+        """Returns the stored exception, or None, and removes it from the check."""
         raised, self.exception = self.exception, None
         return raised
 

@@ -27,7 +27,7 @@ def _file_names() -> tuple[str, ...]:
 
 
 def _from_environment() -> Optional[str]:
-    """Returns the path of the library that CORESTONE_LIBRARY names by its path or its folder; None if it is unset."""
+    """Returns the path of the library in CORESTONE_LIBRARY, which is a file or a folder; None if it is not set."""
     named = os.environ.get(VARIABLE)
     if not named:
         return None
@@ -72,7 +72,7 @@ def candidates() -> Iterator[Path]:
 def find_library() -> str:
     """Returns the path (or, for the system's library, the name) of the library that `import corestone` loads.
 
-    Raises LibraryNotFoundError, which names every searched path and the remedy.
+    Raises LibraryNotFoundError if there is no library; the message names the searched paths and the remedy.
     """
     named = _from_environment()
     if named is not None:
@@ -103,7 +103,7 @@ def _is_known_to_the_system(name: str) -> bool:
 
 
 def _refuse_subinterpreter() -> None:
-    """Raises ImportError in a subinterpreter: callbacks would use its objects in the main interpreter."""
+    """Raises ImportError in a subinterpreter, whose objects callbacks would use in the main interpreter."""
     try:
         own, main = ctypes.pythonapi.PyInterpreterState_Get, ctypes.pythonapi.PyInterpreterState_Main
     except AttributeError:

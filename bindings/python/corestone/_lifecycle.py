@@ -17,7 +17,7 @@ from .object import ManagedObject
 if TYPE_CHECKING:
     from .entity import Entity
 
-# Hooks whose only argument is the object, with the names of the fields of cst_lifecycle_hooks.
+# Hooks whose only argument is the object. The fields of cst_lifecycle_hooks have the same names.
 PLAIN = (
     "awake_from_insert", "awake_from_fetch", "will_save", "did_save", "prepare_for_deletion", "will_turn_into_fault",
     "did_turn_into_fault",
@@ -80,12 +80,12 @@ _validate_value_callback = immortal(_abi.LifecycleHooks.VALIDATE_VALUE(_validate
 
 
 def own_methods(own: type[ManagedObject]) -> set[str]:
-    """Returns the names that a class, or a class between it and ManagedObject, defines itself."""
+    """Returns the names that a class, and the classes between it and ManagedObject, define themselves."""
     return {name for kind in own.__mro__[: own.__mro__.index(ManagedObject)] for name in vars(kind)}
 
 
 def set_lifecycle(entity: Entity, own: type[ManagedObject]) -> None:
-    """Sets the methods of a class as the hooks of an entity."""
+    """Sets the hook methods that a class defines as the hooks of an entity."""
     names = own_methods(own)
     keys = sorted(name[len("validate_") :] for name in names if name.startswith("validate_") and name not in _NO_KEYS)
     hooks = _abi.LifecycleHooks(struct_size=ctypes.sizeof(_abi.LifecycleHooks))

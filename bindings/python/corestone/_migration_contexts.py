@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .context import Context
     from .model import Model
 
-_here = threading.local()  # `blocks`: for each running call of this thread that may migrate, its contexts by handle
-# Python models by the handle of their first entity: a model of the library has one handle for each entity.
+_here = threading.local()  # `blocks`: for each running call of this thread that may migrate, its contexts
+# Python models by the handle of their first entity. A model may have several handles, but each entity has one.
 _models: weakref.WeakValueDictionary[int, Model] = weakref.WeakValueDictionary()
 
 
@@ -58,7 +58,7 @@ def context_of(handle: int) -> Context:
 
 @contextmanager
 def contexts_lent() -> Iterator[None]:
-    """Closes the contexts of migrations at the end of a block, and raises the exception of a signal handler."""
+    """Closes the contexts of migrations at the end of a block, and raises an exception of a signal handler."""
     blocks: list[list[Context]] = _here.__dict__.setdefault("blocks", [])
     lent: list[Context] = []
     blocks.append(lent)

@@ -43,14 +43,14 @@ class MigrationUpkeep:
     ) -> str:
         """Replaces the store at a path with a backup that a migration made, and returns the path of the backup.
 
-        Works in one step and includes backing files, like replace_store; the backup is kept. The store may be missing.
-        If the coordinator has it open, it is removed first.
+        The replacement is atomic and includes backing files, as in replace_store; the backup is kept. The store may be
+        missing. If the store is open, it is first removed from the coordinator.
 
         backup  the path of the backup; None: the newest one
         folder  the folder of the backups; None: the folder of the store
 
-        StoreError if there is no backup; InvalidArgumentError for a copy of another store. In both cases the store does
-        not change.
+        StoreError if there is no backup; InvalidArgumentError for a backup of another store. In both cases the store
+        does not change.
         """
         self._require_open()
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
@@ -80,8 +80,8 @@ class MigrationUpkeep:
     def finish_deferred_migration(self, store: Store, *, progress: Callable[[int, int], Any] | None = None) -> None:
         """Performs all tasks that a deferred migration left in a store. Other connections may save between two tasks.
 
-        progress  progress(done, total) receives the number of tasks, on this thread. An exception from it cancels the
-                  call and propagates; the remaining tasks are kept
+        progress  progress(done, total) is called on this thread with the numbers of finished tasks and of all tasks. An
+                  exception that it raises cancels the call and propagates; the remaining tasks are kept
         """
         with told(progress) as callback:
             call(lib.cst_coordinator_finish_deferred_migration, self._handle, _handle_of(store), callback, None)

@@ -79,7 +79,7 @@ class ModelContents:
 
     @property
     def templates(self) -> list[str]:
-        """The names of the fetch request templates, sorted; `describe` returns their content."""
+        """The names of the fetch request templates, sorted; `describe` returns the requests."""
         return self._names(_abi.NAMES_TEMPLATES)
 
     def configuration(self: M, name: str, *entities: Entity | str) -> M:
@@ -94,7 +94,7 @@ class ModelContents:
 
     @property
     def configurations(self) -> list[str]:
-        """The names of the configurations. The whole model is not listed."""
+        """The names of the configurations, without the default one, which is the whole model."""
         return self._names(_abi.NAMES_CONFIGURATIONS)
 
     def entities_of(self, configuration: str | None = None) -> list[Entity]:
@@ -138,7 +138,7 @@ class ModelContents:
         return self
 
     def localization(self, key: str) -> str | None:
-        """Returns one entry of the localisation, or None."""
+        """Returns the entry of the localisation for a key, or None."""
         out = _abi.String()
         call(lib.cst_model_localization, self._handle, text(key, "key"), byref(out))
         return _abi.decode(out)

@@ -90,8 +90,8 @@ class ModelFiles:
         """Returns a new model with the entities of several models; equal entities are added once.
 
         ModelError names the difference between entities of the same name. With `store`, the path of a store, the model
-        has the entities with which the store was written, found by their version hashes. ModelMismatchError names
-        entities that no model has.
+        has only the entities with which the store was written, found by their version hashes. ModelMismatchError names
+        entities of the store that no model has.
         """
         given = list(models)
         array = (ctypes.c_void_p * len(given))(*[model._handle for model in given])
@@ -102,7 +102,8 @@ class ModelFiles:
     def merge_folder(cls: type[M], path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> M:
         """Merges all models in a folder: the current version of each bundle or, with `store`, every version.
 
-        Otherwise like `merge`. A source next to its compiled form counts once. ModelError if there is no model.
+        The result and the errors are those of `merge`. A source next to its compiled form counts once. ModelError if
+        the folder does not contain a model.
         """
         wanted = _abi.null_text() if store is None else path_argument(store)
         return cls._of(owned(lib.cst_model_merge_folder, path_argument(path), wanted))
@@ -161,7 +162,7 @@ class ModelFiles:
         call(lib.cst_model_convert, path_argument(path), path_argument(target), name, flags)
 
     def compiled(self) -> bytes:
-        """Returns the model as the bytes of a .mom file. Freezes it."""
+        """Returns the model as the bytes of a .mom file. Freezes the model."""
         self.freeze()
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_compiled, self._handle, byref(buffer))
@@ -169,7 +170,7 @@ class ModelFiles:
 
     @staticmethod
     def versions(path: str | os.PathLike[str]) -> ModelVersions:
-        """Returns the versions of a model in a bundle."""
+        """Returns the names of the versions in a bundle."""
         names, count, current = _abi.Buffer(), ctypes.c_size_t(), ctypes.c_size_t()
         call(lib.cst_model_copy_versions, path_argument(path), byref(names), byref(count), byref(current))
         listed = _abi.take_text(names).split("\0")[: count.value]
@@ -194,8 +195,8 @@ class ModelFiles:
     def is_compatible(self, store: str | os.PathLike[str] | bytes, configuration: str | None = None) -> bool:
         """Returns whether a store has exactly the entities of a configuration (None: all) with the same version hashes.
 
-        `store` is its path, or its metadata as the bytes of a property list. A store without version hashes is not
-        compatible with any model.
+        `store` is the path of the store, or the store's metadata as the bytes of a property list. A store without
+        version hashes is not compatible with any model.
         """
         self._check_waiting()
         result = ctypes.c_bool()
@@ -213,9 +214,9 @@ class ModelFiles:
     ) -> tuple[M, list[DraftProblem]]:
         """Reads a source model that may be incomplete, for inspection, and returns it with its problems.
 
-        It can have a relationship without a destination, an attribute without a type, or an entity whose parent is
-        missing. Parts that a model cannot have are left out. A model without problems is the same as from `load`. Every
-        other use of a model with problems raises the first problem as ModelError.
+        The source may have a relationship without a destination, an attribute without a type, or an entity whose parent
+        is missing. Parts that a model cannot have are left out. If there are no problems, the model is that of `load`.
+        A model with problems can only be inspected; every other use raises the first problem as ModelError.
         """
         buffer = _abi.Buffer()
         handle = Handle()

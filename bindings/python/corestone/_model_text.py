@@ -1,4 +1,4 @@
-"""Model text (docs/reference/model.md) from dictionaries, which can have values without a JSON type."""
+"""Model text (docs/reference/model.md) from dictionaries, which may contain values that JSON has no type for."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Reader:
         }
 
     def property(self, value: Any, entity: str, path: str) -> Any:
-        """Converts a property: a line of text, a dictionary of options, or one of a composite attribute's elements."""
+        """Converts a property: a line of text, a dictionary of options, or a dictionary of a composite's elements."""
         if not isinstance(value, Mapping):
             return self.plain(value, entity, path)
         entries = self.entries(value, f"{entity}.{path}", entity, path)
@@ -95,7 +95,7 @@ class _Reader:
             raise located(error, entity, path, given) from None
 
     def transformed(self, options: Mapping[str, Any], entity: str, path: str) -> Any:
-        """Returns a default; for a transformable attribute it is the bytes of the value."""
+        """Returns the default of an attribute; for a transformable attribute, the bytes of the default."""
         default, kind = options["default"], options.get("type")
         if not isinstance(kind, (str, int)):
             return default
@@ -117,7 +117,7 @@ class _Reader:
         return {}
 
     def plain(self, value: Any, entity: str, key: str | None, option: str | None = None) -> Any:
-        """Returns a value in JSON types. The library checks its meaning."""
+        """Returns a value in JSON types. The library checks whether the value is valid."""
         where = f"{entity}.{key}" if key else entity
         where = f'the option "{option}" of {where}' if option else where
         if value is None or isinstance(value, (str, bool, int, float)):

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class ChangedIDs(NamedTuple):
-    """The changes that a notification of a context reports, as IDs, which may cross threads."""
+    """The changes that a notification of a context reports, as IDs, which any thread can use."""
 
     inserted: list[ObjectID]
     updated: list[ObjectID]
@@ -33,11 +33,11 @@ class ChangedIDs(NamedTuple):
 
 
 class Notifications(AsyncIterator[T], Generic[T]):
-    """The later notifications of a context or a coordinator: `async for … in ctx.notifications(…)`.
+    """An iterator over the notifications that a context or a coordinator posts from now on.
 
-    The iterator is for one asyncio task. It ends when its subject is closed or released, when `close()` is called, and
-    when its last reference is released. A cancelled wait, for example after a time-out, does not lose notifications:
-    they are queued for the next wait.
+    The iterator is for one asyncio task: `async for … in ctx.notifications(…)`. It ends when `close()` is called, when
+    its context is closed, and when its context or coordinator is released. A cancelled wait, for example after a
+    time-out, does not lose notifications: they are queued for the next wait.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class Notifications(AsyncIterator[T], Generic[T]):
     def _wake(self) -> None:
         waiter, self._waiter = self._waiter, None
         if waiter is not None:
-            with contextlib.suppress(RuntimeError):  # its loop is closed
+            with contextlib.suppress(RuntimeError):  # the event loop of the waiter is closed
                 waiter.get_loop().call_soon_threadsafe(_resolve, waiter)
 
     def close(self) -> None:
-        """Ends the iterator, including for a waiting task, which still receives earlier notifications; idempotent."""
+        """Ends the iterator, including for a waiting task. Queued notifications are still returned. Idempotent."""
         self._observation.cancel()
         self._end()
 

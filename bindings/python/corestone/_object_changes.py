@@ -103,8 +103,8 @@ class ObjectChanges:
     def object_ids(self, name: str) -> list[ObjectID]:
         """Returns the IDs of a relationship's target or members, including unsaved changes.
 
-        At most one ID if it is to-one, in order if it is ordered. Reads the store if necessary, but does not create an
-        object or fire a fault.
+        A to-one relationship has at most one ID. The IDs of an ordered relationship are in order. Reads the store if
+        necessary, but does not create an object or fire a fault.
         """
         handle = owned(lib.cst_object_copy_related_ids, self._cst_handle, self._cst_entity._key(name).key)
         return [
@@ -179,7 +179,7 @@ class ObjectChanges:
 
     @contextlib.contextmanager
     def changing(self, name: str) -> Iterator[None]:
-        """Announces the change of a block: `with line.changing("price"): line.set_primitive("price", 3)`.
+        """Announces a change within a `with` block: `with line.changing("price"): line.set_primitive("price", 3)`.
 
         Calls will_change before the block and did_change after it.
         """
@@ -204,7 +204,7 @@ class ObjectChanges:
         The path is a property, or to-one relationships and a property. The observation lasts as long as the returned
         token is referenced.
 
-        initial  also calls the function with the present value, before this returns
+        initial  also calls the function with the current value, before `observe` returns
         prior    also calls the function before each change
         """
         from .observation import observe_object
@@ -215,11 +215,13 @@ class ObjectChanges:
     def clone(self, depth: int = 0, including: Iterable[Any] | None = None, *, keeps_unique: bool = False) -> Any:
         """Returns a new object in the same context with the values of this one.
 
-        depth         objects up to this many relationships away are cloned too, each once, in the same order
+        depth         objects up to this many relationships away are cloned too, each once. The clones refer to each
+                      other like the originals, in the same order
         including     the relationships along which objects are cloned, as key paths from the object; None for all
         keeps_unique  True: values under a unique constraint are cloned too
 
-        Other relationships have the same targets, unless this would remove them from the original.
+        Other relationships refer to the same objects as those of the original, or are empty if the original would lose
+        these objects.
         """
         paths = None if including is None else [key_path(path, "including") for path in including]
         texts = None if paths is None else _abi.texts(paths)

@@ -34,9 +34,9 @@ def host_stores_opened(coordinator: Coordinator) -> Iterator[None]:
 
 
 def host_store(coordinator: Coordinator | None, identifier: str, path: str) -> HostStore | None:
-    """Returns the Python instance for an open store.
+    """Returns the Python instance for an open store; None if the store is not open or not written in Python.
 
-    A store that was opened on a thread of the library belongs to the first coordinator that requests it.
+    A store that was opened on a thread of the library is assigned to the first coordinator that requests it.
     """
     wanted = path, identifier.upper()
     found = [store for store in list(opened.values()) if (store.path, store.identifier.upper()) == wanted]

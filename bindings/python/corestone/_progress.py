@@ -16,7 +16,7 @@ from .errors import CancelledError, CorestoneError
 def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
     """Yields the progress callback to pass to a call of the library.
 
-    The end of the block raises the exception of the function, even if the call succeeded.
+    The end of the block raises the exception of the function if the call was cancelled, and also if it succeeded.
     """
     raised: list[BaseException] = []
 
@@ -38,13 +38,13 @@ def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
         if raised:
             raise raised[0] from None
         raise
-    if raised:  # at the last step
+    if raised:  # the exception of the last progress call, after which the call succeeds
         raise raised[0]
 
 
 @contextmanager
 def migrating(options: _abi.StoreOptions) -> Iterator[None]:
-    """Closes the contexts of migrations at the end of a block, and raises the exception of a progress function."""
+    """Closes the contexts of migrations at the end of a block, and raises an exception of the progress function."""
     try:
         with contexts_lent():
             yield
@@ -52,5 +52,5 @@ def migrating(options: _abi.StoreOptions) -> Iterator[None]:
         if options.raised:
             raise options.raised[0] from None
         raise
-    if options.raised:  # at the last rows
+    if options.raised:  # the exception of the last progress call, after which the migration succeeds
         raise options.raised[0]

@@ -30,7 +30,7 @@ from .property import PropertyDescription
 from .values import date_from_seconds, date_to_seconds, located, refuse_day
 
 Record = dict[str, Any]
-#: A predicate, its text, or one object.
+#: A predicate, its format, or the ID or URI of one object. None selects all objects.
 Filter = Union[str, Predicate, ObjectID, None]
 T = TypeVar("T")
 
@@ -47,9 +47,9 @@ _nobody = _abi.FAILURE_FN()
 
 
 class ExactDate(datetime):
-    """A date, rounded to microseconds, with its exact stored value; records write it back as it was read."""
+    """A date that is rounded to microseconds, with its exact stored value, which a record writes back."""
 
-    #: Since 2001-01-01 UTC.
+    #: The stored value: seconds since 2001-01-01 UTC.
     seconds: float
 
 
@@ -83,7 +83,7 @@ def _finite(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Returns a value for which JSON has no type in the form that the library accepts."""
+    """Returns the JSON form of a value without a JSON type, as the library accepts it."""
     if isinstance(value, ExactDate) and hasattr(value, "seconds"):
         return _finite(value.seconds)
     if isinstance(value, datetime):
@@ -93,7 +93,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (Decimal, UUID)):
         return str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        # As plain base64, bytes would be stored as text in a string attribute.
+        # Without a tag, a string attribute would store the base64 text.
         return {"$bytes": base64.b64encode(bytes(value)).decode()}
     if isinstance(value, ObjectID):
         return value.uri
@@ -140,7 +140,7 @@ _READERS: dict[int, Callable[[Any], Any]] = {
 
 
 def _readers(properties: Iterable[PropertyDescription]) -> dict[str, Callable[[Any], Any]]:
-    """Returns readers by property name for types without a JSON type, including composite attributes."""
+    """Returns the readers of attributes whose types JSON does not have, by name, including composite attributes."""
     readers: dict[str, Callable[[Any], Any]] = {}
     for each in properties:
         if not each.is_attribute:
@@ -160,7 +160,7 @@ def _read(record: Record, readers: Mapping[str, Callable[[Any], Any]]) -> Record
 
 
 class _Filter:
-    """Keeps a predicate alive while the library uses it."""
+    """The predicate of a call, which it keeps alive. Rejects arguments that no predicate format uses."""
 
     def __init__(self, entity: str, predicate: Predicate | None, arguments: tuple[Any, ...]) -> None:
         if arguments:
@@ -194,8 +194,8 @@ class Records:
         """Inserts an object from a dictionary, or several objects from a list of dictionaries, and returns the records.
 
         A record is a dictionary with an entry for each attribute and relationship. A composite attribute is a
-        dictionary, and a relationship is the URI of its target, or a list of URIs. "@id" is its own URI. "@entity" is
-        the name of its entity if that is a subentity of the requested one.
+        dictionary, and a relationship is the URI of its target, or a list of URIs. "@id" is the URI of the object.
+        "@entity" is the name of the object's entity if that is a subentity of the requested one.
 
             container.insert("Shop", {"name": "Toys", "items": [{"name": "kite", "price": "12.50"}]})
 
@@ -208,7 +208,8 @@ class Records:
         "@id" in it is an error, because the object already exists. None stores null; omitted keys get their defaults.
         Errors have entity, key and value.
 
-        success, failure  called with the result or the error; with `failure`, the call does not raise the error
+        success, failure  called with the result or the error. With `failure`, the call does not raise the error, but
+                          returns None
         """
         is_one = isinstance(values, Mapping)
         arguments = (text(entity, "entity"), self._json(entity, values))

@@ -38,7 +38,7 @@ def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
 def given_predicate(
     predicate: str | Predicate | None, arguments: Sequence[Any], entity: str | None = None
 ) -> Predicate | None:
-    """Returns a predicate, or parses one from its format and arguments. Errors name the entity."""
+    """Returns a predicate, or parses it from its format and arguments. `entity` is the entity of errors."""
     if isinstance(predicate, str):
         return Predicate(predicate, *arguments)
     if arguments:
@@ -158,5 +158,5 @@ def new_request(
     if stores is not None:
         given.store_count, given.stores = stores
     request = Request(entity, owned(lib.cst_fetch_request_new_with_options, ctypes.byref(given)))
-    del expressions  # the columns refer to them until the call returns
+    del expressions  # keeps the expressions alive until here, because the columns refer to their handles
     return request

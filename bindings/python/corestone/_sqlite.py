@@ -3,7 +3,7 @@
 SQLite's locks are POSIX locks, which belong to a process and a file: closing any descriptor of the file releases them.
 A copy of SQLite tracks its own descriptors and does not close them while a lock is held. Two copies in one process do
 not track each other's descriptors. So Corestone does not contain a copy: it is loaded after the interpreter's `sqlite3`
-module, and uses the same copy.
+module, and uses the same shared library, unless that module contains its own copy.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class SQLiteWarning(RuntimeWarning):
 
 
 def import_first() -> None:
-    """Imports the interpreter's `sqlite3` module before Corestone is loaded, so that there is one copy of SQLite."""
+    """Imports the interpreter's `sqlite3` module before Corestone is loaded, so that both use its copy of SQLite."""
     try:
         import sqlite3  # noqa: F401
     except ImportError:
-        return  # this interpreter was built without the module, so there is no second copy
+        return  # this interpreter was built without the module, so the module has no second copy
 
 
 def _address(library: Optional[ctypes.CDLL]) -> Optional[int]:
@@ -47,7 +47,7 @@ def _address(library: Optional[ctypes.CDLL]) -> Optional[int]:
 
 
 def _interpreters_copy(program: ctypes.CDLL) -> Optional[int]:
-    """Returns the address of SQLite in the `sqlite3` module: 0 if it is not exported, None without the module."""
+    """Returns the address of SQLite in the `sqlite3` module: 0 if it is not exported, None if it cannot be found."""
     module = sys.modules.get("_sqlite3")
     if module is None:
         return None

@@ -180,11 +180,11 @@ def _set_retention(options: _abi.StoreOptions, retention: HistoryRetention | Non
 
     given = retention_struct(one_of(HistoryRetention, retention, "history_retention"))
     options.history_retention = ctypes.pointer(given)
-    options.kept_retention = given  # kept alive as long as the structure
+    options.kept_retention = given  # stays alive as long as the structure
 
 
 def _migration_flags(migrate: bool | None, infer_mapping: bool | None) -> int:
-    """Returns the migration flags. None means the default: containers and documents migrate, coordinators do not."""
+    """Returns the migration flags. `migrate` None: containers and documents migrate, coordinators do not."""
     if migrate is None:
         return _abi.STORE_INFER_MAPPING if infer_mapping else 0
     if not flag(migrate, "migrate"):
@@ -201,7 +201,7 @@ def _set_sources(options: _abi.StoreOptions, models: Iterable[Model], paths: Ite
     names = [text(os.fspath(path), f"model_paths[{place}]") for place, path in enumerate(paths)]
     options.model_path_count = len(names)
     options.model_paths = (_abi.InputString * max(len(names), 1))(*names)
-    options.kept_models = given  # kept alive as long as the structure
+    options.kept_models = given  # stay alive as long as the structure
 
 
 def _set_progress(options: _abi.StoreOptions, progress: Callable[[int, int], Any] | None) -> None:
@@ -274,7 +274,7 @@ def _set_backup(options: _abi.StoreOptions, backup: bool | str | os.PathLike[str
     given.folder = optional_text(None) if backup is True else path_argument(backup)
     given.keep = count
     options.backup = ctypes.pointer(given)
-    options.kept_backup = given  # kept alive as long as the structure
+    options.kept_backup = given  # stays alive as long as the structure
 
 
 def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | None) -> None:
@@ -290,7 +290,7 @@ def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | Non
     options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
     row = encode_all(list((given or {}).values()), None, list(given or {}))
     options.host_option_values = row.address
-    options.kept = row  # kept alive as long as the structure
+    options.kept = row  # stays alive as long as the structure
 
 
 def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | None) -> None:

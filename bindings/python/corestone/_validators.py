@@ -48,7 +48,7 @@ _given: dict[int, values.Cell] = {}
 
 
 def given(item: Any, key: str, other: Any, value: Any) -> None:
-    """Replaces the value with the result of a check, unless it is None: then the value is valid."""
+    """Replaces the value with the result of a check. None means that the value is valid and stays the same."""
     if other is None:
         return
     cell = values.Cell()
@@ -58,7 +58,7 @@ def given(item: Any, key: str, other: Any, value: Any) -> None:
 
 
 def wrapper(token: int) -> Any:
-    """Returns the Python object of a borrowed handle; None if it was detached and has no Python object."""
+    """Returns the Python object of a borrowed handle; None if the object was detached and has no Python object."""
     known = wrappers.get(token)
     item = known() if known is not None else None
     if item is None:
@@ -67,7 +67,7 @@ def wrapper(token: int) -> Any:
             call(lib.cst_object_context, token, byref(out))
         except ObjectGoneError:
             return None
-        # Objects of a batch request or a migration are in contexts that the library owns.
+        # The contexts of batch requests and migrations belong to the library, and may have no Python context yet.
         found = next((context for context in list(contexts) if context._handle == out.value), None)
         if found is None:
             found = getattr(batches, "context", None)
@@ -92,7 +92,7 @@ def _run(
     try:
         validators[number].check(token, purpose, value)
         return _abi.OK
-    except BaseException as raised:  # any exception means that the value is invalid
+    except BaseException as raised:  # any exception means that the value or the object is invalid
         return reported(raised, error)
 
 

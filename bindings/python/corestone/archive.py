@@ -1,7 +1,8 @@
-"""Keyed archives, the values of transformable attributes in Apple's stores, as plain data.
+"""Keyed archives, such as the values of transformable attributes in Apple's stores, as plain data.
 
-Decoding an archive never instantiates a class that the archive names. Objects of a class registered with
-`register_archivable` are created from plain fields by the registered function; other objects become ArchivedObject.
+Decoding an archive does not look up classes by the names in the archive. For a name that is registered with
+`register_archivable`, the registered function creates the object from plain fields. Every other object becomes an
+ArchivedObject.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ class URL(str):
 
 @dataclass(frozen=True)
 class ArchivedObject:
-    """An archived object of a class that is not registered: its class and its fields."""
+    """An archived object of a class that is not registered: its class name and its fields."""
 
     class_name: str
     fields: Mapping[str, Any] = field(default_factory=dict)
-    #: The class and its superclasses, itself first, if it inherits from more than NSObject.
+    #: The names of the class and its superclasses, in this order; empty for a direct subclass of NSObject.
     classes: tuple[str, ...] = ()
 
 
@@ -60,7 +61,7 @@ def register_archivable(
     from_fields: Callable[[dict[str, Any]], Any],
     cls: type,
 ) -> None:
-    """Registers a class for archives under `class_name`, the name of the corresponding class in Apple's program.
+    """Registers a class for archives under `class_name`, the name of the corresponding class on Apple's platforms.
 
     `to_fields` returns the fields of an object: a dictionary of plain data. `from_fields` creates an object from such a
     dictionary, which may come from an untrusted file.
@@ -78,7 +79,7 @@ def unregister_archivable(class_name: str) -> bool:
 
 
 def archivable(class_name: str) -> tuple[type, ...]:
-    """Returns the registered class of an archived name, if there is one."""
+    """Returns a tuple with the class that is registered under an archived name; an empty tuple if there is none."""
     known = _by_name.get(class_name)
     return (known.cls,) if known is not None else ()
 
@@ -183,7 +184,7 @@ def _set(members: list[Any]) -> Any:
 
 
 def _date(seconds: Any) -> datetime:
-    """Returns a date. NaN and infinities, which are not JSON numbers, have a separate tag."""
+    """Returns the date for a number of seconds. NaN and infinities, which are not JSON numbers, are tagged."""
     return date_from_seconds(_plain(seconds), False)
 
 
@@ -223,7 +224,7 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
 
 
 def _plain(value: Any) -> Any:
-    """Returns the value for a result of json.loads. The library limits the nesting to 128 levels."""
+    """Converts a result of json.loads to plain data and objects. The library limits the nesting to 128 levels."""
     if isinstance(value, list):
         return [_plain(member) for member in value]
     if isinstance(value, dict):

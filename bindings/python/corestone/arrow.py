@@ -19,12 +19,13 @@ KEYS, DECIMAL_TEXT = 1, 2
 
 
 class ArrowData:
-    """Record batches for pyarrow, polars, pandas, DuckDB and others, which accept it directly.
+    """Record batches for pyarrow, polars, pandas, DuckDB and others, which accept an ArrowData directly.
 
         polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name"]))
 
     A request on the context's queue receives the current state. A request on another thread, such as DuckDB's, receives
-    the state whose schema was last requested on the queue. Saves do not change the state while it is read.
+    the state whose schema was last requested on the queue, or WrongThreadError if none was. Saves do not change the
+    state while it is read.
     """
 
     __slots__ = ("_described", "_export", "_title")
@@ -56,7 +57,7 @@ class ArrowData:
         return import_module("pyarrow").table(self)
 
     def to_pandas(self, **options: Any) -> Any:
-        """Returns a pandas.DataFrame, made by pyarrow with the options."""
+        """Returns a pandas.DataFrame, which pyarrow creates with the options of Table.to_pandas."""
         return self.to_arrow().to_pandas(**options)
 
     def to_polars(self) -> Any:

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class FetchProgress(NamedTuple):
-    """The progress of a fetch: the number of rows read so far, and their total, which is 0 while it is unknown."""
+    """The progress of a fetch: the number of rows read so far, and the number of all rows.
+
+    Before the end of the fetch, `total` is the estimate, or 0 without an estimate.
+    """
 
     completed: int
     total: int
@@ -30,7 +33,7 @@ class FetchProgress(NamedTuple):
 
 
 class AsynchronousFetch:
-    """An asynchronous fetch, which Context.fetch_asynchronously returns. It can be used on any thread.
+    """An asynchronous fetch, which Context.fetch_asynchronously returns. Any thread can use it.
 
     `result` blocks until the fetch has finished; `await` waits without blocking the event loop. Both return the fetched
     result, or the return value of the function that received it. Objects in the result belong to the queue of the
@@ -51,7 +54,7 @@ class AsynchronousFetch:
         whole(estimated_count, "estimated_count")
         given = self._request._made(context)
         request._entity = self._request._entity  # looked up for the copy
-        # The library calls back on the queue, which the caller holds until this returns.
+        # The library calls back on the queue of the context, on which this code runs, so not before it has returned.
         number, self._future = queue.prepared(context, self._take)
         self._handle = owned(
             lib.cst_context_fetch_asynchronously, context._open, given.handle, estimated_count, _ended_callback, number,
@@ -59,7 +62,7 @@ class AsynchronousFetch:
         )  # fmt: skip
 
     def _take(self) -> Any:
-        """Returns the result. Called on the queue of the context when the fetch has finished."""
+        """Returns the result; runs on the queue of the context when the fetch has finished."""
         out = _abi.RequestResult()
         call(lib.cst_asynchronous_fetch_copy_result, self._handle, byref(out))
         found = self._request._take(out, self._context)
@@ -82,7 +85,10 @@ class AsynchronousFetch:
         return self._future
 
     def result(self, timeout: float | None = None) -> Any:
-        """Waits for the fetch to finish, and returns its result. On the context's queue, the call would deadlock."""
+        """Waits for the fetch to finish, and returns its result.
+
+        WrongThreadError on the queue of the context while the fetch has not finished, because the wait would deadlock.
+        """
         return self._future.result(timeout)
 
     def __await__(self) -> Generator[Any, None, Any]:

@@ -41,7 +41,7 @@ _sources: dict[int, Callable[..., None]] = {}
 
 
 def _name_of(entity: Any) -> str | None:
-    """Returns the name of an entity that was passed as a name, a class or an Entity, otherwise None."""
+    """Returns the name of an entity that was passed as a name, a class or an Entity; None for another value."""
     if isinstance(entity, str):
         return entity
     if isinstance(entity, type):
@@ -56,7 +56,7 @@ class _BatchRequest:
     result_type   "status" (True), "ids" (a list), "count" (an int) or "changes": the IDs by kind of change, as
                   `Context.merge_changes` accepts them, with the IDs of indirectly changed rows as "refreshed"
     merge         False: contexts do not merge the changes automatically
-    stores        the stores to change; None: the stores that have the entity; an empty list: no store
+    stores        the stores to change; None: all stores for the entity; an empty list: no store
     """
 
     def __init__(self, result_type: str, merge: bool, stores: Sequence[Store] | None) -> None:
@@ -180,7 +180,7 @@ def _handled(handler: Callable[[dict[str, Any]], Any]) -> Iterator[dict[str, Any
 
 
 class _RowSource:
-    """Copies rows into the library's buffer, up to its capacity."""
+    """A source of rows, which it copies into the library's buffer, up to the capacity of the buffer."""
 
     def __init__(self, entity: Entity, rows: Iterator[Any], columns: Sequence[str] | None) -> None:
         self._entity = entity
@@ -309,8 +309,8 @@ class BatchUpdateRequest(_BatchRequest):
 
         ctx.execute(BatchUpdateRequest("Employee", {"salary": Expression("salary * 1.1")}, "age > %d", 40))
 
-    values   a dictionary. A key is the name of an attribute, or the path of an element of a composite one. A value is
-             the new value, or an Expression that is computed from the row before the update
+    values   a dictionary. A key is the name of an attribute, or the path of an element of a composite attribute. A
+             value is the new value, or an Expression that is computed from the row before the update
     """
 
     def __init__(

@@ -29,17 +29,17 @@ class Problem(NamedTuple):
 
     @property
     def is_warning(self) -> bool:
-        """Whether the store is still intact."""
+        """Whether the problem is only a warning, and the store is intact."""
         return self.kind in (ProblemKind.SPEED, ProblemKind.TRIGGER)
 
 
 def check(path: str | os.PathLike[str], model: ModelLike | None = None) -> list[Problem]:
     """Returns the problems of the store at a path, warnings last; an empty list if the store is intact.
 
-    Checks the database, every reference and pair, versions and primary keys, and the metadata against the model that
-    the store carries. Also checks backing files, the history, the indexes and triggers that the model requires, and
-    unique and derived values. `model` is a model or its path; None: the model that the store carries. A file that is
-    not a store raises the same error as on opening. The check does not change the store.
+    Checks the database, every reference and every pair of a many-to-many relationship, versions and primary keys. Also
+    checks the metadata against the model that the store carries, backing files, the history, the indexes and triggers
+    that the model requires, and unique and derived values. `model` is a model or its path; None: the model that the
+    store carries. A file that is not a store raises the same error as on opening. The check does not change the store.
     """
     given = given_model(model, for_store=path)
     problems = Handle()
@@ -100,9 +100,9 @@ class Comparison(NamedTuple):
 def compare(first: Coordinator, second: Coordinator) -> Comparison:
     """Compares the objects in the first stores of two coordinators, regardless of store types and primary keys.
 
-    Objects of an entity are paired in the order of their primary keys, which a migration keeps. Values are compared
-    exactly, members of ordered relationships in order. InvalidArgumentError, with entity and key, for models that
-    differ in an entity, a stored property or its type.
+    Objects of an entity are paired in the order of their primary keys, which a migration does not change. Values are
+    compared exactly, and members of ordered relationships in order. InvalidArgumentError, with entity and key, for
+    models that differ in an entity, a stored property or its type.
     """
     buffer = _abi.Buffer()
     handles = [one_of(Coordinator, each, name)._handle for each, name in ((first, "first"), (second, "second"))]

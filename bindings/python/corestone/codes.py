@@ -1,4 +1,4 @@
-"""Statuses of the library and the codes of Core Data's own errors."""
+"""The statuses of the library, Core Data's error codes, and other enumerations."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class UndoNotification(enum.IntEnum):
 
 
 class Aggregate(enum.IntEnum):
-    """The functions that Context.aggregate computes over many values."""
+    """The aggregate functions of Context.aggregate."""
 
     COUNT = 1
     SUM = 2

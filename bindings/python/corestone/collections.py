@@ -1,4 +1,4 @@
-"""To-many relationships as live collections of the current members; changing them changes the object."""
+"""To-many relationships as live collections of the current members. Changing a collection changes the object."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class ToManyList(_ToMany[T], MutableSequence[T]):
             return
         before = members[index]
         if value in members:
-            # A member at another index swaps places with this one, so that swapping and shuffling lose no member.
+            # If the new object is a member at another index, the two swap places, so that shuffling loses no member.
             members[members.index(value)] = before
         members[index] = value
         self._replace(members)
@@ -167,7 +167,7 @@ class ToManyList(_ToMany[T], MutableSequence[T]):
         self._replace(members)
 
     def insert(self, index: int, value: T) -> None:
-        """Inserts an object before an index; a member is first removed from its former index."""
+        """Inserts an object before an index; an object that is already a member is first removed from its old index."""
         count = len(self) - (value in self)  # of the other members
         place = max(index + count, 0) if index < 0 else min(index, count)
         one = self._handles((value,))
@@ -178,7 +178,7 @@ class ToManyList(_ToMany[T], MutableSequence[T]):
         self._add(value)
 
     def extend(self, values: Iterable[T]) -> None:
-        """Adds objects at the end."""
+        """Adds objects at the end, without those that are already members."""
         self._add_all(values)
 
     def remove(self, value: T) -> None:

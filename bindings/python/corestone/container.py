@@ -51,7 +51,7 @@ class StoreDescription:
 
     path          None: a file in the program's data folder, with the container's name
     asynchronous  True: Container.load opens it on another thread, and calls the handler there
-    makes_folder  whether missing folders of the path are created, accessible only to the user
+    makes_folder  True: missing folders of the path are created, with access only for the user
     options       the options of Coordinator.add_store
     """
 
@@ -76,7 +76,7 @@ class StoreDescription:
 
 
 def _application() -> str:
-    """Returns the name of the program: the name of its script or package."""
+    """Returns the name of the program: the name of its script or package, otherwise "python"."""
     file = getattr(sys.modules.get("__main__"), "__file__", None)
     if not file:
         return "python"
@@ -150,8 +150,8 @@ class Container(Records, Contexts):
     model) opens its stores in `load`, or when the `with` block begins. Without `model`, it loads the model of that name
     (see docs/reference/container.md). Without `stores`, it has one store in the program's data folder.
 
-    unsaved  the policy of `close` and the `with` block for unsaved changes, including in the contexts that it creates:
-             "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
+    unsaved  the policy of `close` and the `with` block for unsaved changes, also of the contexts that the container
+             creates: "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
 
     @overload
@@ -247,7 +247,7 @@ class Container(Records, Contexts):
         self.model = self.coordinator.model
 
     def add_store_description(self, description: StoreDescription) -> None:
-        """Adds a store that `load` opens. The first one replaces the default store in the data folder."""
+        """Adds a store that `load` opens. The first added store replaces the default store in the data folder."""
         given = one_of(StoreDescription, description, "description")
         told = _abi.StoreDescription()
         told.struct_size = ctypes.sizeof(told)
@@ -265,8 +265,8 @@ class Container(Records, Contexts):
 
         handler  called once for each store as handler(description, store, error), where store or error is None. It is
                  called on this thread, and for asynchronous stores on another thread. Without a handler, all stores are
-                 opened before the call returns. If one cannot be opened, the call raises its error; if several cannot,
-                 an error with `details` for each. The other stores are then open.
+                 opened before the call returns. If one cannot be opened, the call raises the error; if several cannot,
+                 it raises an error whose `details` are the errors. The other stores are then open.
         """
         self._require_open()
         if handler is None:
@@ -287,7 +287,7 @@ class Container(Records, Contexts):
 
     @property
     def store(self) -> Store:
-        """The first store."""
+        """The first store of the container, or the store that replaced it in `migrate`."""
         if self._store is None:
             found = self.coordinator.stores
             if not found:
@@ -365,7 +365,7 @@ class Container(Records, Contexts):
         offset: int = 0,
         prefetch: KeyPath | Sequence[KeyPath] = (),
     ) -> Results:
-        """Calls Context.fetch in a context of the container, which is confined to the first thread that fetches."""
+        """Calls Context.fetch in a context of the container that is confined to the first thread that calls this."""
         if self._own is None:
             self._own = self.context()
         return self._own.fetch(entity, predicate, *arguments, sort=sort, limit=limit, offset=offset, prefetch=prefetch)
@@ -376,12 +376,12 @@ class Container(Records, Contexts):
 
     @property
     def path(self) -> str:
-        """The path of the store's file."""
+        """The path of the first store."""
         return self.store.path
 
     @property
     def is_read_only(self) -> bool:
-        """Whether saving fails."""
+        """Whether the first store is read-only, so that saving to it fails."""
         return self.store.is_read_only
 
     @property
@@ -404,7 +404,7 @@ class Container(Records, Contexts):
     ) -> Store:
         """Saves the first store at another path, or as another type, and returns the new store, which replaces it.
 
-        Works like Coordinator.migrate_store with the same arguments: every object gets a new ID.
+        The arguments, the effects and the errors are those of Coordinator.migrate_store: each object has a new ID.
         """
         self._store = self.coordinator.migrate_store(self.store, path, type=type, progress=progress, **options)
         return self._store
@@ -415,7 +415,7 @@ class Container(Records, Contexts):
         return self._is_closed
 
     def close(self, unsaved: Policy | None = None) -> None:
-        """Closes the contexts and the stores. Closing twice is allowed.
+        """Closes the contexts and the stores. A second call has no effect.
 
         unsaved  the policy for unsaved changes: "refuse" (UnsavedChangesError counts them by context and entity, and
                  nothing is closed), "save" (if that fails, the container stays open) or "discard". None: the policy of
@@ -444,8 +444,8 @@ class Container(Records, Contexts):
     ) -> None:
         """Closes the container.
 
-        With unsaved changes, it stays open and raises UnsavedChangesError, unless it was created with another policy.
-        If the block raised another exception, unsaved changes are rolled back.
+        With unsaved changes, the container stays open and raises UnsavedChangesError, unless its policy is another one.
+        If the block raised an exception other than UnsavedChangesError, unsaved changes are rolled back.
         """
         leave_block(self, raised)
 
@@ -473,10 +473,10 @@ def open_container(
                 print(asset.filename)
 
     `model` is a model or its path; of a bundle, the version with which the store was written is read
-    (container.model.version_name). None: the model that the store carries, or else one inferred from its tables, see
-    the container's model_source. Unless `writable`, neither the file nor its folder changes, and the file is not
-    locked. A store whose invariants cannot be kept is always read-only; read_only_reason returns the reason. `unsaved`
-    is the policy of the container.
+    (container.model.version_name). None: the model that the store carries, or else a model that is inferred from the
+    tables of the store, see the container's model_source. Unless `writable`, neither the file nor its folder changes,
+    and the file is not locked. A store whose invariants cannot be kept is always read-only; read_only_reason returns
+    the reason. `unsaved` is the policy of the container.
     """
     policy = policy_of(unsaved)
     options = store_options(

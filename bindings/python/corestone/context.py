@@ -83,16 +83,16 @@ _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private qu
 class Context:
     """A unit of work: objects that were fetched or inserted, and their changes until a save or a rollback.
 
-    Created by context, background_context or main_context of a Container or a Coordinator, which it keeps alive. A
-    context and its objects belong to one queue at a time; use elsewhere raises WrongThreadError.
+    Containers and coordinators create contexts with `context`, `background_context` and `main_context`. A context
+    retains its creator. Use a context and its objects on the context's queue; use elsewhere raises WrongThreadError.
 
         with container.context() as ctx:
             ctx.insert("Employee", name="Ada")
             ctx.save()
 
     The end of the block closes the context, see `close`. By default, unsaved changes raise UnsavedChangesError, and the
-    context stays open. If the block raised, they are rolled back. The view context of a container and the context of a
-    document stay open.
+    context stays open. If the block raised another exception, unsaved changes are rolled back. The view context of a
+    container and the context of a document stay open.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Context:
         return self._handle
 
     def _require_open(self) -> None:
-        """Raises InvalidHandleError if the context is closed. For objects of the context with their own handles."""
+        """Raises InvalidHandleError if the context is closed. Cursors, which have their own handles, call this."""
         _ = self._open
 
     # ---- wrappers
@@ -222,7 +222,7 @@ class Context:
     def _unwatch(self, deadline: float | None = None) -> None:
         """Reverses `_watch`. May be called on any queue.
 
-        With a deadline, the watch remains if another thread holds the private queue until then.
+        With a deadline, the watch remains if another thread still holds the private queue at the deadline.
         """
         watcher, handle = self._watcher, self._handle
         if watcher is None or handle is None:
@@ -261,7 +261,7 @@ class Context:
         status: int = function(handle, *arguments, byref(error))
         raised = self._watcher.take() if self._watcher is not None else None
         problem = failure(status, error) if status < 0 else None
-        del error  # a traceback keeps the variables of this frame
+        del error  # a traceback would keep it alive
         if raised is not None:
             raise raised
         if problem is not None:
@@ -273,7 +273,7 @@ class Context:
     def insert(self, entity: EntityLike, /, **new: Any) -> Any:
         """Inserts an object and returns it: ctx.insert("Employee", name="Ada", department=research).
 
-        If it fails, no object is inserted.
+        If the call fails, no object is inserted.
         """
         description = self._entity(entity)
         context = self._argument or self._open
@@ -285,7 +285,7 @@ class Context:
                 for name in set_single_values(item, new):
                     setattr(item, name, new[name])
         except BaseException:
-            # A single C call: a signal handler may have raised this exception, and no other handler can run before it.
+            # A single C call, before which no other signal handler can run: one may have raised this exception.
             _delete(context, hold, None)
             self._stamp = Stamp()
             raise
@@ -297,7 +297,7 @@ class Context:
         rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
         columns: Sequence[str] | None = None,
     ) -> int:
-        """Inserts one object for each row in one call, and returns their number. If it fails, no object is inserted.
+        """Inserts one object for each row, and returns their number. If the call fails, no object is inserted.
 
         Rows are dictionaries with the same keys, or tuples with the values that `columns` names. Only attributes and
         to-one relationships can be set.
@@ -360,7 +360,7 @@ class Context:
             object.__setattr__(item, "_cst_context", self)
 
     def delete(self, item: ManagedObject) -> None:
-        """Marks an object for deletion at the next save. Delete rules are applied afterwards."""
+        """Marks an object for deletion at the next save. Delete rules are applied with the pending changes."""
         self._stamp = Stamp()
         call(lib.cst_context_delete, self._open, item._cst_handle)
 
@@ -402,7 +402,7 @@ class Context:
         return Results(self, out.token, request.entity)
 
     def execute(self, request: Any) -> Any:
-        """Executes a request. A FetchRequest returns Results, a list of IDs or of dictionaries, or a count.
+        """Executes a fetch request or a batch request, and returns the result that its `result_type` selects.
 
         ctx.execute(FetchRequest("Employee", "age > 40", sort="name", batch_size=50))
         """
@@ -411,13 +411,14 @@ class Context:
     def fetch_asynchronously(
         self, request: FetchRequest, function: Callable[[Any], Any] | None = None, *, estimated_count: int = 0
     ) -> AsynchronousFetch:
-        """Begins an asynchronous fetch, which does not occupy the context's queue.
+        """Begins an asynchronous fetch, whose rows another thread reads, and returns it.
 
             with ctx.perform():
                 fetch = ctx.fetch_asynchronously(request, lambda people: [each.name for each in people])
             names = fetch.result()  # or: await fetch
 
         The context must have a private queue or the main queue. `function` is called with the result, on that queue.
+        Fetches of dictionaries, from several stores, and in pinned or child contexts run on the queue.
         """
         return AsynchronousFetch(self, request, function, estimated_count)
 
@@ -554,8 +555,8 @@ class Context:
 
             ctx.count("Employee", "age > 40", by="department.name")     # {None: 1, "R&D": 12}
 
-        With `key`, counts its values that are not None. With `by`, returns a dictionary of counts by group. Both ignore
-        unsaved changes.
+        With `key`, counts the values of the key that are not None. With `by`, returns a dictionary of counts by group.
+        Both ignore unsaved changes.
         """
         request = make_request(
             self._entity(entity), predicate, arguments, (), limit, offset, (),
@@ -583,8 +584,8 @@ class Context:
             ctx.aggregate(Aggregate.MEDIAN, "Employee", "salary", "active == YES")
 
         key   a key path, possibly with a collection operator ("projects.@count"), or an expression ("salary * 12")
-        by    a key path: the result is a dictionary of aggregates by group, in the order of its keys; with several key
-              paths, its keys are tuples
+        by    a key path: the result is a dictionary of aggregates by group, sorted by group; with several key paths,
+              the groups are tuples
 
         InvalidArgumentError names a key for which the aggregate is not defined.
         """
@@ -868,7 +869,7 @@ class Context:
 
     @property
     def merge_policy(self) -> MergePolicy:
-        """The policy that resolves conflicts of a save; initially MergePolicy.ERROR. Accepts a type or a function."""
+        """The policy that resolves conflicts of a save; initially MergePolicy.ERROR. Can be set to a PolicyLike."""
         return self._merge_policy
 
     @merge_policy.setter
@@ -887,8 +888,8 @@ class Context:
     def validate(self) -> None:
         """Validates all changes that a save would write, without writing: raises the ValidationError of `save`.
 
-        New and changed objects that violate a unique constraint among themselves are reported too (code 1551). Only a
-        save compares them with other rows of the store.
+        New and changed objects with equal values of a unique constraint are reported too (code 1551). Only a save
+        compares them with other rows of the store.
         """
         self._work(lib.cst_context_validate)
 
@@ -906,7 +907,7 @@ class Context:
 
     @contextmanager
     def without_tracking(self) -> Iterator[None]:
-        """Disables change tracking of attributes: objects do not count as changed, and undo records nothing.
+        """Disables change tracking of attributes in a block: objects do not count as changed, undo records nothing.
 
         A save writes the values if it writes the object because of another change; a refresh discards them. Changes of
         relationships are still tracked, because both sides must agree.
@@ -1046,7 +1047,7 @@ class Context:
 
     @property
     def name(self) -> str | None:
-        """The name of the context, used in messages and recorded in the history of its stores."""
+        """The name of the context, used in messages and recorded in the history of the stores to which it saves."""
         return self._name
 
     @name.setter
@@ -1056,7 +1057,7 @@ class Context:
 
     @property
     def transaction_author(self) -> str | None:
-        """The author of the changes that the context saves, recorded in the history of its stores."""
+        """The author of the changes that the context saves, recorded in the history of the stores."""
         return self._author
 
     @transaction_author.setter
@@ -1149,7 +1150,7 @@ class Context:
 
     @property
     def parent(self) -> Context | None:
-        """The parent, from which this context reads and into which it saves; None if it works on the stores."""
+        """The parent, from which this context reads and into which it saves; None if it reads and saves the stores."""
         return self._parent
 
     def child(
@@ -1167,9 +1168,9 @@ class Context:
     def automatically_merges(self) -> bool:
         """Whether the context automatically merges saves of its parent or coordinator; initially False.
 
-        A child merges the saves of its parent. Any other context merges the saves of contexts of the same container. It
-        merges on its own queue. A context that is confined to a thread other than the saving one merges when it next
-        fetches or processes pending changes.
+        A child merges the saves of its parent. Any other context merges the saves of contexts of the same coordinator.
+        A context merges on its own queue. A context that is confined to a thread other than the saving one merges when
+        it next fetches or processes pending changes.
         """
         out = ctypes.c_bool()
         call(lib.cst_context_automatically_merges, self._open, byref(out))
@@ -1184,10 +1185,10 @@ class Context:
     def automatically_merges_remote_changes(self) -> bool:
         """Whether the context automatically merges remote changes; initially False.
 
-        Remote changes are saves of other processes, and of other containers of this process. Objects get the new values
-        and keep their unsaved changes; inserted objects are registered, deleted ones are removed. The context merges on
-        its own queue; a context that is confined to a thread merges when it next fetches or processes pending changes.
-        A child merges the remote changes of its parent if it merges the parent's saves (automatically_merges).
+        Remote changes are saves of other processes, and of other coordinators of this process. Objects receive the new
+        values and keep their unsaved changes; inserted objects are registered, deleted ones are removed. The context
+        merges on its own queue; a context that is confined to a thread merges when it next fetches or processes pending
+        changes. A child merges the remote changes of its parent if it merges the parent's saves (automatically_merges).
         """
         out = ctypes.c_bool()
         call(lib.cst_context_merges_remote_changes, self._open, byref(out))
@@ -1215,9 +1216,9 @@ class Context:
         nesting.merge(self, changes)
 
     def merge_remote_changes(self, changes: nesting.Changes) -> None:
-        """Merges changes that bypassed the container, for example those of another process, like merge_changes.
+        """Merges changes that bypassed the coordinator, for example of another process, like merge_changes.
 
-        URIs are accepted too; those of other stores are ignored. The rows are removed from the row cache first.
+        URIs are accepted too; URIs of other stores are ignored. The rows are first removed from the row cache.
         """
         nesting.merge_remote(self, changes)
 
@@ -1287,7 +1288,7 @@ class Context:
 
     @property
     def fault_batch_size(self) -> int:
-        """The number of objects that one fault loads, itself and siblings; initially 256. 1: only the object itself."""
+        """The maximum number of objects that one fault loads: the object and its siblings; 256 by default."""
         return self._option(_abi.OPTION_FAULT_BATCH_SIZE)
 
     @fault_batch_size.setter
@@ -1349,8 +1350,8 @@ class Context:
     def inaccessible_fault_handler(self) -> faulting.InaccessibleFaultHandler | None:
         """The callback (fault, id, property) -> bool that replaces should_delete_inaccessible_faults.
 
-        The getter of the property raises its exceptions. Calls that look for the row, such as `existing`, do not call
-        it.
+        The getter of the property raises the exceptions of the callback. Calls that look up the row, such as
+        `existing`, do not call the callback.
         """
         return self._inaccessible
 
@@ -1394,9 +1395,9 @@ class Context:
         Blocks nest. Each waits until the queue is free, even within another context's block. A block of a parent must
         not wait for the queue of its child: a deadlock raises WrongThreadError with code 132000.
 
-        With a function, queues it and immediately returns a future, which receives its result or exception.
-        asyncio.wrap_future makes it awaitable. Cancelling it before the function begins prevents the call. Objects must
-        not be used outside the queue; IDs may be.
+        With a function, queues the function and immediately returns a future, which receives the result or exception.
+        asyncio.wrap_future makes the future awaitable. Cancelling it before the function begins prevents the call.
+        Objects must not be used outside the queue; any thread can use IDs.
         """
         if not arguments:
             return queue.Performing(self, self._open)
@@ -1431,13 +1432,13 @@ class Context:
     def notifications(
         self, notification: ContextNotification | str, *, newest: int | None = None
     ) -> Notifications[ChangedIDs]:
-        """Returns the context's later notifications, as IDs for an asyncio task; the kinds are those of `observe`.
+        """Returns an async iterator over the context's notifications of a kind from now on, as IDs.
 
             async for changes in ctx.notifications("did_save_object_ids"):
                 print(changes.updated)
 
-        The iterator ends when the context is closed or released. Saves do not wait for it: unread notifications are
-        kept, all of them or the last `newest`.
+        The kinds are those of `observe`. The iterator ends when the context is closed or released. Saves do not wait
+        for the task: unread notifications are queued, all of them or the last `newest`.
         """
         self._require_open()
         sequence = Notifications(
@@ -1481,7 +1482,7 @@ class Context:
         for each in closing:
             each._is_closing = True  # controllers and live queries are not notified of the closing
         try:
-            with contextlib.suppress(ForkedError):  # a forked child cannot close it
+            with contextlib.suppress(ForkedError):  # in a forked child, every call fails
                 self._work_on(handle, lib.cst_context_close, _abi.UNSAVED.index(policy))
         except BaseException:
             for each in closing:
@@ -1509,7 +1510,7 @@ class Context:
     def _let_go(self, policy: Policy = "discard") -> None:
         """Closes the context for its owner, which handles unsaved changes.
 
-        On a thread other than the context's own, its objects are freed when the last one is released.
+        If the context is confined to another thread, its objects are freed when the last of them is released.
         """
         handle = self._handle
         if handle is None:
@@ -1547,7 +1548,7 @@ class Context:
                 return cast("list[ManagedObject]", queue.perform_and_wait(self, handle, lambda: list(self.known)))
             return list(self.known)
         except CorestoneError:
-            return []  # on another thread
+            return []  # the context is confined to another thread
 
     def _forget_handle(self) -> None:
         self._stamp = Stamp()

@@ -40,7 +40,7 @@ class ResultsSection:
 
     @property
     def index_title(self) -> str | None:
-        """The title of the section in an index."""
+        """The title of the section in an index; None if the index leaves the section out."""
         return self._controller.section_index_title(self.name)
 
     @property
@@ -213,7 +213,7 @@ class FetchedResultsController:
 
     @property
     def sections(self) -> list[ResultsSection] | None:
-        """The current sections, one without section names. None before perform_fetch, and after a reset."""
+        """The current sections; without section names, a single one. None before perform_fetch, and after a reset."""
         found = self._snapshot()
         if found is None:
             return None
@@ -264,7 +264,7 @@ class FetchedResultsController:
 
     @property
     def section_index_titles(self) -> list[str]:
-        """The titles of the sections, each once; empty without sections."""
+        """The index titles of the sections, without repetitions; empty without sections."""
         titles: list[str] = []
         buffer = _abi.Buffer()
         while self._handle is not None:
@@ -276,7 +276,10 @@ class FetchedResultsController:
         return titles
 
     def section_for_index_title(self, title: str, index: int) -> int:
-        """Returns the index of the first section with a title, whose index in section_index_titles is `index`."""
+        """Returns the index of the first section that has an index title.
+
+        `index` is the index of the title in section_index_titles.
+        """
         out = ctypes.c_size_t()
         if self._handle is None:
             raise InvalidArgumentError(
@@ -312,7 +315,7 @@ def _forget(number: int) -> None:
 
 
 def _told(number: int, name: str) -> tuple[FetchedResultsController, Any] | None:
-    """Returns a controller and its delegate's method; None if they no longer exist."""
+    """Returns a controller and its delegate's method; None if one does not exist, or the context is being closed."""
     found = _controllers.get(number, lambda: None)()
     method = getattr(found.delegate, name, None) if found is not None else None
     if found is None or method is None or found.context._is_closing:
@@ -371,7 +374,7 @@ def _hear_title(number: int, _handle: int, name: _abi.String, out: Any, error: A
         if told:
             _answer(told[1](told[0], _abi.decode(name) or ""), out)
         return _abi.OK
-    except BaseException as raised:  # the library continues without the title
+    except BaseException as raised:  # the library then leaves the title out
         return reported(raised, error)
 
 

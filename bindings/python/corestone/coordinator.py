@@ -72,9 +72,9 @@ class Statistics(NamedTuple):
 
     #: Fetches that stores executed, including counts and fetches of IDs.
     fetches: int
-    #: Rows and IDs that they returned.
+    #: Rows and IDs that these fetches returned.
     fetched_rows: int
-    #: Objects whose fault fired individually. Many of them for one fetch are the N+1 problem: prefetch.
+    #: Objects whose fault fired individually. Many such faults for one fetch indicate the N+1 problem: prefetch.
     faults: int
     #: Rows that stores returned for faults, their siblings and prefetching.
     faulted_rows: int
@@ -91,7 +91,7 @@ class Statistics(NamedTuple):
     #: The time spent in stores.
     fetch_nanoseconds: int
     save_nanoseconds: int
-    #: The present memory of the rows in objects and row caches of the whole process, in bytes; not a counter.
+    #: The current memory of the rows in objects and row caches of the whole process, in bytes; not a counter.
     row_bytes: int
 
 
@@ -112,7 +112,7 @@ class Store:
         return host_store(coordinator, self.identifier, self.path)
 
     def new_object_id(self, entity: Entity, reference: int | str | bytes) -> ObjectID:
-        """Returns the ID of an entity's row with a reference, whether or not the row exists."""
+        """Returns the ID of the row that an entity and a reference identify, whether or not the row exists."""
         cell = _host.Encoded([reference])
         return ObjectID._owned(held(lib.cst_store_new_object_id, self._handle, entity._handle, cell.address))
 
@@ -128,7 +128,7 @@ class Store:
 
     @property
     def path(self) -> str:
-        """The path of the store's file."""
+        """The path with which the store was added."""
         return _abi.decode(lib.cst_store_path(self._handle)) or ""
 
     @property
@@ -138,7 +138,7 @@ class Store:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether saving into it fails."""
+        """Whether saving to the store fails."""
         out = ctypes.c_bool()
         call(lib.cst_store_is_read_only, self._handle, byref(out))
         return out.value
@@ -156,7 +156,7 @@ class Store:
 
     @property
     def model_source(self) -> str:
-        """The source of its model: "given", "cached" (the store carries it) or "inferred" (from its tables)."""
+        """The source of the store's model: "given", "cached" (in the store) or "inferred" (from the tables)."""
         out = ctypes.c_uint32()
         call(lib.cst_store_model_source, self._handle, byref(out))
         return {_abi.MODEL_GIVEN: "given", _abi.MODEL_CACHED: "cached", _abi.MODEL_INFERRED: "inferred"}[out.value]
@@ -168,7 +168,7 @@ class Store:
 def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str, Any]:
     """Returns the metadata of the store at a path. Does not need a model or change the store.
 
-    The metadata are the version of the framework that wrote the store, the version hashes of its entities, the
+    The metadata consists of the version of the framework that wrote the store, the version hashes of its entities, the
     application's entries, and NSStoreUUID. `type` is required for a custom store, whose type cannot be recognised by
     its path.
     """
@@ -189,7 +189,7 @@ def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str,
 
 
 class AppleFinding(NamedTuple):
-    """A finding of an AppleCheck: the entity and the property concerned, if any, and its description."""
+    """A finding of an AppleCheck: the entity and the property concerned, if any, and a description."""
 
     entity: str | None
     property: str | None
@@ -197,7 +197,7 @@ class AppleFinding(NamedTuple):
 
 
 class AppleCheck(NamedTuple):
-    """Whether Apple's framework would accept a store.
+    """The result of checking whether Apple's framework would accept a store.
 
     Problems make Apple's framework reject the store, or fail later. Extrapolations are features that no known file from
     Apple's framework confirms.
@@ -254,9 +254,9 @@ def _property_list(values: Mapping[str, Any], file: str) -> _abi.InputString:
 
 
 def set_metadata(path: str | os.PathLike[str], values: Mapping[str, Any], type: str | None = None) -> None:
-    """Replaces the metadata of the store at a path immediately. Otherwise like Coordinator.set_metadata.
+    """Replaces the metadata of the store at a path immediately, without a model.
 
-    Does not need a model. `type` is required for a custom store.
+    `values` are as for Coordinator.set_metadata. `type` is required for a custom store.
     """
     if type is None:
         call(lib.cst_store_set_metadata, path_argument(path), _property_list(values, os.fsdecode(path)))
@@ -285,17 +285,18 @@ class Checkpoint(NamedTuple):
 
 
 class Coordinator(MigrationUpkeep, Contexts):
-    """Manages the stores of a model, and creates contexts. Any thread may use it.
+    """The stores of a model, and contexts for their objects. Any thread may use a coordinator.
 
         with Coordinator(model) as coordinator:
             coordinator.add_store("notes.sqlite", configuration="Notes")
             coordinator.add_store("log.xml", type="XML", configuration="Log")
             ctx = coordinator.context()
 
-    Contexts retain it. It is closed by `close`, at the end of a `with` block, and when its last owner is released.
+    Contexts retain their coordinator. A coordinator is closed by `close`, at the end of a `with` block, and when its
+    last owner is released.
 
-    unsaved  the policy of `close` and the `with` block for unsaved changes, including in the contexts that it creates:
-             "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
+    unsaved  the policy of `close` and the `with` block for unsaved changes, also of the contexts that the coordinator
+             creates: "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
 
     def __init__(self, model: Model, *, unsaved: Policy = "refuse") -> None:
@@ -316,7 +317,7 @@ class Coordinator(MigrationUpkeep, Contexts):
 
     @classmethod
     def _owned(cls, handle: int, model: Model | None) -> Coordinator:
-        """Returns the coordinator of an owned handle. Without a model, it uses the model of the handle."""
+        """Returns the coordinator of an owned handle. `model` None: the model of the library's coordinator."""
         coordinator = cls.__new__(cls)
         coordinator._adopt(handle, model)
         return coordinator
@@ -366,8 +367,8 @@ class Coordinator(MigrationUpkeep, Contexts):
         ignore_versioning  True: the store may have been written with another model. Properties that the store lacks are
                            null or empty; data that the model lacks is invisible and never lost. Opened for writing, it
                            becomes a store of this model
-        file_mode     the permissions of a new store's file, 0o600 to 0o777; further files of a store
-                      get the permissions of its file
+        file_mode     the permissions of a new store's file, 0o600 to 0o777; other files of a store are created with the
+                      permissions of the store's file
         external_threshold  values of more bytes are stored in backing files, if the attribute allows it; None: the
                             library's default, 102400
         foreign_options  the names of options of Apple's framework that this library does not support. They have no
@@ -377,21 +378,22 @@ class Coordinator(MigrationUpkeep, Contexts):
                       limits on the work that a file, possibly untrusted, can cause in this process: bytes of one value
                       or row, bytes and steps of the expressions in an SQLite file's schema, bytes of one backing file;
                       None: the library's default (docs/reference/store.md)
-        migrate       migrates a store of another version of the model; None: containers and documents do, coordinators
-                      do not
+        migrate       True: migrates a store of another version of the model; None: containers and documents migrate,
+                      coordinators do not
         infer_mapping infers the mapping from names and renaming identifiers; None: as `migrate`
         allow_removals      also migrates if the model only removes parts of the store's model, as an older version may
         allow_type_changes  migrates attributes whose type changed, if every value can be kept exactly
         source_models, model_paths  models, and files or folders of models, that are searched for the store's own model
                       before the model in the store is used
-        migration_progress  a function that receives the number of migrated rows and their total; an exception cancels
+        migration_progress  a function(done, total) that is called with the numbers of migrated rows and of all rows; an
+                      exception cancels the migration
         mapping_models      mapping models that a migration tries first, before those beside `model_paths` and before
                       inference
         stages        a list of MigrationStage, instead of mapping models: a staged migration, which needs `migrate`
         manager_will_start  a function that receives the MigrationManager of each mapping model before execution: to set
                             its user_info, functions and report, or to retain it for a cancellation. An exception makes
                             the migration fail
-        backup        True: a migration copies the store next to it before it changes the store, as
+        backup        True: before a migration changes the store, it copies the store to the same folder, as
                       NAME.backup-20261129T101500Z (see corestone.backups and restore_store); a path: into that folder
         backups_kept  the number of newest copies that are kept after a successful migration; None: 3
         verify_migration  compares the migrated objects with the former ones before the commit; MigrationError for a
@@ -441,9 +443,10 @@ class Coordinator(MigrationUpkeep, Contexts):
         are those of add_store, for the new store only. The configuration is that of the old store (InvalidArgumentError
         for another). On failure, the old store remains open.
 
-        type          the type of the new store. None: the type of the old store, but "SQLite" for one in memory
-        progress      progress(done, total) receives the number of objects, on this thread. It may read from the store,
-                      but not save. An exception from it ends the copying and propagates
+        type          the type of the new store. None: the type of the old store, but "SQLite" for an in-memory store
+        progress      progress(done, total) is called on this thread with the numbers of copied objects and of all
+                      objects. It may read from the store, but not save. An exception that it raises ends the copying
+                      and propagates
         """
         old = one_of(Store, store, "store")
         given = store_options(**options)
@@ -471,7 +474,7 @@ class Coordinator(MigrationUpkeep, Contexts):
         return queue.perform_alone(self._handle, lambda: function(*arguments, **named))
 
     def perform_and_wait(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """Runs a function like `perform`, but immediately and on the calling thread, and returns its result.
+        """Runs a function on the calling thread, after running saves, and returns its result; otherwise like `perform`.
 
             coordinator.perform_and_wait(shutil.copytree, folder, copy)
 
@@ -485,9 +488,9 @@ class Coordinator(MigrationUpkeep, Contexts):
     ) -> bool:
         """Empties a store: removes its rows, tables, metadata and backing files.
 
-        The file is kept, and a store added there starts empty. A store that the coordinator has open is removed first.
-        Returns False if the folder does not have the file. `force` removes the files of a store even while other
-        connections lock it; these connections continue with unlinked files.
+        The file is kept, and a store that is added there is empty. A store that is open is first removed from the
+        coordinator. Returns False if the folder does not contain the file. `force` removes the files of a store even
+        while other connections lock it; these connections continue with unlinked files.
 
         StoreError if the folder does not exist, and InvalidArgumentError for "/dev/null". StoreBusyError while another
         connection writes. NotAStoreError for another program's file, which does not change.
@@ -506,11 +509,11 @@ class Coordinator(MigrationUpkeep, Contexts):
         busy_timeout: float = 5.0,
         file_mode: int | None = None,
     ) -> None:
-        """Replaces the store at `path` with a copy of the store at `source`, in one step; an unused path is allowed.
+        """Replaces the store at `path` with a copy of the store at `source`. An unused path is allowed.
 
-        The copy includes the backing files and keeps the identifier. A store that the coordinator has open at `path` is
-        removed first. StoreBusyError while another connection writes; NotAStoreError if the file at either path is not
-        a store. In both cases the former store is kept.
+        The replacement is atomic, includes the backing files and keeps the identifier. A store that is open at `path`
+        is first removed from the coordinator. StoreBusyError while another connection writes; NotAStoreError if the
+        file at either path is not a store. In both cases the former store is kept.
         """
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
         paths = path_argument(path), path_argument(source)
@@ -564,12 +567,13 @@ class Coordinator(MigrationUpkeep, Contexts):
         busy_timeout: float = 5.0,
         file_mode: int | None = None,
     ) -> None:
-        """Copies an open store in its present state, with its backing files. Other connections can read and save.
+        """Copies a snapshot of an open store, with its backing files. Other connections can read and save.
 
-        The path must be unused, or that of an earlier copy of the store, which is replaced in one step.
+        The path must be unused, or that of an earlier copy of the store, which is replaced atomically.
 
-        progress      progress(done, total) receives the number of bytes, on this thread. It may read from the store,
-                      but not save. An exception from it ends the copying and propagates
+        progress      progress(done, total) is called on this thread with the numbers of copied bytes and of all bytes.
+                      It may read from the store, but not save. An exception that it raises ends the copying and
+                      propagates
         file_mode     the permissions of a new file; None: the permissions of the store
 
         InvalidArgumentError for the path of another store, which does not change.
@@ -583,7 +587,7 @@ class Coordinator(MigrationUpkeep, Contexts):
             )  # fmt: skip
 
     def checkpoint(self, store: Store, mode: str = "passive") -> Checkpoint | None:
-        """Copies the write-ahead log of an SQLite store into its file. This also happens automatically.
+        """Copies the write-ahead log of an SQLite store into its file. Checkpoints also run automatically.
 
         The mode "passive" copies as much as possible without waiting; "full" copies everything. "restart" also waits
         until the log has no readers, and "truncate" then empties the log. Returns None for a store without a log.
@@ -619,7 +623,7 @@ class Coordinator(MigrationUpkeep, Contexts):
         return observe_coordinator(self, notification, function)
 
     def query_generation(self) -> QueryGeneration | None:
-        """Returns a generation of the present state of the stores; None if no store supports generations.
+        """Returns a generation of the current state of the stores; None if no store supports generations.
 
         UnsupportedError for a store with a rollback journal.
         """
@@ -628,7 +632,7 @@ class Coordinator(MigrationUpkeep, Contexts):
     def notifications(
         self, notification: CoordinatorNotification | str, *, newest: int | None = None
     ) -> Notifications[StoreChanges]:
-        """Returns the coordinator's later notifications, for an asyncio task, like Context.notifications.
+        """Returns an async iterator over the notifications of a kind from now on, like Context.notifications.
 
         async for changes in coordinator.notifications("stores_did_change"):
             ...
@@ -662,15 +666,15 @@ class Coordinator(MigrationUpkeep, Contexts):
                     transactionNumber; changes have these, and changeID, changeType (HistoryChangeKind), changedEntity
                     (the name; without subentities), changedObjectID, updatedProperties and transaction. With "changes",
                     a transaction has only the changes that satisfy the predicate; without such changes it is left out
-        since       the position after which to begin: a HistoryToken or a datetime; None: the first transaction. A
-                    store that the token does not contain begins with its first transaction
+        since       the position after which to begin: a HistoryToken or a datetime; None: the first transaction. Of a
+                    store that the token does not contain, all transactions are returned
         excluding_author  excludes the transactions of this author, but not those without an author
         stores      the stores to read; empty: all
         sort        key paths as for Context.fetch. Without them, transactions are in commit order, those of several
                     stores by time. With them, all transactions are read before the first is returned, and each sorted
                     change has its own transaction
         limit       the maximum number of transactions or changes (None and 0: all)
-        batch_size  the number of transactions that are read at a time (0: a suitable number)
+        batch_size  the number of transactions that are read at a time (0: the library's default)
         changes     False: transactions without changes, which are faster to read
 
         HistoryTokenExpiredError if transactions after the token were deleted, or the file was replaced by an older one.
@@ -717,9 +721,9 @@ class Coordinator(MigrationUpkeep, Contexts):
         return history_options(predicate, arguments, handles(given.pop("stores", ()), Store, "stores"), **given)
 
     def history_token(self, *stores: Store) -> HistoryToken | None:
-        """Returns the token of the present position, after the last transaction of each store.
+        """Returns the token of the current position, after the last transaction of each store.
 
-        Without arguments, it contains all stores that have a history. None if no store has a history.
+        Without arguments, the token contains all stores that have a history. None if no store has a history.
         """
         self._require_open()
         handle = owned(lib.cst_coordinator_copy_history_token, self._handle, *handles(stores, Store, "stores"))
@@ -774,7 +778,7 @@ class Coordinator(MigrationUpkeep, Contexts):
     def history_diff(
         self, start: HistoryToken, end: HistoryToken | None = None, stores: Sequence[Store] = ()
     ) -> list[past.Revision]:
-        """Returns the differences between two positions in the history, by object. `end` None: the present.
+        """Returns the differences between two positions in the history, by object. `end` None: the current state.
 
         To-many relationships are included; objects that were inserted and deleted in between are not. Objects that
         differ only in derived values or members are listed last, as far as old values were recorded. Both states are
@@ -799,9 +803,9 @@ class Coordinator(MigrationUpkeep, Contexts):
         before    a token or a transaction, whose own transaction is kept; or a datetime: the transactions before the
                   first one of that time or later
         stores    with a datetime, the stores; empty: all. A token names its stores
-        progress  progress(transactions, changes) receives the deleted numbers after each step; other contexts can save
-                  between two steps. An exception from it cancels the deletion and propagates; deleted transactions are
-                  not restored
+        progress  progress(transactions, changes) is called with the numbers deleted so far, after each step; other
+                  contexts can save between two steps. An exception that it raises cancels the deletion and propagates;
+                  deleted transactions are not restored
 
         StoreReadOnlyError for a read-only store; HistoryTokenStoreError for a token of other stores.
         """
@@ -813,10 +817,10 @@ class Coordinator(MigrationUpkeep, Contexts):
     ) -> None:
         """Registers a consumer of a store's history by name: purges keep the transactions that it has not read.
 
-        A new consumer begins at `at` (None: after the last transaction); a registered one keeps its position. It limits
-        purges until its lease expires, counted from its last registration or move (None: 30 days). InvalidArgumentError
-        for a store without history. HistoryTokenStoreError for a token of another store. StoreReadOnlyError for a
-        read-only store.
+        A new consumer begins at `at` (None: after the last transaction); a registered one keeps its position. A
+        consumer limits purges until its lease (None: 30 days) expires, counted from its last registration or move.
+        InvalidArgumentError for a store without history. HistoryTokenStoreError for a token of another store.
+        StoreReadOnlyError for a read-only store.
         """
         self._require_open()
         register_consumer(self, one_of(Store, store, "store"), name, at, lease)
@@ -824,7 +828,7 @@ class Coordinator(MigrationUpkeep, Contexts):
     def move_history_consumer(self, name: str, store: Store, to: HistoryToken) -> None:
         """Moves a consumer to the position up to which it has read, and renews its lease.
 
-        An earlier position does not move it. InvalidArgumentError for a consumer that is not registered.
+        An earlier position does not move the consumer. InvalidArgumentError for a consumer that is not registered.
         """
         self._require_open()
         if not isinstance(to, HistoryToken):
@@ -864,8 +868,8 @@ class Coordinator(MigrationUpkeep, Contexts):
         older_than  delete transactions older than this
         keep        the number of newest transactions to keep
         max_bytes   the size of the newest transactions to keep, in bytes, estimated by the average size of a change
-        progress    progress(transactions, changes) receives the deleted numbers after each step; other contexts can
-                    save between two steps. An exception from it cancels the purge and propagates
+        progress    progress(transactions, changes) is called with the numbers deleted so far, after each step; other
+                    contexts can save between two steps. An exception that it raises cancels the purge and propagates
         """
         self._require_open()
         return purge(self, one_of(Store, store, "store"), older_than, keep, max_bytes, progress)
@@ -899,12 +903,12 @@ class Coordinator(MigrationUpkeep, Contexts):
         return self._is_closed
 
     def _end(self) -> None:
-        """Closes the contexts that it created, and makes it reject new ones."""
+        """Closes the contexts that the coordinator created, and makes the coordinator reject new ones."""
         self._is_closed = True
         self._close_contexts()
 
     def close(self, unsaved: Policy | None = None) -> None:
-        """Closes the contexts that it created, and removes its stores. A second call has no effect.
+        """Closes the contexts that the coordinator created, and removes its stores. A second call has no effect.
 
         The coordinator of a container or document is closed with its owner: close the owner instead.
 
@@ -930,8 +934,8 @@ class Coordinator(MigrationUpkeep, Contexts):
     ) -> None:
         """Closes the coordinator.
 
-        With unsaved changes, it stays open and raises UnsavedChangesError, unless it was created with another policy.
-        If the block raised another exception, unsaved changes are rolled back.
+        With unsaved changes, the coordinator stays open and raises UnsavedChangesError, unless its policy is another
+        one. If the block raised an exception other than UnsavedChangesError, unsaved changes are rolled back.
         """
         leave_block(self, raised)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Cursor(Iterable[Any]):
     """The cursor that Context.stream returns. It can be iterated once.
 
-    A batch is freed when it and its objects are no longer referenced. Use the cursor on the queue of its context.
-    It raises InvalidHandleError after the context is closed.
+    A batch is freed when the batch and its objects are no longer referenced. Use the cursor on the queue of its
+    context. The cursor raises InvalidHandleError after the context is closed.
     """
 
     def __init__(self, context: Context, handle: int, entity: Entity) -> None:

@@ -77,7 +77,7 @@ class Document(ContextOwner):
 
     type     the type of a new document: "SQLite", "XML" or "Binary". Until it is saved to a path, its content is in a
              separate folder in TMPDIR, which is removed with the document
-    queue    the queue of its context: "private", "main", or "caller" for this thread only
+    queue    the queue of the document's context: "private", "main", or "caller" for this thread only
     unsaved  the policy of `close` and the `with` block for unsaved changes: "refuse", with an UnsavedChangesError that
              counts them by entity, "save" or "discard"
     """
@@ -240,11 +240,11 @@ class Document(ContextOwner):
         call(lib.cst_document_save, self._handle)
 
     def save_as(self, path: str | os.PathLike[str], *, type: str | None = None, replace: bool = False) -> None:
-        """Saves the document to another path and continues there. The former file keeps its last saved state.
+        """Saves the document to another path, which becomes its path. The former file keeps its last saved state.
 
         Objects keep their IDs, unless the type changes. Then every object gets a new ID, and existing objects raise
         ObjectGoneError; UnsavedChangesError while other contexts, including children, have unsaved changes. A store at
-        the path is overwritten only if `replace` is True. A document that is open read-only can be saved this way.
+        the path is overwritten only if `replace` is True. A document that is open read-only is writable afterwards.
         """
         call(
             lib.cst_document_save_as,
@@ -257,8 +257,8 @@ class Document(ContextOwner):
     def revert(self) -> None:
         """Discards unsaved changes, including those of children of the context, and reads the file again.
 
-        This includes changes by other writers. Discards the undo steps. UnsavedChangesError for a child with changes
-        that is confined to another thread.
+        The context then has the changes of other writers. Discards the undo steps. UnsavedChangesError for a child with
+        changes that is confined to another thread.
         """
         call(lib.cst_document_revert, self._handle)
 
@@ -290,8 +290,8 @@ class Document(ContextOwner):
     ) -> None:
         """Closes the document.
 
-        With unsaved changes, it stays open and raises UnsavedChangesError, unless it was created with another policy.
-        If the block raised another exception, unsaved changes are rolled back.
+        With unsaved changes, the document stays open and raises UnsavedChangesError, unless its policy is another one.
+        If the block raised an exception other than UnsavedChangesError, unsaved changes are rolled back.
         """
         leave_block(self, raised)
 

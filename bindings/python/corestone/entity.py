@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Waiting:
     """A relationship whose destination or inverse is not added yet.
 
-    A relationship from model text already has a handle; until its destination exists, its destination is its own
-    entity.
+    A relationship from model text already has a handle; until its destination exists, the relationship refers to its
+    own entity.
     """
 
     __slots__ = ("handle", "has_destination", "inverse", "name", "options", "owner", "target")
@@ -42,7 +42,7 @@ class Waiting:
 
 
 class Entity(EntityEditing):
-    """An entity of a model. Its methods return it, so that calls can be chained."""
+    """An entity of a model. Methods that add or change something return the entity, so that calls can be chained."""
 
     def __init__(self, model: Model, handle: int, name: str) -> None:
         self._model = model
@@ -232,13 +232,13 @@ class Entity(EntityEditing):
             )
 
     def unique(self, *attributes: str) -> Entity:
-        """Requires the combination of these attributes to be unique among the entity's objects."""
+        """Adds a unique constraint: the combined values of these attributes identify one object of the entity."""
         call(lib.cst_entity_add_unique_constraint, self._handle, len(attributes), texts(list(attributes), "attributes"))
         return self
 
     @property
     def parent(self) -> Entity | None:
-        """The entity from which this one inherits."""
+        """The superentity; None for a root entity."""
         handle = made(lib.cst_entity_parent, self._handle)
         return self._model._entity_of(handle) if handle else None
 
@@ -296,7 +296,7 @@ class Entity(EntityEditing):
 
     @property
     def localized_name(self) -> str:
-        """The name of the entity in the model's localisation, or its own name if there is no entry."""
+        """The name of the entity in the model's localisation, or `name` if there is no entry."""
         return _abi.decode(lib.cst_entity_localized_name(self._handle)) or self.name
 
     def localized_property_name(self, name: str) -> str:
@@ -365,7 +365,7 @@ class Entity(EntityEditing):
         return found
 
     def _key(self, name: str) -> PropertyDescription:
-        """Returns the property of a name. The ModelError for an unknown name suggests the nearest one."""
+        """Returns the property of a name. The ModelError for an unknown name suggests a similar name, if any."""
         try:
             found = self.properties.get(name)
         except TypeError:

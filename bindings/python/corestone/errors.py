@@ -17,12 +17,12 @@ class CorestoneError(Exception):
     message     one or two sentences, without the details
     entity, key the entity and the property concerned, or None
     value       the rejected value, or None
-    predicate   the text of the model's condition that the value does not meet, or None
+    predicate   the format of the validation predicate that the value does not satisfy, or None
     object_uri  the URI of the object concerned, or None
     file        the file concerned, or None
     sqlite_code SQLite's extended result code, 0 when SQLite was not involved
     offset      the byte offset in a predicate at which parsing stopped, or None
-    details     the individual failures: a tuple of CorestoneError
+    details     the individual failures, if there are several, or the causes: a tuple of CorestoneError
     conflicts   the conflicts that made a save fail: a tuple of MergeConflict or ConstraintConflict; empty in a copy
                 that is sent to another process
     """
@@ -110,7 +110,7 @@ class InvalidArgumentError(CorestoneError, ValueError):
 
 
 class NumberRangeError(InvalidArgumentError, OverflowError):
-    """A number outside the range of the library's 64-bit integers."""
+    """A number outside the range that the library or a parameter supports."""
 
 
 class HistoryTokenExpiredError(InvalidArgumentError):
@@ -131,7 +131,7 @@ class InvalidHandleError(CorestoneError):
 
 
 class WrongThreadError(CorestoneError, RuntimeError):
-    """A context, or an object of it, was used outside its queue."""
+    """A context, or an object of it, was used outside its queue, or a wait would be a deadlock."""
 
     default_status = Status.WRONG_THREAD
 
@@ -143,7 +143,7 @@ class InvalidUTF8Error(CorestoneError, ValueError):
 
 
 class TypeMismatchError(CorestoneError, TypeError):
-    """A value whose type does not suit the property."""
+    """A value whose type does not suit the property or the parameter."""
 
     default_status = Status.TYPE_MISMATCH
 
@@ -173,13 +173,13 @@ class ForkedError(CorestoneError, RuntimeError):
 
 
 class CancelledError(CorestoneError):
-    """The call was cancelled before it finished; nothing was changed."""
+    """The application cancelled the call before it finished."""
 
     default_status = Status.CANCELLED
 
 
 class ValidationError(CorestoneError, ValueError):
-    """Objects are invalid and cannot be saved; `details` lists every failure. Nothing was written."""
+    """Objects are invalid and cannot be saved. `details` lists the failures if there are several."""
 
     default_status = Status.VALIDATION
 
@@ -194,7 +194,7 @@ class ConflictError(CorestoneError):
 
 
 class ObjectGoneError(CorestoneError):
-    """The object's row was deleted, or its context was reset or closed."""
+    """The object's row was deleted, its store was removed, or its context was reset or closed."""
 
     default_status = Status.OBJECT_GONE
 
@@ -209,7 +209,7 @@ class UnsavedChangesError(CorestoneError):
 
 
 class UnsavedChangesWarning(RuntimeWarning):
-    """A context lost its unsaved changes at interpreter exit."""
+    """A context or an untitled document lost its unsaved changes at interpreter exit."""
 
 
 class PredicateError(CorestoneError, ValueError):
@@ -235,7 +235,7 @@ class StoreError(CorestoneError, OSError):
 
 
 class StoreBusyError(StoreError):
-    """Another process holds a lock on the store."""
+    """Another connection holds a lock on the store."""
 
     default_status = Status.STORE_BUSY
 

@@ -17,7 +17,7 @@ class FetchStep(NamedTuple):
 class FetchShare(NamedTuple):
     """The part of a fetch that one store executes."""
 
-    #: The store's file.
+    #: The path of the store.
     path: str
     sql: str
     #: The values of the placeholders, as stored in the columns: dates are numbers, objects primary keys.
@@ -33,7 +33,7 @@ class FetchShare(NamedTuple):
 
 
 class FetchExplanation(NamedTuple):
-    """The SQL and the indexes of a fetch, and the work that is done in memory; `print` shows all of it."""
+    """The SQL and the indexes of a fetch, and the work that is done in memory; printed, it shows `text`."""
 
     entity: str
     predicate: str | None

@@ -85,7 +85,7 @@ class Tree:
 
 
 def _handles(items: Iterable[Any]) -> tuple[list[Expression], int, Any]:
-    """Returns items as expressions, with their count and their handles, which the expressions keep alive."""
+    """Returns items as expressions, the number of expressions, and their handles, which the expressions keep alive."""
     expressions = [expression(item) for item in items]
     return expressions, len(expressions), (ctypes.c_void_p * len(expressions))(*[each._handle for each in expressions])
 
@@ -109,7 +109,7 @@ def listed(given: Any, *kinds: type) -> list[Any]:
 def key_path(item: KeyPath, name: str | None = None) -> str:
     """Returns the text of a key path: the str itself, or the text of a query's key or an expression.
 
-    `name` is the parameter, the key of errors.
+    `name` is the name of the parameter, and becomes the key of errors.
     """
     if isinstance(item, str):
         return item
@@ -137,8 +137,8 @@ def check_format(format: Any, kind: str, example: str) -> None:
 class Expression(Tree):
     """A value to be computed: `Expression("salary * 12").value(person)`.
 
-    The arguments are those of `Predicate`; an expression among them replaces its %@. Expressions are immutable and can
-    be used on any thread.
+    The arguments are those of `Predicate`; an expression among them replaces its %@. Expressions are immutable, and any
+    thread can use them.
     """
 
     __slots__ = ()
@@ -172,12 +172,12 @@ class Expression(Tree):
 
     @classmethod
     def variable(cls, name: str) -> Expression:
-        """Returns $name."""
+        """Returns the variable $name."""
         return cls._made((Expression.variable, (name,)), lib.cst_expression_new_variable, text(name, "name"))
 
     @classmethod
     def key_path(cls, path: str, base: Expression | None = None) -> Expression:
-        """Returns a key path, which starts at another expression or at SELF."""
+        """Returns a key path, which starts at the value of `base`, or at SELF if `base` is None."""
         return cls._made(
             (Expression.key_path, (path, base)), lib.cst_expression_new_key_path,
             base._handle if base is not None else None, text(path, "path"),
@@ -203,7 +203,7 @@ class Expression(Tree):
 
     @classmethod
     def aggregate(cls, elements: Iterable[Any]) -> Expression:
-        """Returns {a, b, …}."""
+        """Returns the list {a, b, …} of expressions."""
         keep, count, array = _handles(elements)
         return cls._made((Expression.aggregate, (keep,)), lib.cst_expression_new_aggregate, count, array)
 
@@ -220,7 +220,7 @@ class Expression(Tree):
     def fetch(cls, request: FetchRequest, context: Context | None = None, *, count_only: bool = False) -> Expression:
         """Returns FETCH(request, context, countOnly), the results of a request: `Key.in_(Expression.fetch(request))`.
 
-        Without a context, the request runs in the context of the fetch whose predicate contains it.
+        Without a context, the request runs in the context of the fetch whose predicate contains the expression.
         """
         given = request._made(context)
         handle = None if context is None else context._open
@@ -238,17 +238,17 @@ class Expression(Tree):
 
     @classmethod
     def union(cls, left: Any, right: Any) -> Expression:
-        """Returns the elements of both collections."""
+        """Returns left UNION right: the elements of both collections."""
         return _set_operation(ExpressionType.UNION, left, right)
 
     @classmethod
     def intersect(cls, left: Any, right: Any) -> Expression:
-        """Returns the elements that both collections have."""
+        """Returns left INTERSECT right: the elements that both collections contain."""
         return _set_operation(ExpressionType.INTERSECT, left, right)
 
     @classmethod
     def minus(cls, left: Any, right: Any) -> Expression:
-        """Returns the elements of the left collection that the right one does not have."""
+        """Returns left MINUS right: the elements of the left collection that the right one does not contain."""
         return _set_operation(ExpressionType.MINUS, left, right)
 
     @classmethod
@@ -278,7 +278,7 @@ class Expression(Tree):
 
     @property
     def name(self) -> str | None:
-        """The key path, or the name of the function or variable."""
+        """The key path, or the name of the function or variable; None for an expression without a name."""
         buffer = _abi.Buffer()
         status = call(lib.cst_expression_copy_name, self._handle, byref(buffer))
         found = _abi.take_text(buffer)
@@ -298,7 +298,7 @@ class Expression(Tree):
 
     @property
     def predicate(self) -> Predicate | None:
-        """The condition of a subquery or a conditional."""
+        """The predicate of a subquery or a conditional; None for other types."""
         from .predicate import Predicate
 
         out = Handle()

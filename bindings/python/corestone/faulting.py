@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
-#: Returns whether an object whose row is missing counts as deleted. Receives the object, its ID and the property.
+#: A function(object, id, property) that returns whether an object whose row is missing counts as deleted.
 InaccessibleFaultHandler = Callable[["ManagedObject", ObjectID, "str | None"], bool]
 
 
@@ -96,7 +96,7 @@ _find_callback = immortal(_abi.CALL_SITE_FN(_find))
 def follow(handle: int) -> None:
     """Sets the call site finder, which the library calls once for each single fault that fires.
 
-    It is set only while the context counts single faults or has a policy.
+    The finder is set only while the context counts single faults or has a fault policy other than "batch".
     """
     wanted = option(handle, _abi.OPTION_COUNTS_SINGLE_FAULTS) or option(handle, _abi.OPTION_FAULT_POLICY)
     find = _find_callback if wanted else _abi.CALL_SITE_FN()

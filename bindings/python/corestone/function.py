@@ -12,7 +12,7 @@ from ._callbacks import reported
 from ._interrupt import immortal
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_typed: dict[str, Any] = {}  # registered C functions by name, which keeps them alive
+_typed: dict[str, Any] = {}  # registered C functions by name; this keeps them alive
 
 
 @overload
@@ -27,7 +27,7 @@ def register_function(name: str, function: Any = None, signature: str | None = N
     A Python function is called with the receiver and the arguments, on the evaluating thread. With a signature such as
     "double(double, double)" or "d(dd)", `function` is a C function (a ctypes function or an address). Its parameters
     have the C types that the header lists at cst_function_register_typed. If the receiver is None, the function is not
-    called, and the result is None. It can also be used as a decorator: `@register_function("name")`.
+    called, and the result is None. The call can also be a decorator: `@register_function("name")`.
     """
     if function is None:
         return lambda decorated: register_function(name, decorated)

@@ -7,9 +7,9 @@ from ._call import owned
 
 
 class QueryGeneration:
-    """The token of a generation, which exists while the token is referenced or a context is pinned to it.
+    """The token of a generation. The generation exists while the token is referenced or a context is pinned to it.
 
-    Equal tokens identify the same state. Tokens may cross threads.
+    Equal tokens identify the same state. Any thread can use a token.
     """
 
     __slots__ = ("__weakref__", "_handle")
@@ -19,7 +19,7 @@ class QueryGeneration:
 
     @classmethod
     def current(cls) -> QueryGeneration:
-        """Returns a token for the state that is the newest when the context first reads."""
+        """Returns a token for the state that is the newest when a context pinned to the token first reads."""
         return cls(owned(lib.cst_query_generation_current))
 
     @property

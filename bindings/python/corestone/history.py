@@ -301,8 +301,8 @@ class HistoryTransaction:
 class HistoryCursor(Iterator[HistoryTransaction]):
     """The cursor that Coordinator.history returns: an iterator over transactions.
 
-    It reads transactions in batches, and does not hold a lock in between. After its end, another loop returns the
-    transactions that were committed meanwhile. One thread at a time may use it.
+    The cursor reads transactions in batches, and does not hold a lock in between. After the end of a loop, another loop
+    returns the transactions that were committed meanwhile. One thread at a time may use the cursor.
     """
 
     __slots__ = (
@@ -449,14 +449,14 @@ class HistoryCursor(Iterator[HistoryTransaction]):
             call(lib.cst_history_cursor_wait, self._handle, 0)  # CancelledError after `cancel`
 
     def values(self, change: HistoryChange) -> dict[str, Any] | None:
-        """Returns the present values of a changed object.
+        """Returns the current values of a changed object.
 
         These are the values of all properties after an insertion, and of the changed properties after an update. None
         for a deletion, and for an object that was deleted since.
 
-        A history does not keep values. The present values may be newer than the transaction; a later transaction then
-        contains that change. To-one relationships are object IDs, to-many relationships lists of object IDs. The change
-        must belong to the cursor's last transaction.
+        The values are read from the store, and may be newer than the transaction; a later transaction then contains
+        that change. To-one relationships are object IDs, to-many relationships lists of object IDs. The change must
+        belong to the cursor's last transaction.
         """
         index = self._index(change)
         if change.kind is HistoryChangeKind.DELETE:
@@ -518,11 +518,11 @@ class HistoryConsumer(NamedTuple):
     """A program that reads the history of a store, registered by name."""
 
     name: str
-    #: The number of the last transaction that it has read.
+    #: The number of the last transaction that the program has read.
     transaction: int
-    #: The time of its last registration or move.
+    #: The time of the consumer's last registration or move.
     last_seen: datetime
-    #: The time after `last_seen` during which it limits purges.
+    #: The time after `last_seen` during which the consumer limits purges.
     lease: timedelta
     #: False if the lease has expired.
     is_living: bool
@@ -561,7 +561,7 @@ class HistorySize(NamedTuple):
 
     transactions: int
     changes: int
-    #: The bytes of its tables and indexes.
+    #: The bytes of the history's tables and indexes.
     bytes: int
     #: Whether `bytes` is an estimate, because the SQLite library does not report table sizes.
     is_estimated: bool

@@ -1,8 +1,8 @@
 """Custom stores, written in Python: docs/HOST-STORES.md.
 
 An IncrementalStore loads data when contexts need it, for example from a service, a database or a folder of files. An
-AtomicStore loads all of its objects when it is opened, and receives all of them at each save, for example for a file
-format.
+AtomicStore, for example for a file format, loads all of its objects when it is opened, and writes all of them at each
+save.
 
     @corestone.register_store_type("Notes")
     class NotesStore(corestone.IncrementalStore):
@@ -13,9 +13,10 @@ format.
 
     Container(model, "https://…", type="Notes")
 
-Methods run on the thread of the call that needs them, one at a time for each store unless `parallel_reads` is set. They
-must not use contexts or coordinators. An exception in a method becomes a detail of a CallbackError, with the
-traceback's text as its message and the exception as its cause.
+Methods run on the thread of the call that needs them, one at a time for each store unless `parallel_reads` is set;
+did_register and did_unregister may run at any time. Methods must not use contexts or coordinators. An exception in a
+method becomes a detail of a CallbackError. The message of the detail contains the traceback, except for a
+CorestoneError, and its cause is the exception.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class RowID(NamedTuple):
     """The identity of a row in its store: the entity and the store's reference.
 
     A reference is an int, or a non-empty str or bytes. It is permanent and unique within an entity tree. If the library
-    does not know the row's own entity, `entity` is a superentity of it.
+    does not know the row's own entity, `entity` is one of its superentities.
     """
 
     entity: Entity
@@ -64,9 +65,9 @@ class IncrementalStoreNode:
     object_id  a RowID, or an ObjectID of the store
     values     attributes as Python values; transformable attributes as bytes, composite ones as dictionaries of their
                elements. A to-one relationship is None or a RowID, or only a reference if the target's own entity is the
-               relationship's destination. A to-many relationship is a list of these, in order. Keys that the entity
-               does not have are ignored. A missing attribute is None. A missing to-one relationship is requested once,
-               a missing to-many relationship when its members are needed
+               relationship's destination. A to-many relationship is a list of RowIDs or references, in order. Keys that
+               the entity does not have are ignored. A missing attribute is None. A missing to-one relationship is
+               requested once, a missing to-many relationship when its members are needed
     version    0 to 2147483647, for optimistic locking
     """
 
@@ -205,7 +206,7 @@ class SaveChangesRequest(PersistentStoreRequest):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the request has no changes, including changes of the metadata."""
+        """Whether the request does not contain any change, including a change of the metadata."""
         changes = (self.inserted_objects, self.updated_objects, self.deleted_objects, self.locked_objects)
         return not any(changes) and not self.member_changes and self.metadata is None
 
@@ -226,7 +227,7 @@ class SaveChangesRequest(PersistentStoreRequest):
     def cache_nodes(self) -> Iterator[AtomicStoreCacheNode]:
         """Yields all rows of an atomic store after this save, entity by entity.
 
-        The rows have all relationships, on both sides. Each call continues where the last call ended.
+        The rows have all relationships, on both sides. Each call continues after the last row of the previous call.
         """
         from ._host_rows import node
 
@@ -432,12 +433,12 @@ class IncrementalStore(HostStore):
         """Called after a context registered objects; for new objects after their save.
 
         One call reports all objects that were registered together. It may run on any thread, even during other calls.
-        An exception goes to sys.unraisablehook. An exception that ends the program, such as KeyboardInterrupt, is
-        raised by the next call that needs the store.
+        An exception is passed to sys.unraisablehook. An exception that is not an Exception, such as KeyboardInterrupt,
+        makes the next call that needs the store fail.
         """
 
     def did_unregister(self, ids: Sequence[RowID]) -> None:
-        """Called after a context deregistered objects, including when it is reset or closed. Like did_register."""
+        """Called like did_register after a context deregistered objects, also when the context is reset or closed."""
 
 
 class AtomicStore(HostStore):
@@ -463,7 +464,7 @@ def register_store_type(name: str, store_class: Any = None) -> Any:
     """Registers a store type for the whole process; the class is instantiated for each store that is opened.
 
     The name is the `type` when a store is added, case-insensitively. InvalidArgumentError for a name that is already
-    registered. It can also be used as a decorator: `@register_store_type("Notes")`.
+    registered. The call can also be a decorator: `@register_store_type("Notes")`.
     """
     from ._host_store import register
 

@@ -60,7 +60,7 @@ class SectionChange:
 
 
 class ObjectChange(NamedTuple):
-    """The change of an object. A move always changes the index path, and includes an update."""
+    """The change of an object. A move changes the index path; the values of the object may have changed too."""
 
     kind: ResultsChangeKind
     object: Any
@@ -173,7 +173,7 @@ def id_change(told: _abi.IDChange) -> IDChange:
 
 
 def difference(told: _abi.Difference, context: Context, entity: Entity) -> Difference:
-    """Converts a difference of the library, which is valid only during the callback."""
+    """Returns a copy of a difference of the library, which is valid only during the callback."""
     error = failure(lib.cst_error_status(told.error), hold_on(told.error)) if told.error else None
     return Difference(
         [section_change(told.sections[index]) for index in range(told.section_count)],
@@ -313,7 +313,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
 
 
 def _anew(last: Difference) -> Difference:
-    """Returns a reset difference that inserts all results of `last`. Called on the context's queue."""
+    """Returns a reset difference that inserts all results of `last`. Use it on the context's queue."""
     kind = ResultsChangeKind.INSERT
     names = last.snapshot.section_names
     changes = [

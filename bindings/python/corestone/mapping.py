@@ -23,7 +23,7 @@ class PropertyMapping:
     """The source of the value of one property of the destination."""
 
     name: str
-    #: A format string; `$source` is the migrated object, `$manager` the migration manager. None keeps the value.
+    #: A format string; `$source` is the migrated object, `$manager` the migration manager. None: the default value.
     expression: str | None = None
     #: Whether the file has an expression that this library does not support.
     unreadable: bool = False
@@ -165,7 +165,7 @@ class MappingModel:
     ) -> None:
         """Creates a mapping model from entity mappings in the order of execution, and validates it like `validate`.
 
-        It contains copies of the models, which also supply the version hashes.
+        The mapping model contains copies of the models, from which it also takes the version hashes.
         """
         given = elements(entity_mappings, "entity_mappings", "a list of EntityMapping")
         mappings = [one_of(EntityMapping, each, f"entity_mappings[{place}]") for place, each in enumerate(given)]
@@ -221,7 +221,7 @@ class MappingModel:
         return cls._of(_created(content, source, destination))
 
     def to_json(self) -> str:
-        """Returns the mapping model as JSON: docs/reference/mapping.md. It does not contain the two models."""
+        """Returns the mapping model as JSON, without the two models: docs/reference/mapping.md."""
         buffer = _abi.Buffer()
         call(lib.cst_mapping_model_copy_json, self._handle, byref(buffer))
         return _abi.take_text(buffer)
@@ -242,9 +242,9 @@ class MappingModel:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Writes the mapping model: an .xcmappingmodel or a compiled .cdm, by the extension of the path.
 
-        ModelError if an .xcmappingmodel cannot represent it. An .xcmappingmodel contains the models instead of version
-        hashes, so a mapping model from a .cdm must be created with its models first: `MappingModel(m.entity_mappings,
-        old, new)`.
+        ModelError if an .xcmappingmodel cannot represent the mapping model. An .xcmappingmodel contains the models
+        instead of version hashes, so a mapping model from a .cdm must be created with its models first:
+        `MappingModel(m.entity_mappings, old, new)`.
         """
         call(lib.cst_mapping_model_write, self._handle, path_argument(path))
 
@@ -265,7 +265,7 @@ class MappingModel:
 
     @property
     def source(self) -> Model | None:
-        """The source model; None for a compiled mapping model, which does not contain it."""
+        """The source model; None for a compiled mapping model, which does not contain its models."""
         return self._copy(lib.cst_mapping_model_source)
 
     @property

@@ -36,7 +36,7 @@ class MergePolicyType(enum.IntEnum):
 
 
 class ConflictKind(enum.IntEnum):
-    """The cause of a conflict: a save of another context, a save of another program, or a unique constraint."""
+    """The cause of a conflict: another context's save, a write outside the coordinator, or a unique constraint."""
 
     CONTEXT = 1
     STORE = 2
@@ -95,7 +95,10 @@ class Snapshot(Mapping[str, Any]):
 
 
 class Conflict:
-    """A conflict of a save: a MergeConflict or a ConstraintConflict. Any thread may use it, except its objects."""
+    """A conflict of a save: a MergeConflict or a ConstraintConflict.
+
+    Any thread may use a conflict. Its objects belong to the context's queue.
+    """
 
     _handle: int
     _context: Context | None
@@ -144,7 +147,7 @@ class Conflict:
         return [_abi.decode(lib.cst_conflict_property_at(self._handle, index)) or "" for index in range(count)]
 
     def resolve(self, policy: MergePolicyType | MergePolicy) -> None:
-        """Resolves the conflict like a policy of a type.
+        """Resolves the conflict by the rule of a policy type.
 
         Objects change immediately, so their values can be set afterwards. ERROR does not resolve the conflict.
 
@@ -203,7 +206,7 @@ class MergeConflict(Conflict):
 
     @property
     def new_version(self) -> int:
-        """The present version of the row; 0 for a deleted row."""
+        """The version of the row in the store; 0 for a deleted row."""
         return int(lib.cst_conflict_new_version(self._handle))
 
     @property

@@ -51,7 +51,7 @@ class MigrationProblem(NamedTuple):
     key: str | None
     #: The code of the error, such as 134110.
     code: int
-    #: The URI of an object.
+    #: The URI of an object with such data, or None.
     object_uri: str | None
 
 

@@ -78,7 +78,8 @@ def check_migration(
               of stores. A migration with a mapping model has no findings
     stores    stores, and folders that are searched for stores recursively: a copy of each store is migrated and opened
     store_options  limits and time-outs for these stores: keyword arguments of Coordinator.add_store
-    progress  progress(done, total) receives the number of stores. An exception from it ends the check and propagates
+    progress  progress(done, total) is called with the numbers of checked stores and of all stores. An exception that it
+              raises ends the check and propagates
 
     StoreError if a model, a store or a folder cannot be read. ModelError for a damaged model. InvalidArgumentError for
     a version that does not exist.
@@ -156,11 +157,11 @@ class ModelRelease(NamedTuple):
     def keep(model: Model, folder: str | os.PathLike[str], name: str | None = None) -> bool:
         """Stores a version of a model in a folder, which is created if it does not exist.
 
-        Returns False if the folder already has the version. Commit both files to version control; their bytes are
+        Returns False if the folder already contains the version. Commit both files to version control; their bytes are
         deterministic. `name` is by default the version from which the model was read (Model.version_name).
 
-        InvalidArgumentError if the folder has another model of this name, and for a name that is not a valid file name;
-        ModelError for an invalid model.
+        InvalidArgumentError if the folder contains another model of this name, and for a name that is not a valid file
+        name; ModelError for an invalid model.
         """
         one_of(Model, model, "model")._check_waiting()
         status = call(lib.cst_model_release_keep, model._handle, optional_text(name, "name"), path_argument(folder))
@@ -198,7 +199,7 @@ class ModelRelease(NamedTuple):
         handle = owned(lib.cst_model_release_load, path_argument(folder), text(self.name))
         if not handle:
             raise InvalidArgumentError(
-                f'{folder} does not contain the release "{self.name}" any more; restore it from version control',
+                f'{folder} no longer contains the release "{self.name}"; restore it from version control',
                 key="name",
                 value=self.name,
                 file=self.path,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Policy = TypeVar("Policy", bound="type[MigrationPolicy]")
 MappingLike = Union[str, EntityMapping]
 
-# The wrappers of managers that migrations created, by handle.
+# The Python instances of migration managers, by handle.
 _managers: weakref.WeakValueDictionary[int, MigrationManager] = weakref.WeakValueDictionary()
 
 
@@ -98,12 +98,12 @@ class UserInfo(MutableMapping[str, Any]):
 
 
 class MigrationManager:
-    """Migrates the objects of one store into another by a mapping model.
+    """A manager that migrates the objects of one store into another by a mapping model.
 
-    There are three passes over all entity mappings, in their order. The first creates objects with their attributes,
-    the second sets relationships, the third validates. Policies and functions of the manager run on the thread of the
-    migration, and can use the manager, its contexts and their objects there. The contexts are closed after the
-    migration. Any thread may call `cancel`, `progress` and `current_mapping`.
+    A migration has three passes over all entity mappings, in their order. The first creates objects with their
+    attributes, the second sets relationships, the third validates. Policies and functions of the manager run on the
+    thread of the migration, and can use the manager, its contexts and their objects there. The contexts are closed
+    after the migration. Any thread may call `cancel`, `progress` and `current_mapping`.
     """
 
     _models: tuple[Model, Model] | None = None
@@ -233,9 +233,10 @@ class MigrationManager:
         return UserInfo(self)
 
     def set_report(self, report: Callable[[int, int], Any] | None) -> None:
-        """Sets a function that receives the number of migrated rows and their total.
+        """Sets a function(done, total) that is called with the numbers of migrated rows and of all rows.
 
-        Its exception cancels the migration. In a migration by add_store it replaces `migration_progress`.
+        An exception of the function cancels the migration. In a migration by add_store the function replaces
+        `migration_progress`.
         """
         if report is None:
             call(lib.cst_migration_manager_set_report, self._handle, _abi.PROGRESS_FN(), None, _abi.DESTROY_FN())
@@ -272,12 +273,12 @@ class MigrationManager:
 
     @property
     def source_context(self) -> Context:
-        """The context of the former store, which is read-only. It is closed at the end of the migration."""
+        """The context of the former store, for reading only; closed at the end of the migration."""
         return context_of(made(lib.cst_migration_manager_source_context, self._handle))
 
     @property
     def destination_context(self) -> Context:
-        """The context of the new store. At the end of the migration, its objects are validated and it is closed."""
+        """The context of the new store. The end of the migration validates its objects and closes the context."""
         return context_of(made(lib.cst_migration_manager_destination_context, self._handle))
 
     def associate(self, mapping: MappingLike, source: ManagedObject, destination: ManagedObject) -> None:
@@ -294,7 +295,7 @@ class MigrationManager:
     def create_destination_instance(self, mapping: MappingLike, source: ManagedObject) -> Any:
         """Creates the object of a mapping for an object of the former store, and associates the two.
 
-        Its attributes are set by the mapping's expressions. Returns None for a mapping without a destination.
+        The mapping's expressions set its attributes. Returns None for a mapping without a destination.
         """
         out = held(
             lib.cst_migration_manager_create_destination_instance, self._handle, _name(mapping),
@@ -331,7 +332,7 @@ class MigrationManager:
 
 
 class _Report:
-    """A progress function. Its exception cancels the migrations of its manager."""
+    """A progress function of a manager. An exception of the function cancels the migrations of the manager."""
 
     def __init__(self, report: Callable[[int, int], Any], manager: MigrationManager) -> None:
         self._report, self._manager = report, weakref.ref(manager)
@@ -367,7 +368,7 @@ _function_callback = immortal(_abi.FUNCTION_FN(_call_function))
 
 
 class MigrationPolicy:
-    """Customises the migration of the objects of an entity mapping: subclass it, and register the subclass.
+    """The base class of policies, which customise the migration of the objects of an entity mapping.
 
         @register_migration_policy("MakerPolicy")
         class MakerPolicy(MigrationPolicy):
@@ -375,14 +376,14 @@ class MigrationPolicy:
                 maker = manager.create_destination_instance(mapping, source)
                 maker.name = maker.name.strip()
 
-    Each migration creates an instance for each entity mapping that names the policy. The stages run in the order below:
-    the first three for all mappings, then the next two, then the last two. A stage that the subclass does not override
-    works as for a mapping without a policy. An exception makes the migration fail with a MigrationError (134170), and
-    is its cause.
+    Register a subclass. Each migration creates an instance for each entity mapping that names the policy. The stages
+    run in the order below: the first three for all mappings, then the next two, then the last two. A stage that the
+    subclass does not override has the same effect as for a mapping without a policy. An exception makes the migration
+    fail with a MigrationError (134170), whose cause is the exception.
     """
 
-    #: True if no stage uses objects of another batch. The mapping then runs in batches, and the objects of each are
-    #: saved and released. Otherwise all objects are in memory until one save at the end, and objects that a policy
+    #: True if no stage uses objects of another batch. The mapping then runs in batches, and the objects of each batch
+    #: are saved and released. Otherwise all objects are in memory until one save at the end, and objects that a policy
     #: inserted are in `manager.destination_context.known`.
     batch_safe = False
 
@@ -505,7 +506,7 @@ def register_migration_policy(name: str, policy: Any = None) -> Any:
     """Registers a subclass of MigrationPolicy for the whole process, by the class name in mapping models.
 
     Replaces a policy that is already registered under the name. "MakerPolicy" is also used for a name with a module
-    ("Garage.MakerPolicy") if the full name is not registered. It can also be used as a decorator:
+    ("Garage.MakerPolicy") if the full name is not registered. The call can also be a decorator:
     `@register_migration_policy("MakerPolicy")`.
     """
     if policy is None:

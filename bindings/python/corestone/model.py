@@ -58,9 +58,9 @@ _CHANGE_FIELDS = {"changesHash": "changes_hash"}
 
 
 class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
-    """A description of the entities of a store. One thread builds it; its first container freezes it.
+    """A description of the entities of a store. One thread builds it; its first container or coordinator freezes it.
 
-    `Model()` creates an empty model; `Model({...})` takes the compact form:
+    `Model()` creates an empty model; `Model({...})` creates one from the compact form:
 
         Model({
             "Employee": {
@@ -74,8 +74,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         })
 
     Besides properties, an entity can have "@parent", "@abstract" (True), "@unique" (a list of lists of attributes),
-    "@indexes" (a dictionary of name to list of properties), "@class_name", "@user_info" and
-    "@renaming_identifier" (its name in older versions). `Model.from_text` reads the same form as JSON.
+    "@indexes" (a dictionary of name to list of properties), "@class_name", "@user_info" and "@renaming_identifier" (the
+    entity's name in older versions). `Model.from_text` reads the same form as JSON.
     """
 
     def __init__(self, definition: Mapping[str, Mapping[str, Any]] | None = None) -> None:
@@ -104,15 +104,15 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._note_parents()
 
     def _note_parents(self) -> None:
-        """Sets the names of the entities whose objects may belong to subentities."""
+        """Records the names of the entities that have subentities, to which their objects may belong."""
         parents = (entity.parent for entity in self._entities.values())
         self._parents = {parent.name for parent in parents if parent is not None}
 
     def remove(self, entity: Entity | str) -> Model:
         """Removes an entity. Returns the model.
 
-        Also removes its dependents: relationships to it, fetched properties and fetch requests for it, and its entries
-        in configurations. Its subentities then inherit from its parent.
+        Also removes relationships to the entity, fetched properties and fetch requests for it, and its entries in
+        configurations. The subentities then inherit from the superentity.
         """
         gone = self[entity] if isinstance(entity, str) else entity
         call(lib.cst_entity_remove, gone._handle)
@@ -162,7 +162,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         version_hash_modifier: str | None = None,
         user_info: Mapping[str, str] | None = None,
     ) -> Entity:
-        """Adds an entity, which inherits the properties of `parent`."""
+        """Adds an entity and returns it. The entity inherits the properties of `parent`."""
         entity = Entity(self, made(lib.cst_model_add_entity, self._handle, text(name, "name")), name)
         self._entities[name] = entity
         self._by_handle[entity._handle] = entity
@@ -260,7 +260,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             call(lib.cst_relationship_set_user_info, waiting.handle, text(key, "user_info"), text(value, "user_info"))
 
     def freeze(self) -> None:
-        """Checks and freezes the model. A container does this automatically."""
+        """Checks and freezes the model. The first use in a container or coordinator does this automatically."""
         if self._frozen:
             return
         self._check_waiting()
@@ -305,8 +305,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
     def describe(self) -> dict[str, Any]:
         """Returns the whole model as dictionaries and lists.
 
-        It lists entities with the properties that they declare, indexes, constraints, derivations, fetched properties,
-        fetch requests, configurations, and the further content of a source model.
+        The result contains entities with the properties that they declare, indexes, constraints, derivations, fetched
+        properties, fetch requests, configurations, and the further content of a source model.
         """
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_json, self._handle, byref(buffer))
@@ -316,8 +316,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
     def diagram(self) -> str:
         """Returns a diagram of the model in DOT, which Graphviz's `dot` converts to SVG or PNG.
 
-        It has a box for each entity, and one line for a relationship and its inverse. To-many relationships have double
-        arrowheads, inheritance has hollow ones.
+        The diagram has a box for each entity, and one line for a relationship and its inverse. To-many relationships
+        have double arrowheads, inheritance has hollow arrowheads.
         """
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_diagram, self._handle, byref(buffer))
@@ -333,8 +333,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
                 def greet(self) -> str:
                     return f"Hello {self.name}"
 
-        A member that the class defines overrides the entity's property of that name, which is then
-        primitive_value(name). A class can be bound to any number of models, before objects of the entity are fetched or
+        A member that the class defines overrides the entity's property of that name, whose value primitive_value(name)
+        then returns. A class can be bound to any number of models, before objects of the entity are fetched or
         inserted.
         """
         for own in classes:

@@ -1,4 +1,4 @@
-"""Nested contexts, and merging of saves: the Python side of `Context`."""
+"""The implementation of nested contexts and of merging saves, for `Context`."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def follow(context: Context, merges: bool) -> None:
 
 
 def follow_remote(context: Context) -> Observation:
-    """Discards the values that a context read ahead, whenever it has merged remote changes."""
+    """Observes merges of remote changes, after which the values that the context read ahead are discarded."""
     return context.observe("did_merge_object_ids", lambda own, _: _read_anew(own))
 
 
 def saved(context: Context) -> None:
-    """Discards values that other contexts read ahead. The save of a context may have made them stale."""
+    """Discards values that other contexts read ahead, because the save of a context may have made them stale."""
     if context.parent is not None:
         _read_anew(context.parent)
     for reference in tuple(_followers.values()):

@@ -50,9 +50,9 @@ REPR_TEXT = 40
 class ManagedObject(ObjectChanges, metaclass=EntityType):
     """An instance of an entity, in a context. Properties are attributes: `person.name`, `person.department.name`.
 
-    `person["department.name"]` reads a key path. Variables that hold the same object of a context are equal, before and
-    after a save. A property hides a member of this class with the same name, for example "id"; the functions of the
-    module `corestone.object` (object_id, context_of, state) remain available.
+    `person["department.name"]` reads a key path. References to the same object of a context are equal, before and after
+    a save. A property hides a member of this class with the same name, for example "id"; the functions of the module
+    `corestone.object` (object_id, context_of, state) remain available.
 
     On a class, a property's name is a key for queries: `context.fetch(Employee, Employee.age > 40)`.
     """
@@ -75,7 +75,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     def __init_subclass__(cls, entity: str | None = None, **options: Any) -> None:
         """Declares a custom class for the objects of an entity: `class Employee(ManagedObject, entity="Employee")`.
 
-        It applies to the models to which Model.bind binds it.
+        The class applies to the models to which Model.bind binds it.
         """
         super().__init_subclass__(**options)
         if entity is not None:
@@ -91,7 +91,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
 
     @property
     def id(self) -> ObjectID:
-        """The object's ID. Any thread can use it. `id.uri` is its text."""
+        """The object's ID, which any thread can use. `id.uri` is the ID as text."""
         return object_id(self)
 
     @property
@@ -154,7 +154,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         """Returns whether a property's value is known.
 
         False in a context of the past (Context.at) for a value that a later transaction replaced without recording it;
-        it reads as None there. Always True in a context of the present.
+        such a value reads as None. True in every other context.
         """
         out = ctypes.c_bool()
         call(lib.cst_object_is_known, self._cst_handle, self._cst_entity._key(name).key, byref(out))
@@ -192,9 +192,10 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         _validate(self, _abi.VALIDATE_DELETE, "validate_for_delete")
 
     def validate_value(self, name: str, value: Any) -> Any:
-        """Validates a value as a save would if the property had it; returns it as the object would store it.
+        """Validates a value of a property as a save would, and returns the value as the object would store it.
 
-        For an attribute or a to-one relationship. The object does not change. ValidationError for an invalid value.
+        The property is an attribute or a to-one relationship. The object does not change. ValidationError for an
+        invalid value.
         """
         description = self._cst_entity._key(name)
         parts = decompose(description, value, self._cst_entity.name)
@@ -214,8 +215,8 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         """Sets a property without change tracking. The members of a to-many relationship are a list.
 
         The object does not count as changed, and the inverse is not updated. A save writes the value if it writes the
-        object because of another change; a refresh discards it. For values that are derived from other values, and for
-        accessors that announce their changes (see `changing`).
+        object because of another change; a refresh discards the value. This is suitable for values that are derived
+        from other values, and for accessors that announce their changes (see `changing`).
         """
         entity = self._cst_entity.name
         description = self._cst_entity._key(name)
@@ -243,13 +244,13 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         """Called after undo, redo, rollback, refresh or a merge policy replaced the object's state."""
 
     def will_save(self) -> None:
-        """Called before a save validates and writes or deletes the object; again if the object changed since."""
+        """Called before a save validates and writes or deletes the object; again if hooks change it meanwhile."""
 
     def did_save(self) -> None:
         """Called after the save; a deleted object is then detached from its context."""
 
     def prepare_for_deletion(self) -> None:
-        """Called before the object is deleted; its relationships are unchanged."""
+        """Called before the object is deleted, while its relationships are still unchanged."""
 
     def will_turn_into_fault(self) -> None:
         """Called before the object's values are released."""
@@ -258,7 +259,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         """Called after the object's values were released."""
 
     def set_nil_value_for_key(self, name: str) -> None:
-        """Called when a number or boolean attribute is set to None. Sets None; an override can set another value."""
+        """Called when a number or Boolean attribute is set to None. Sets None; an override can set another value."""
         self[name] = None
 
     # ---- values by name and key path
@@ -316,7 +317,11 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         return found
 
     def set(self, **new: Any) -> None:
-        """Sets several properties. If setting an attribute or to-one relationship fails, the object does not change."""
+        """Sets several properties.
+
+        Attributes and to-one relationships are set in one call; if it fails, the object does not change. Composite and
+        transformable attributes and to-many relationships are set one by one after that call.
+        """
         for name in set_single_values(self, new):
             setattr(self, name, new[name])
 
@@ -363,7 +368,7 @@ def _validate(item: ManagedObject, purpose: int, name: str) -> None:
     call(lib.cst_object_validate, item._cst_handle, purpose | (_abi.VALIDATE_WITHOUT_HOOK if is_overridden else 0))
 
 
-# By key: the bytes of a transformable attribute, and the value that a transformer returned for them.
+# By key: the bytes of a transformable attribute, and the Python value for them.
 HeldValues = dict[int, tuple[Union[bytes, None], Any]]
 
 
@@ -504,7 +509,7 @@ def handles(items: Sequence[Any], owner: ObjectChanges, key: str) -> Any:
 
 
 class Plan:
-    """The properties of a set of names, divided into single values with their keys, and to-many relationships."""
+    """The properties of several names: single values with their keys, assembled values, and to-many relationships."""
 
     __slots__ = ("count", "decimals", "keys", "keys_ref", "made", "many", "rows", "single")
 
@@ -543,7 +548,7 @@ def plan_for(kind: type[ManagedObject], names: tuple[str, ...]) -> Plan:
 
 
 def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
-    """Sets the plain attributes and to-one relationships in `new` with one call; returns the names of the others."""
+    """Sets the plain attributes and to-one relationships in `new` in one call; returns the names of the others."""
     plan = plan_for(type(item), tuple(new))
     single = plan.single
     if single:
@@ -595,5 +600,5 @@ def describe(item: ManagedObject) -> str:
 
 
 def item_values(item: ManagedObject, names: list[str]) -> tuple[Any, ...]:
-    """Calls ManagedObject.get, even if a property hides it."""
+    """Calls ManagedObject.get, even if a property named `get` hides that method."""
     return ManagedObject.get(item, *names)

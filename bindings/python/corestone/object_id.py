@@ -28,7 +28,7 @@ class ObjectID:
     @classmethod
     def _owned(cls, hold: Handle) -> ObjectID:
         self = object.__new__(cls)
-        self._argument = hold  # owns it
+        self._argument = hold  # owns the handle
         self._handle = hold.value or 0
         return self
 
@@ -41,14 +41,14 @@ class ObjectID:
 
     @property
     def uri(self) -> str:
-        """The URI x-coredata://<store>/<Entity>/p<number>; it ends with t<UUID> before the first save."""
+        """The URI x-coredata://<store>/<Entity>/p<reference>; the URI of a temporary ID ends with t<UUID>."""
         buffer = _abi.Buffer()
         call(lib.cst_object_id_copy_uri, self._handle, byref(buffer))
         return _abi.take_text(buffer)
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the object had not been saved yet when the ID was obtained."""
+        """Whether the ID was obtained before the object had a permanent ID, which a save assigns."""
         out = ctypes.c_bool()
         call(lib.cst_object_id_is_temporary, self._handle, byref(out))
         return out.value

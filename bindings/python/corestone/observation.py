@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class Observation:
     """The token of an observer. The observer is notified until the token is cancelled or released.
 
-    `with ctx.observe(…):` cancels it at the end of the block. Any thread may cancel it. An exception in a callback goes
-    to sys.unraisablehook, because no caller can catch it.
+    `with ctx.observe(…):` cancels the token at the end of the block. Any thread may cancel it. An exception in a
+    callback is passed to sys.unraisablehook, because no caller can catch it.
     """
 
     __slots__ = ("__weakref__", "_handle")
@@ -73,7 +73,7 @@ class ValueChange(NamedTuple):
     is_prior: bool  # the change is about to happen: `new` is None, and relationships cannot be changed
     old: Any
     new: Any
-    indexes: list[int]  # for ordered relationships, the indexes of `new`, or of `old` for a removal
+    indexes: list[int]  # for ordered relationships, the indexes of the members in `new`, for a removal those in `old`
 
 
 def _ids(handle: int) -> list[ObjectID]:
@@ -162,12 +162,12 @@ class RemoteChange(NamedTuple):
 
     @property
     def history_token(self) -> HistoryToken | None:
-        """The position after that transaction; None without a history."""
+        """The position after `transaction`; None without a history."""
         return None if self.transaction is None else HistoryToken.at(self.store_identifier, self.transaction)
 
 
 class StoreChanges(NamedTuple):
-    """The changes that a notification of a coordinator reports; stores are identified by their paths."""
+    """The changes that a notification of a coordinator reports. Compare its Stores by path: they are new instances."""
 
     added: list[Store]
     removed: list[Store]

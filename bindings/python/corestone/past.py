@@ -38,12 +38,12 @@ class Unknown(Enum):
         return False
 
 
-#: The value of a property if a transaction replaced it without recording it, or if the object did not exist.
+#: The value of a property if a transaction replaced the value without recording it, or if the object did not exist.
 UNKNOWN: Final = Unknown.UNKNOWN
 
 
 class RevisionValue(NamedTuple):
-    """A value before and after a change; UNKNOWN if it is not known, or if the object did not exist."""
+    """The values of a property before and after a change, each UNKNOWN if not known or if the object did not exist."""
 
     old: Any
     new: Any
@@ -75,7 +75,7 @@ def open_past(
         place = place.token
     if isinstance(place, HistoryToken):
         return owned(lib.cst_coordinator_open_past, coordinator._handle, place._handle, *stores)
-    # A datetime is rounded to microseconds, so the exact timestamp of the transaction may be later.
+    # A datetime is rounded to microseconds, so the exact timestamp of its transaction may be later.
     what = "a HistoryToken, a HistoryTransaction or a datetime"
     seconds = values.moment(place, "place", what) + _HALF_MICROSECOND
     return owned(lib.cst_coordinator_open_past_at, coordinator._handle, seconds, *stores)

@@ -84,8 +84,8 @@ def _conversion_count(format: str) -> int:
 class Predicate(Tree):
     """A condition for objects: `Predicate("age > %d AND department.name == %@", 40, "R&D")`.
 
-    %@ accepts any value, a list for IN and BETWEEN, or an expression, which replaces it. %K accepts a key path, and %d
-    and similar conversions accept numbers. Predicates are immutable, can be used on any thread, and can be combined:
+    %@ accepts any value, a list for IN and BETWEEN, or an expression, which replaces the %@. %K accepts a key path, and
+    %d and similar conversions accept numbers. Predicates are immutable, can be used on any thread, and can be combined:
     `a & b`, `a | b`, `~a`.
     """
 
@@ -174,14 +174,14 @@ class Predicate(Tree):
         if not isinstance(other, Predicate):
             return NotImplemented
         recipe = self._recipe
-        # A chain of the same operator becomes one compound, like in a format.
+        # A chain of the same operator becomes one compound, as in a format.
         chain = recipe[1][1] if recipe is not None and recipe[0] is _joined and recipe[1][0] == type else [self]
         return _joined(type, [*chain, other])
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{self!r} is a predicate, not a truth value. Combine predicates with &, | and ~ in parentheses instead of "
-            "and, or, not and chained comparisons, or call evaluate"
+            f"{self!r} is a predicate, not a truth value. Put each predicate in parentheses, and combine them with &, "
+            "| and ~ instead of and, or, not and chained comparisons, or call evaluate"
         )
 
     def substituting(self, /, **variables: Any) -> Predicate:
@@ -211,7 +211,7 @@ class Predicate(Tree):
 
     @property
     def parts(self) -> tuple[Predicate, ...]:
-        """The predicates of a compound."""
+        """The predicates of a compound; empty for other kinds."""
         return tuple(
             Predicate._owned(owned(lib.cst_predicate_copy_part, self._handle, index))
             for index in range(self._info().part_count)
@@ -227,28 +227,28 @@ class Predicate(Tree):
 
     @property
     def left(self) -> Expression | None:
-        """The left side of a comparison."""
+        """The left side of a comparison; None for other kinds."""
         return self._side(0)
 
     @property
     def right(self) -> Expression | None:
-        """The right side of a comparison."""
+        """The right side of a comparison; None for other kinds."""
         return self._side(1)
 
     @property
     def operator(self) -> Operator | None:
-        """The operator of a comparison."""
+        """The operator of a comparison; None for other kinds."""
         info = self._info()
         return Operator(info.operator_type) if info.kind == PredicateKind.COMPARISON else None
 
     @property
     def modifier(self) -> Modifier:
-        """The modifier of a comparison, ANY or ALL. SOME means ANY; the modifier NONE becomes a NOT of ANY."""
+        """The modifier of a comparison. SOME in a format is parsed as ANY, and NONE as the negation of ANY."""
         return Modifier(self._info().modifier)
 
     @property
     def options(self) -> CompareOptions:
-        """The options of a comparison, which its format has in brackets after the operator."""
+        """The options of a comparison, which a format contains in brackets after the operator."""
         return CompareOptions(self._info().options)
 
     @property
@@ -282,7 +282,7 @@ class Predicate(Tree):
         return list(compress(chosen, bytes(out)))
 
     def _narrowed(self, items: list[Item]) -> list[Any]:
-        """Reduces large dicts to the keys that the predicate reads. Missing keys evaluate to nil."""
+        """Returns the items; dicts may be reduced to the keys that the predicate reads. Missing keys become nil."""
         if len(items) < 16:
             return items
         try:

@@ -30,11 +30,11 @@ class PropertyDescription(NamedTuple):
     delete_rule: DeleteRule
     minimum: int
     maximum: int
-    entity: int  # the handle of the entity that declares it
+    entity: int  # the handle of the entity that declares the property
     path: str = ""  # the name, or "location.latitude" for an element of a composite attribute
     elements: tuple[PropertyDescription, ...] = ()  # the elements of a composite attribute
     transformer: str | None = None  # the name of a transformable attribute's transformer
-    value_class: str | None = None  # the class of a transformable attribute's values in Apple's program
+    value_class: str | None = None  # the class of a transformable attribute's values on Apple's platforms
 
     @property
     def transforms(self) -> bool:
@@ -80,7 +80,7 @@ class PropertyDescription(NamedTuple):
 
 
 def read_properties(entity: int) -> dict[str, PropertyDescription]:
-    """Returns the properties of an entity of a frozen model, by name, inherited ones first."""
+    """Returns the properties of an entity by name, inherited ones first."""
     found = {}
     info = _abi.PropertyInfo()
     for index in range(lib.cst_entity_property_count(entity)):

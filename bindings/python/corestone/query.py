@@ -1,8 +1,8 @@
 """Predicates written in Python: `Employee.age > 40`, `(Employee.department.name == "R&D") & Employee.projects.any(…)`.
 
-On a managed object class, a property's name is a `Key`: its value in a query. `key("department.name")` does the same
-without a class. Comparisons return a `Predicate`; arithmetic and functions return another `Value`. All of them build
-expressions, not text. Printing a predicate shows its format.
+On a managed object class, a property's name is a `Key`, which represents the property's value in a query.
+`key("department.name")` returns a `Key` without a class. Comparisons return a `Predicate`; arithmetic and functions
+return another `Value`. All of them build expressions, not text. Printing a predicate shows its format.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Value(Generic[T]):
         return self._compare(Operator.NOT_EQUAL, None)
 
     def equals(self, other: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
-        """Returns the condition of ==, optionally insensitive to case or diacritics."""
+        """Returns the condition that the value equals another, optionally insensitive to case or diacritics."""
         return self._compare(Operator.EQUAL, other, _options(case_insensitive, diacritic_insensitive))
 
     def contains(self, part: Any, *, case_insensitive: bool = False, diacritic_insensitive: bool = False) -> Predicate:
@@ -229,8 +229,8 @@ class Value(Generic[T]):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{shown(self._cst_expression.format)} is a value of a query, not a truth value. Compare it, and combine "
-            "predicates with &, | and ~ in parentheses instead of and, or and not"
+            f"{shown(self._cst_expression.format)} is a value of a query, not a truth value. Compare it with a value, "
+            "put each predicate in parentheses, and combine them with &, | and ~ instead of and, or and not"
         )
 
     def __str__(self) -> str:
@@ -251,7 +251,7 @@ class Key(Value[T]):
     def __init__(self, path: str, entity: Entity | None = None) -> None:
         super().__init__(Expression.key_path(path))
         self._cst_path = path
-        self._cst_entity = entity  # the entity of further keys; None: unknown, so further keys are not checked
+        self._cst_entity = entity  # the entity that further keys belong to; None: further keys are not checked
 
     def __getattr__(self, name: str) -> Key[Any]:
         if name.startswith("__") or name == "_as_parameter_":  # ctypes would read it from each key in turn, endlessly
@@ -290,7 +290,7 @@ class Key(Value[T]):
     # ---- members of a to-many relationship
 
     def any(self, predicate: Predicate) -> Predicate:
-        """Returns the condition that a predicate is true for at least one member. Its keys start at the member."""
+        """Returns the condition that a predicate, whose keys start at a member, is true for at least one member."""
         found = self._quantified(predicate)
         return self._members(predicate) > 0 if found is None else found
 
@@ -300,7 +300,7 @@ class Key(Value[T]):
         return self._members(predicate) == 0 if found is None else ~found
 
     def all(self, predicate: Predicate) -> Predicate:
-        """Returns the condition that a predicate is true for every member. It is true if there are no members."""
+        """Returns the condition that a predicate is true for every member. Without members, the condition is true."""
         return self._members(~predicate) == 0
 
     def _members(self, predicate: Predicate) -> Value[Any]:
@@ -374,7 +374,7 @@ def rebased(part: Predicate, variable: str) -> Predicate: ...
 @overload
 def rebased(part: Expression, variable: str) -> Expression: ...
 def rebased(part: Predicate | Expression, variable: str) -> Predicate | Expression:
-    """Returns the part with key paths that start at a variable instead of SELF."""
+    """Returns a copy of a part in which key paths start at a variable instead of SELF."""
     if isinstance(part, Expression):
         return _rebased_expression(part, variable)
     connective = part.compound_type

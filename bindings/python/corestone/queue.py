@@ -77,7 +77,7 @@ class Task:
             return _abi.OK
         try:
             self.result = self.call() if future is None else self.call_queued()
-        except BaseException as raised:  # every exception is raised in the caller, including KeyboardInterrupt
+        except BaseException as raised:  # including KeyboardInterrupt: the caller or the future receives the exception
             self.exception = raised
             self.has_ended = True
             if future is not None:
@@ -156,7 +156,7 @@ def refuse_other_task(context: Context, task: object) -> None:
 
 
 class _Future(Future[Any]):
-    """A future of work on a context's queue. Waiting for it raises on the thread that holds the queue: a deadlock."""
+    """A future of work on a context's queue. On the thread that holds the queue, waiting raises WrongThreadError."""
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -176,7 +176,10 @@ class _Future(Future[Any]):
             )
 
     def _drained(self, timeout: float | None) -> float | None:
-        """Drains the main queue while the main thread waits, as the function may need it. Returns the time left."""
+        """Drains the main queue while the main thread waits, because the function may wait for that queue.
+
+        Returns the remaining time.
+        """
         self._refuse_own()
         if main_queue._thread != threading.get_ident():
             return timeout
@@ -227,7 +230,7 @@ class Performing:
     def __enter__(self) -> Context:
         task = task_here()
         refuse_other_task(self._context, task)
-        kept = retained(self._handle)  # so that the end of the block can unlock it, even if the block closes it
+        kept = retained(self._handle)  # the end of the block unlocks the context, even if the block closes it
         call(lib.cst_context_lock, self._handle)
         self._kept.append(kept)
         self._former.append((_take(self._context), self._context._task))
@@ -276,12 +279,12 @@ class ContextExecutor(Executor):
 
 
 def perform_and_wait(context: Context, handle: int, function: Callable[[], Any]) -> Any:
-    """Runs a function on the queue and returns its result; its exceptions propagate."""
+    """Runs a function on the queue and returns its result; exceptions of the function propagate."""
     return _now(lib.cst_context_perform_and_wait, handle, _run_callback, Task(context, function, None))
 
 
 def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
-    """Queues a function. While it runs, no other code can save to the stores of the coordinator."""
+    """Queues a function and returns its future. While it runs, no other code can save to the coordinator's stores."""
     _exit.admit()
     future: Future[Any] = Future()
     number = next(_numbers)
@@ -291,7 +294,7 @@ def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
 
 
 def perform_alone_and_wait(handle: int, function: Callable[[], Any]) -> Any:
-    """Runs a function. While it runs, no other code can save to the stores of the coordinator."""
+    """Runs a function and returns its result. While it runs, no other code can save to the coordinator's stores."""
     return _now(lib.cst_coordinator_perform_and_wait, handle, _run_alone_callback, Task(None, function, None))
 
 
@@ -308,7 +311,7 @@ def _now(ask: Callable[..., int], handle: int, run: Any, task: Task) -> Any:
             del error  # the traceback keeps local variables alive
             raise failed
         if not task.has_ended:
-            # A signal handler raised at the entry of the callback, before its `try`. No other exception can occur.
+            # A signal handler raised an exception at the entry of the callback, before its `try`, so ctypes printed it.
             raise KeyboardInterrupt
         return task.result
     finally:
@@ -317,7 +320,7 @@ def _now(ask: Callable[..., int], handle: int, run: Any, task: Task) -> Any:
 
 
 class MainQueue:
-    """The main queue. It does not have a run loop: the thread that binds the queue must drain it.
+    """The main queue. The queue does not have a run loop: the thread that binds it must drain it.
 
     For example:
 
@@ -329,7 +332,7 @@ class MainQueue:
         self._thread = 0  # the thread that bound the queue, the main thread
 
     def bind(self) -> None:
-        """Makes the calling thread the main one."""
+        """Makes the calling thread the main thread. WrongThreadError if another thread already is."""
         call(lib.cst_main_queue_bind)
         self._thread = threading.get_ident()
         _exit.arm()
@@ -373,7 +376,7 @@ main_queue = MainQueue()
 
 
 class _Exit:
-    """Clean interpreter exit: queued blocks run first, and then the library no longer calls into the interpreter."""
+    """The work at interpreter exit: queued blocks run, and then the library no longer calls into the interpreter."""
 
     def __init__(self) -> None:
         self.has_run = False
@@ -394,7 +397,7 @@ class _Exit:
     def admit(self) -> None:
         """Raises RuntimeError for a new block after the exit has begun.
 
-        A queued block may still queue further blocks. A daemon thread may not, because it might never stop.
+        A queued block may still queue further blocks. Other threads may not, because they might never stop.
         """
         if self.has_run or (self._is_under_way and not getattr(_queued, "is_here", False)):
             raise RuntimeError(
@@ -431,7 +434,7 @@ class _Exit:
             time.sleep(EXIT_STEP)  # for calls in progress
 
     def _finish_queued(self) -> None:
-        """Waits until no block is queued, and drains the main queue, for which a block may wait."""
+        """Waits until no block is queued, and drains the main queue. Blocks for another main thread are left."""
         while True:
             queued = [task for task in list(_tasks.values()) if task.future is not None]
             if not queued:

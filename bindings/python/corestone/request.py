@@ -57,7 +57,7 @@ class FetchRequest(PersistentStoreRequest):
     batch_size               the number of rows that are read at a time, on demand; 0: all rows together. For
                              dictionaries, it requires the column "objectID" (LazyRows); otherwise a warning is logged
     include_property_values  False: objects are faults whose rows are not fetched
-    refresh                  True: loaded objects without unsaved changes get the fetched values
+    refresh                  True: loaded objects without unsaved changes receive the fetched values
     columns                  the columns of dictionaries; for objects, the properties whose values are loaded
     stores                   the stores to search; None: all
     """
@@ -179,7 +179,7 @@ class FetchRequest(PersistentStoreRequest):
 
     @classmethod
     def from_archive(cls, archive: bytes) -> FetchRequest:
-        """Returns the request in a keyed archive."""
+        """Returns the request that a keyed archive contains."""
         archive = one_of(bytes, archive, "archive")
         return cls._of(owned(lib.cst_fetch_request_new_from_archive, _abi.InputString(archive, len(archive))))
 
@@ -225,7 +225,7 @@ class FetchRequest(PersistentStoreRequest):
         return self._take(out, context)
 
     def _take(self, result: _abi.RequestResult, context: Context) -> FetchResult:
-        """Returns the result of a call, whose handle it owns."""
+        """Returns the result of a call, and takes ownership of the handle of the result."""
         if self._name is not None:
             self._entity = context.model[self._name]
         handle = Handle(result.value).token

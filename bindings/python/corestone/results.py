@@ -40,7 +40,8 @@ class Results(Sequence[Any]):
     Results of a request with a `batch_size` read that number of rows at a time, when an object is requested, and
     release objects that have no other reference.
 
-    `column`, `columns` and `rows` read properties of all objects in one call, which is much faster than one by one.
+    `column`, `columns` and `rows` read attributes and to-one relationships of all objects in a few calls of the
+    library, which is much faster than reading them object by object.
     """
 
     __slots__ = ("__weakref__", "_arrow", "_block_size", "_context", "_count", "_entity", "_handle", "_large")
@@ -73,7 +74,7 @@ class Results(Sequence[Any]):
         array: Any = (ctypes.c_void_p * count)()
         found = ctypes.c_size_t()
         call(lib.cst_results_get_objects, self._handle, first, count, array, byref(found))
-        # Reading ahead does not fire the faults of the objects, so it is off if a hook for fired faults is set.
+        # Reading ahead does not fire the faults of the objects, so it is disabled if a hook for fired faults is set.
         reads_ahead = found.value > 1 and self._context.model._reads_ahead
         ahead = Ahead(self, first, found.value) if reads_ahead else None
         return self._context._objects(array[: found.value], self._entity, ahead)
@@ -154,7 +155,10 @@ class Results(Sequence[Any]):
         for name in dict.fromkeys([one_of(str, name, "name") for name in names]):
             description = self._description(name)
             if description is not None and description.is_attribute:
-                packed[name] = description
+                if description.is_transient:  # the rows of the store do not contain its values
+                    found[name] = [item[name] for item in self._block(first, count)]
+                else:
+                    packed[name] = description
             elif description is not None and description.is_to_many:
                 found[name] = [list(getattr(item, name)) for item in self._block(first, count)]
             else:
@@ -236,7 +240,7 @@ class Results(Sequence[Any]):
         return self._all().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> Any:
-        """Returns the schema of these columns."""
+        """Returns the schema of every stored attribute."""
         return self._all().__arrow_c_schema__()
 
     def _all(self) -> ArrowData:
@@ -246,7 +250,7 @@ class Results(Sequence[Any]):
         return self._arrow
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]:
-        """Returns these columns as one array of structs, with its schema."""
+        """Returns every stored attribute as one array of structs, with its schema."""
         return array_of(self._handle)
 
     def _attribute_names(self) -> tuple[str, ...]:

@@ -124,9 +124,9 @@ def read_rows(handle: int) -> list[dict[str, Any]]:
 class LazyRows(Sequence[dict[str, Any]]):
     """The rows of a request with a batch size. The fetch determines the rows; their values are read in batches.
 
-    Use it on the queue of its context. A row has the values at the time of reading; a row that was deleted meanwhile
-    has only its ID. It equals a list of the same rows; the comparison reads all of them. Pass `list(rows)` to functions
-    that accept only lists, such as json.dumps.
+    Use the rows on the queue of their context. A row has the values at the time of reading; a row that was deleted
+    meanwhile has only its ID. LazyRows equal a list of the same rows; the comparison may read all of them. Pass
+    `list(rows)` to functions that accept only lists, such as json.dumps.
     """
 
     __slots__ = ("_count", "_handle", "_names", "batch_size")

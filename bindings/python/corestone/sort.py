@@ -44,9 +44,9 @@ def _only_the_library(first: Any, second: Any) -> int:
 class SortDescriptor:
     """One criterion of an order: `SortDescriptor("department.name")`, `SortDescriptor("age", ascending=False)`.
 
-    Without a key it sorts by the values themselves. `selector` is one of Core Data's selectors for strings, or a
-    function that returns a negative number if its first argument comes first. A function sorts in memory only. Nil
-    comes first.
+    Without a key, the values themselves are compared. `selector` is one of Core Data's selectors for strings, or a
+    function that returns a negative number if its first argument comes first. A function sorts in memory only. In
+    ascending order, nil comes first.
     """
 
     __slots__ = ("ascending", "key", "selector")
@@ -148,14 +148,14 @@ def set_sort_locale(locale: str | None) -> None:
 
 
 def sort_locale() -> str:
-    """Returns the present locale of localized selectors."""
+    """Returns the current locale of localized selectors."""
     buffer = _abi.Buffer()
     call(lib.cst_sort_copy_locale, ctypes.byref(buffer), None)
     return _abi.take_text(buffer)
 
 
 def prepared(descriptors: Sequence[SortDescriptor]) -> tuple[Any, Any, int]:
-    """Returns descriptors as an array of cst_sort, the callback for comparators, and the callback's number."""
+    """Returns an array of cst_sort for descriptors, the callback for comparators, and the number that it receives."""
     array = (_abi.Sort * len(descriptors))(*[each._sort() for each in descriptors])
     return array, _compare_callback, _host.keep([each.selector for each in descriptors])
 

@@ -166,7 +166,7 @@ class MigrationStage:
         will_migrate  receives a context of the store with the current version
         did_migrate   receives a context of the store with the next version
 
-        The contexts belong to the thread of the migration and are closed afterwards. Unsaved changes are saved. An
+        The contexts belong to the thread of the migration. After a function, its context is saved and closed. An
         exception makes the migration fail, and the store does not change.
         """
         references = _reference(current, "current"), _reference(next, "next")

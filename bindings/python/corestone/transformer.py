@@ -2,10 +2,10 @@
 
 An attribute names a transformer, which converts values to bytes and back. Without a name, and with the names of Apple's
 transformers (NSSecureUnarchiveFromData and similar), the bytes are a keyed archive: plain data, and objects of
-registered classes. "JSON" is JSON.
+registered classes. With the name "JSON", the bytes are JSON.
 
-The value of an attribute is the same Python object until the attribute is set or the object is refreshed. A change
-inside this Python object is not detected, so set the attribute to a new value instead.
+The value of an attribute is the same Python object until the attribute is set, its bytes change, or the object is
+refreshed. A change inside this Python object is not detected, so set the attribute to a new value instead.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _transformer(name: str | None, entity: str, key: str, is_default: bool = Fal
         state = "is not registered"
         if name is not None and _is_registered_elsewhere(name):
             state = "was registered in another language, and its values are not Python objects"
-        # The value of an object also has its bytes; the default of a model has the value only.
+        # The bytes of an attribute of an object can be set directly; the default in a model cannot be set as bytes.
         other = "" if is_default else ", or use the bytes with corestone.raw_value and set_raw_value"
         raise UnsupportedError(
             f'{entity}.{key}: the transformer "{name}" {state}; register it with corestone.register_transformer{other}',

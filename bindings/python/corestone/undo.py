@@ -31,7 +31,7 @@ def _run(number: int, error: Any, actions: dict[int, Callable[[], Any]] = _actio
         forget_what_was_read()
         actions[number]()
         return _abi.OK
-    except BaseException as raised:  # any exception makes the undo fail
+    except BaseException as raised:  # any exception makes the undo or redo fail
         return reported(raised, error)
 
 
@@ -164,7 +164,7 @@ class UndoManager:
 
     @property
     def levels_of_undo(self) -> int:
-        """The number of steps that are kept; 0, the default, for all."""
+        """The maximum number of steps that are kept; 0, the default: no limit."""
         return int(self._state().levels)
 
     @levels_of_undo.setter
@@ -198,7 +198,7 @@ class UndoManager:
         call(lib.cst_undo_manager_disable, self._handle)
 
     def enable_undo_registration(self) -> None:
-        """Enables registration; InvalidArgumentError if it is not disabled."""
+        """Reverses one call of disable_undo_registration; InvalidArgumentError if registration is not disabled."""
         call(lib.cst_undo_manager_enable, self._handle)
 
     @contextmanager
@@ -222,7 +222,7 @@ class UndoManager:
 
     @property
     def undo_action_name(self) -> str:
-        """The name of the step that an undo would undo, or empty."""
+        """The name of the step that `undo` would undo; empty without a step or a name."""
         return self._text(_abi.UNDO_NAME)
 
     @property
@@ -248,7 +248,7 @@ class UndoManager:
     def observe(self, kind: UndoNotification | str, function: Callable[[UndoManager], Any]) -> Observation:
         """Calls a function with the manager whenever it posts a notification: "did_undo", "will_close_group", …
 
-        The observation ends when it is cancelled or released.
+        The observation ends when the returned token is cancelled or released.
         """
         which = notification_number(UndoNotification, kind, "kind")
         number = next(_numbers)

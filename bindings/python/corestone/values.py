@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from .entity import Entity
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
-#: Seconds of datetime.min and datetime.max in UTC. The latter is rounded: 64 bits lack microseconds in the year 9999.
+#: The seconds of datetime.min and datetime.max in UTC. The latter is rounded: in the year 9999, the precision of a
+#: double is less than a microsecond.
 _FIRST_SECONDS, _LAST_SECONDS = -63113904000.0, 252423993600.0
 #: The distance between _FIRST_SECONDS and the next lower number.
 _FIRST_STEP = 2.0**-17
@@ -149,7 +150,13 @@ def decimal_parts(value: Decimal) -> tuple[int, int]:
         mantissa *= 10
         exponent -= 1
     if mantissa >= _DECIMAL_LIMIT or not -128 <= exponent <= 127:
-        remedy = "" if exponent > 127 else "; round it with Decimal.quantize"
+        rounded = max(exponent, power + len(digits) - 38)  # the exponent after rounding to 38 digits
+        if rounded > 127:
+            remedy = ""
+        elif rounded >= -128:
+            remedy = "; round it with decimal.Context(prec=38).plus(value)"
+        else:
+            remedy = '; round it with decimal.Context(prec=38).quantize(value, Decimal("1E-128"))'
         raise InvalidArgumentError(
             f"{value} does not fit a decimal, which has up to 38 digits and exponents -128 to 127{remedy}", value=value
         )
@@ -171,8 +178,10 @@ def _encode_bool(slot: _abi.Value, value: bool) -> None:
 
 def _encode_int(slot: _abi.Value, value: int) -> None:
     if not INT_MIN <= value <= INT_MAX:
+        # Python does not print integers of more than 4300 digits.
+        given = str(value) if value.bit_length() <= 256 else f"an integer of {value.bit_length()} bits"
         raise NumberRangeError(
-            f"{value} does not fit a 64-bit integer ({INT_MIN} to {INT_MAX}); use a Decimal and a decimal attribute "
+            f"{given} does not fit a 64-bit integer ({INT_MIN} to {INT_MAX}); use a Decimal and a decimal attribute "
             "for numbers of up to 38 digits",
             value=value,
         )
@@ -274,7 +283,7 @@ def suited(kind: int, value: Any) -> Any:
 
 
 def located(error: CorestoneError, entity: str | None, key: str | None, value: Any) -> CorestoneError:
-    """Returns the error with entity, key and value, unless it already has a key."""
+    """Returns the error with entity, key and value, unless it already has a key or `key` is None."""
     if key is None or error.key is not None:
         return error
     named = type(error)(
@@ -291,7 +300,7 @@ def located(error: CorestoneError, entity: str | None, key: str | None, value: A
 
 
 class Row:
-    """An array of cst_value with views of the parts of its elements, for filling it without a struct for each value.
+    """An array of cst_value with views of the parts of its elements, so that filling it needs no struct per value.
 
     Each value is three words of 64 bits: type and aux, then two of payload.
     """
@@ -350,9 +359,9 @@ def encode_all(values: Sequence[Any], entity: str | None = None, keys: Sequence[
 
 
 def date_from_seconds(seconds: float, is_attribute: bool = True) -> datetime:
-    """Returns a datetime in UTC, rounded to microseconds; at the limits of datetime, clamped to the limit.
+    """Returns a datetime in UTC, rounded to microseconds; just outside the limits of datetime, the limit.
 
-    `is_attribute`: the error names another way to read the attribute.
+    If `is_attribute` is true, the error names another way to read the attribute.
     """
     try:
         return EPOCH + timedelta(0, seconds)
@@ -383,7 +392,7 @@ def _decode_text(low: int, high: int) -> str:
 def decode_words(
     kind: int, aux: int, low: int, high: int, context: Context | None, target: Entity | None = None
 ) -> Any:
-    """Returns the Python value of a cst_value from its four words. Strings and bytes are copied, handles retained."""
+    """Returns the Python value of a cst_value from its four fields. Strings and bytes are copied, handles retained."""
     if kind == _abi.NULL:
         return None
     if kind in (_abi.STRING, _abi.URI):
@@ -425,7 +434,7 @@ def decode_cell(cell: Cell, context: Context | None) -> Any:
 
 
 def decode_value(value: _abi.Value) -> Any:
-    """Returns the Python value of a cst_value that is not an object."""
+    """Returns the Python value of a cst_value; None for a managed object."""
     kind, aux, low, high = _WORDS.unpack_from(value)
     return decode_words(kind, aux, low, high, None)
 

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from checkout import COMPANY
+from checkout import ROOT as ROOT
+from checkout import fixtures as fixtures
 
 from corestone import Container, Context, Model, WrongThreadError, raw_value, set_raw_value
 
@@ -27,56 +30,6 @@ def keep(item: Any, name: str, value: Any) -> None:
         set_raw_value(item, name, value)
     else:
         item[name] = value
-
-
-ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture
-def fixtures() -> Path:
-    """The folder of files that Apple's framework wrote; a test that asks for it is skipped without."""
-    path = Path(os.environ.get("CORESTONE_FIXTURES") or ROOT.parent / "shared" / "fixtures")
-    if not path.is_dir():
-        reason = f"no fixtures at {path}; set CORESTONE_FIXTURES"
-        if os.environ.get("CORESTONE_REQUIRE_FIXTURES") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return path
-
-
-COMPANY: dict[str, dict[str, Any]] = {
-    "Department": {
-        "name": "string indexed",
-        "budget": "decimal?",
-        "employees": "to-many Employee inverse department",
-    },
-    "Employee": {
-        "name": "string indexed",
-        "nickname": "string?",
-        "age": "int16 = 0",
-        "badge": "int32?",
-        "steps": "int64?",
-        "salary": "decimal?",
-        "height": "double?",
-        "rating": "float?",
-        "active": "bool = true",
-        "hired": "date?",
-        "photo": "binary?",
-        "key": "uuid?",
-        "homepage": "uri?",
-        "department": "to-one Department? inverse employees",
-        "manager": "to-one Manager? inverse reports",
-        "projects": "to-many Project inverse members",
-        "tasks": "to-many ordered Task inverse owner delete cascade",
-    },
-    "Manager": {
-        "@parent": "Employee",
-        "bonus": "double = 0.5",
-        "reports": "to-many Employee inverse manager",
-    },
-    "Project": {"title": "string", "members": "to-many Employee inverse projects"},
-    "Task": {"title": "string", "owner": "to-one Employee? inverse tasks"},
-}
 
 
 @pytest.fixture
@@ -127,7 +80,7 @@ def staff(ctx: Context) -> Context:
     sales = ctx.insert("Department", name="Sales")
     boss = ctx.insert("Manager", name="Grace", age=60, department=research, salary=9000)
     people = [
-        ctx.insert("Employee", name=name, age=age, department=department, salary=salary, manager=boss)
+        ctx.insert("Employee", name=name, age=age, department=department, salary=salary, active=True, manager=boss)
         for name, age, department, salary in [
             ("Ada", 36, research, 5200),
             ("Boris", 45, research, 4100),

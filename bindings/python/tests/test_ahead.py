@@ -23,15 +23,15 @@ def people(ctx: Context) -> Any:
         ctx.insert(
             "Employee",
             name=f"N{at:02}",
-            nickname=None if at % 3 else f"nick {at}",
+            notes=None if at % 3 else f"nick {at}",
             age=at,
-            steps=at * 10**12,
+            number=at * 10**12,
             salary=Decimal(at) / 4,
-            height=at / 8,
+            rating=at / 8,
             active=at % 2 == 0,
             hired=EPOCH + timedelta(days=at),
-            key=UUID(int=at),
-            homepage=f"https://example.org/{at}",
+            badge=UUID(int=at),
+            site=f"https://example.org/{at}",
             photo=bytes([at]),
         )
     ctx.save()
@@ -51,7 +51,7 @@ def is_ahead(person: Any, name: str) -> bool:
 
 
 def test_prefetched_values_equal_those_read_one_by_one(people: Any) -> None:
-    names = ("name", "nickname", "age", "steps", "salary", "height", "active", "hired", "key", "homepage", "photo")
+    names = ("name", "notes", "age", "number", "salary", "rating", "active", "hired", "badge", "site", "photo")
     kept = list(people)
     ahead = [[getattr(person, name) for name in names] for person in kept]
     assert is_ahead(kept[0], "hired")
@@ -82,9 +82,9 @@ def test_changed_value_replaces_the_prefetched_value(people: Any) -> None:
 def test_objects_can_be_changed_while_results_are_iterated(people: Any) -> None:
     for person in people:
         person.age = person.age + 100
-        person.nickname = f"{person.name} {person.age}"
+        person.notes = f"{person.name} {person.age}"
     assert [person.age for person in people] == list(range(100, 140))
-    assert [person.nickname for person in people] == [f"N{at:02} {at + 100}" for at in range(40)]
+    assert [person.notes for person in people] == [f"N{at:02} {at + 100}" for at in range(40)]
 
 
 def test_setting_a_key_path_updates_the_prefetched_target(people: Any, ctx: Context) -> None:

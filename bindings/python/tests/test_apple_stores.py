@@ -20,13 +20,13 @@ from typing import Any
 
 import pytest
 from apple_reader import REFERENCE, AppleStore, Relationship, decoder
+from checkout import FIXTURES
 from conftest import stored
 
 import corestone
 from corestone import Container, Model, ModelMismatchError
 from corestone.object import object_id
 
-FIXTURES = Path(os.environ.get("CORESTONE_FIXTURES") or Path(__file__).resolve().parents[4] / "shared" / "fixtures")
 STORES = sorted(path for path in (FIXTURES / "stores").glob("*/*") if path.is_file())
 
 if not STORES and os.environ.get("CORESTONE_REQUIRE_FIXTURES") == "1":

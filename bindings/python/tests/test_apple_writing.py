@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
-from conftest import ROOT, keep, stored
+from checkout import FIXTURES
+from conftest import keep, stored
 
 import corestone
 from corestone import AttributeType, Container, Context, ManagedObject, Model, ValidationError
 from corestone.object import object_id
 from corestone.property import PropertyDescription
 
-FIXTURES = Path(os.environ.get("CORESTONE_FIXTURES", ROOT.parent / "shared/fixtures"))
 MANIFEST = FIXTURES / "manifest.json"
 STORES = [store["file"] for store in json.loads(MANIFEST.read_text())["stores"]] if MANIFEST.exists() else []
 HISTORY = {"ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"}

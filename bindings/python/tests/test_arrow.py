@@ -237,6 +237,23 @@ def test_results_export_as_array_and_as_stream(everything: Context) -> None:
     ]
 
 
+def test_lists_declare_object_ids_nullable_for_deleted_objects(tmp_path: Path) -> None:
+    model = Model({"Item": {"n": "int = 0"}})
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container, container.context() as ctx:
+        for n in range(3):
+            ctx.insert("Item", n=n)
+        ctx.save()
+        items = ctx.fetch("Item", sort="n")
+        ctx.delete(items[1])
+        ctx.save()
+        table = pa.table(items.arrow("objectID", "n", keys=True))
+        assert table.schema.field("objectID").nullable
+        table.validate(full=True)
+        assert [each is None for each in table.column("objectID").to_pylist()] == [False, True, False]
+        assert table.column("n").to_pylist() == [0, None, 2]
+        assert not pa.table(ctx.arrow("Item", columns=["objectID"])).schema.field("objectID").nullable
+
+
 def test_export_includes_unsaved_values_and_computed_rows(tmp_path: Path) -> None:
     model = Model({"Person": {"name": "string", "age": "int = 0", "pay": "decimal?"}})
     with Container(model, tmp_path / "a.sqlite") as container:

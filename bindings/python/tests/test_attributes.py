@@ -213,7 +213,7 @@ def test_unsupported_derivation_is_rejected(tmp_path: Path) -> None:
     assert model["Author"].describe("odd")["derivationFilter"] == "wordCount > 3"
     with pytest.raises(PredicateSyntaxError):
         Model({"A": {"x": "derived string? = (("}})
-    with pytest.raises(ModelError, match=r"^A\.x has no expression; "):
+    with pytest.raises(ModelError, match=r"^A\.x does not have an expression; "):
         Model({"A": {"x": "derived string?"}})
 
 

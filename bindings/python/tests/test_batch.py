@@ -405,7 +405,9 @@ def test_batch_delete_honours_limit_and_offset(kinds: Context) -> None:
     assert [each.name for each in kinds.fetch("Base", sort="name")] == ["n0", "n3"]
     ids = kinds.fetch_ids("Base", "name == 'n0'")
     assert kinds.execute(BatchDeleteRequest(iter(ids), result_type="ids")) == ids
-    with pytest.raises(InvalidArgumentError, match="a batch delete has no object IDs; pass at least one"):
+    with pytest.raises(
+        InvalidArgumentError, match="the batch delete request does not have object IDs; pass at least one"
+    ):
         kinds.execute(BatchDeleteRequest([]))
     assert kinds.batch_delete("Base", "name == %@", "n3") == 1
     assert kinds.count("Base") == 0

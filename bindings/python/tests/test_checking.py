@@ -54,17 +54,24 @@ def test_check_of_an_open_store_sees_the_last_save(staff: Context, path: Path) -
 @pytest.mark.parametrize(
     ("sql", "kind", "entity", "key", "words"),
     [
-        ("UPDATE ZEMPLOYEE SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'", "REFERENCE", "Employee", "department", "row 99"),
+        ("UPDATE ZPERSON SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'", "REFERENCE", "Employee", "department", "row 99"),
         (
-            "UPDATE ZEMPLOYEE SET ZMANAGER = 2 WHERE ZNAME = 'Ada'",
+            "UPDATE ZPROJECT SET ZLEAD = 2 WHERE ZTITLE = 'Cobalt'",
+            "REFERENCE",
+            "Project",
+            "lead",
+            "not of the entity Manager",
+        ),
+        (
+            "UPDATE ZPERSON SET Z3_MANAGER = 5 WHERE ZNAME = 'Ada'",
             "REFERENCE",
             "Employee",
             "manager",
-            "not of the entity Manager",
+            "entity number 5",
         ),
-        ("UPDATE ZTASK SET Z2_OWNER = NULL WHERE ZTITLE = 'prove'", "REFERENCE", "Task", "owner", "no entity number"),
-        ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Employee'", "PRIMARY_KEY", "Employee", None, "Z_MAX"),
-        ("UPDATE ZEMPLOYEE SET Z_OPT = NULL WHERE ZNAME = 'Ada'", "ROW", "Employee", None, "Z_OPT"),
+        ("UPDATE ZTASK SET Z3_OWNER = NULL WHERE ZTITLE = 'prove'", "REFERENCE", "Task", "owner", "no entity number"),
+        ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Person'", "PRIMARY_KEY", "Person", None, "Z_MAX"),
+        ("UPDATE ZPERSON SET Z_OPT = NULL WHERE ZNAME = 'Ada'", "ROW", "Person", None, "Z_OPT"),
         ("UPDATE ZPROJECT SET Z_ENT = 77 WHERE ZTITLE = 'Cobalt'", "ROW", "Project", None, "77"),
         ("DELETE FROM ZPROJECT WHERE ZTITLE = 'Apollo'", "PAIR", None, None, "does not exist"),
         ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 0 WHERE Z_NAME = 'Manager'", "PRIMARY_KEY", "Manager", None, "superentity"),
@@ -82,16 +89,16 @@ def test_each_integrity_violation_is_reported(
 
 
 def test_problem_names_its_object_by_uri(damaged: Damage, path: Path) -> None:
-    problem = damaged("UPDATE ZEMPLOYEE SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'")[0]
+    problem = damaged("UPDATE ZPERSON SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'")[0]
     assert problem.object_uri is not None
     with corestone.open(path) as container:
         assert container.context().get(problem.object_uri).name == "Ada"
 
 
 def test_repeated_problems_of_one_kind_are_counted(damaged: Damage) -> None:
-    people = ",".join(f"({n}, 2, 1, 'x', 99)" for n in range(1000, 1100))
+    people = ",".join(f"({n}, 3, 1, 'x', 99)" for n in range(1000, 1100))
     problems = damaged(
-        f"INSERT INTO ZEMPLOYEE (Z_PK, Z_ENT, Z_OPT, ZNAME, ZDEPARTMENT) VALUES {people};"
+        f"INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME, ZDEPARTMENT) VALUES {people};"
         "UPDATE Z_PRIMARYKEY SET Z_MAX = 2000"
     )
     assert len(problems) < 60
@@ -204,7 +211,7 @@ def test_table_without_version_column_is_reported_and_readable(path: Path) -> No
     for given in (None, model):
         for writable in (False, True):
             with corestone.open(path, given, writable=writable) as container:
-                assert "ZNOTE has no column Z_OPT" in (container.read_only_reason or "")
+                assert "ZNOTE does not have the column Z_OPT" in (container.read_only_reason or "")
                 (note,) = container.fetch("Note", "text == 'a'")
                 assert (note.text, [tag.name for tag in note.tags]) == ("a", ["b"])
                 (tag,) = container.fetch("Tag")
@@ -276,9 +283,9 @@ def test_problems_of_one_kind_are_listed_up_to_a_limit(path: Path, kind: str, co
 
 
 def test_report_contains_all_problems_and_warnings(damaged: Damage) -> None:
-    problem = "UPDATE ZEMPLOYEE SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'"
+    problem = "UPDATE ZPERSON SET ZDEPARTMENT = 99 WHERE ZNAME = 'Ada'"
     another = "UPDATE ZPROJECT SET Z_OPT = NULL WHERE ZTITLE = 'Cobalt'"
-    slow = "DROP INDEX Z_Employee_name; DROP INDEX Z_Department_name"
+    slow = "DROP INDEX Z_Person_name; DROP INDEX Z_Department_name"
     trigger = "CREATE TRIGGER mine AFTER INSERT ON ZTASK BEGIN SELECT 1; END"
     cases = [
         ([problem], {"REFERENCE"}),

@@ -242,7 +242,7 @@ def test_history_records_author_and_context_name(model: Model, path: Path) -> No
 def test_sqlite3_can_read_the_store(model: Model, path: Path) -> None:
     make(model, path)
     database = sqlite3.connect(path)
-    assert database.execute("SELECT ZNAME FROM ZEMPLOYEE").fetchall() == [("Ada",)]
+    assert database.execute("SELECT ZNAME FROM ZPERSON").fetchall() == [("Ada",)]
     assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     database.close()
 

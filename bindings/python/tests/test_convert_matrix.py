@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 from apple_reader import AppleStore, decoder
-from test_apple_stores import FIXTURES, STORES, compare, fill, fill_tables
+from checkout import FIXTURES
+from test_apple_stores import STORES, compare, fill, fill_tables
 from xml_reader import graph
 
 import corestone

@@ -24,7 +24,7 @@ from corestone import (
     log,
 )
 
-COMPANY = {
+OFFICE = {
     "Employee": {"name": "string", "age": "int32?", "department": "to-one Department? inverse employees"},
     "Department": {"name": "string", "employees": "to-many Employee inverse department delete cascade"},
 }
@@ -33,13 +33,13 @@ COMPANY = {
 @pytest.fixture
 def fresh(tmp_path: Path) -> Any:
     """Three employees, each in a separate department that is not yet read."""
-    with Container(Model(COMPANY), tmp_path / "a.sqlite") as container:
+    with Container(Model(OFFICE), tmp_path / "a.sqlite") as container:
         context = container.context()
         for number in range(3):
             department = context.insert("Department", name=f"D{number}")
             context.insert("Employee", name=f"E{number}", department=department)
         context.save()
-    with Container(Model(COMPANY), tmp_path / "a.sqlite") as container:
+    with Container(Model(OFFICE), tmp_path / "a.sqlite") as container:
         yield container.context()
 
 
@@ -263,7 +263,7 @@ def test_handler_may_reset_the_context(fresh: Context) -> None:
 
 def test_stale_rows_are_read_again(fresh: Context, tmp_path: Path) -> None:
     identity = fresh.first("Employee", "name == 'E0'").id
-    with Container(Model(COMPANY), tmp_path / "a.sqlite") as foreign:
+    with Container(Model(OFFICE), tmp_path / "a.sqlite") as foreign:
         context = foreign.context()
         context.first("Employee", "name == 'E0'").name = "X"
         context.save()
@@ -302,7 +302,7 @@ def test_destroyed_store_can_be_created_again(fresh: Context, tmp_path: Path) ->
         coordinator.destroy_store(tmp_path / "text")
     assert not coordinator.destroy_store(tmp_path / "none.sqlite")
     assert coordinator.destroy_store(tmp_path / "a.sqlite")
-    with Container(Model(COMPANY), tmp_path / "a.sqlite") as again:
+    with Container(Model(OFFICE), tmp_path / "a.sqlite") as again:
         assert again.context().count("Employee") == 0
 
 
@@ -433,7 +433,7 @@ def test_explicit_and_internal_reads_are_exempt_from_the_fault_policy(fresh: Con
 def test_cached_row_is_used_within_the_staleness_interval(fresh: Context, tmp_path: Path) -> None:
     held = fresh.first("Employee", "name == 'E0'")
     assert held.name == "E0"
-    with Container(Model(COMPANY), tmp_path / "a.sqlite") as foreign:
+    with Container(Model(OFFICE), tmp_path / "a.sqlite") as foreign:
         context = foreign.context()
         context.first("Employee", "name == 'E0'").name = "X"
         context.save()
@@ -493,14 +493,14 @@ def test_handler_replaces_option_and_log_line(fresh: Context) -> None:
 
 @pytest.mark.parametrize(("size", "queries"), [(1, 6), (2, 3), (3, 2), (5, 2), (6, 1), (256, 1)])
 def test_fault_fills_one_batch_of_siblings(tmp_path: Path, size: int, queries: int) -> None:
-    with Container(Model(COMPANY), tmp_path / "b.sqlite") as container:
+    with Container(Model(OFFICE), tmp_path / "b.sqlite") as container:
         context = container.context()
         department = context.insert("Department", name="D")
         for number in range(6):
             context.insert("Employee", name=f"E{number}", department=department)
         context.save()
         identity = department.id.uri
-    with Container(Model(COMPANY), tmp_path / "b.sqlite") as container:
+    with Container(Model(OFFICE), tmp_path / "b.sqlite") as container:
         context = container.context()
         context.fault_batch_size = size
         members = list(context.get(identity).employees)

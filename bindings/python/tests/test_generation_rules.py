@@ -83,7 +83,7 @@ STAYS: list[Callable[[Context], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("act", STAYS, ids=str)
+@pytest.mark.parametrize("act", STAYS)
 def test_listed_operations_keep_the_generation(container: Container, act: Callable[[Context], Any]) -> None:
     reader = container.context()
     reader.pin()

@@ -1043,7 +1043,7 @@ def test_deletion_fails_when_the_token_is_after_the_last_transaction(container: 
     with pytest.raises(HistoryTokenExpiredError) as raised:
         container.coordinator.delete_history(HistoryToken.at(container.store, 9))
     assert raised.value.value == 9
-    assert raised.value.message.endswith("replaced or restored; pass a token that was taken after that")
+    assert raised.value.message.endswith("replaced or restored; pass a token of the present file")
 
 
 def test_token_of_deleted_transactions_is_expired(

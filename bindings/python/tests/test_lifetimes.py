@@ -25,7 +25,7 @@ def use(model: Model, path: Path) -> None:
     with Container(model, path, sync="normal") as container:
         ctx = container.context()
         team = ctx.insert("Department", name="Team")
-        people = [ctx.insert("Employee", name=f"N{at}", department=team) for at in range(50)]
+        people = [ctx.insert("Employee", name=f"N{at}", age=0, department=team) for at in range(50)]
         people[0].projects.add(ctx.insert("Project", title="P"))
         ctx.save()
         for wrong in ("nmae == 1", "age >"):
@@ -45,7 +45,7 @@ def use(model: Model, path: Path) -> None:
 
 
 def test_all_handles_are_released(tmp_path: Path) -> None:
-    from conftest import COMPANY
+    from checkout import COMPANY
 
     def once(number: int) -> None:
         use(Model(COMPANY), tmp_path / f"{number}.store")

@@ -51,7 +51,8 @@ def test_properties_report_their_settings(model: Model) -> None:
     assert (tasks.inverse, tasks.delete_rule) == ("owner", DeleteRule.CASCADE)
     manager = model["Manager"]
     assert manager.parent is employee
-    assert employee.parent is None
+    assert employee.parent is model["Person"]
+    assert model["Person"].parent is None
     assert manager.properties["name"].key == name.key
     assert set(employee.properties) < set(manager.properties)
 
@@ -150,11 +151,12 @@ def test_model_details_survive_compilation() -> None:
 
 
 def test_object_classes_follow_the_entity_hierarchy(model: Model) -> None:
-    employee, manager = model["Employee"].object_class, model["Manager"].object_class
+    person, employee, manager = (model[name].object_class for name in ("Person", "Employee", "Manager"))
     assert issubclass(manager, employee)
-    assert issubclass(employee, ManagedObject)
+    assert issubclass(employee, person)
+    assert issubclass(person, ManagedObject)
     assert employee.__name__ == "Employee"
-    assert vars(employee)["name"].__doc__ == "string"
+    assert vars(person)["name"].__doc__ == "string"
     assert "to-many Project, inverse members" in vars(employee)["projects"].__doc__
     with pytest.raises(TypeError, match="context"):
         employee()

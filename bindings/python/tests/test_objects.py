@@ -79,22 +79,22 @@ def test_key_paths_can_be_read_and_set(staff: Context) -> None:
     assert [task.title for task in ada["tasks"]] == ["think", "write", "prove"]
     ada["department.name"] = "Research"
     assert ada.department.name == "Research"
-    ada["nickname"] = "Countess"
-    assert ada.nickname == "Countess"
+    ada["notes"] = "Countess"
+    assert ada.notes == "Countess"
 
 
 def test_several_values_can_be_read_and_set_at_once(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     assert ada.get("name", "age", "department") == ("Ada", 36, ada.department)
-    ada.set(nickname="Countess", age=37, projects=[])
-    assert (ada.nickname, ada.age, len(ada.projects)) == ("Countess", 37, 0)
+    ada.set(notes="Countess", age=37, projects=[])
+    assert (ada.notes, ada.age, len(ada.projects)) == ("Countess", 37, 0)
     with pytest.raises(TypeMismatchError):
-        ada.set(age=38, nickname=7)
+        ada.set(age=38, notes=7)
     assert ada.age == 37
     assert ada.to_dict("name", "age") == {"name": "Ada", "age": 37}
     whole = ada.to_dict()
     assert "department" not in whole
-    assert whole["nickname"] == "Countess"
+    assert whole["notes"] == "Countess"
     assert [task.title for task in ada.to_dict("tasks")["tasks"]] == ["think", "write", "prove"]
 
 
@@ -111,7 +111,7 @@ def test_object_reports_its_state(staff: Context) -> None:
     assert person.is_updated
     assert person.is_changed("age")
     assert not person.is_changed("name")
-    assert person.committed_value("age") == 0
+    assert person.committed_value("age") is None
     staff.delete(person)
     assert person.is_deleted
     staff.save()
@@ -304,11 +304,11 @@ def test_cascade_does_not_delete_a_moved_member(staff: Context, elsewhere: bool,
 
 def test_object_repr_truncates_values(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
-    ada.nickname = "x" * 38
+    ada.notes = "x" * 38
     _ = ada.age
-    assert repr(ada) == f"<Employee {ada.id.uri.rsplit('/', 1)[1]} name='Ada' nickname={'x' * 38!r} age=36 badge=None>"
-    ada.nickname = "x" * 39
-    assert f" nickname='{'x' * 38}… age=36" in repr(ada)
+    assert repr(ada) == f"<Employee {ada.id.uri.rsplit('/', 1)[1]} name='Ada' notes={'x' * 38!r} age=36 floor=None>"
+    ada.notes = "x" * 39
+    assert f" notes='{'x' * 38}… age=36" in repr(ada)
     staff.delete(ada)
     assert repr(ada).startswith(f"<Employee {ada.id.uri.rsplit('/', 1)[1]} deleted name='Ada'")
     task = staff.insert("Task", title="t")
@@ -316,12 +316,12 @@ def test_object_repr_truncates_values(staff: Context) -> None:
 
 
 def test_properties_have_docstrings(staff: Context) -> None:
-    employee = staff.model["Employee"].object_class
-    names = ("name", "age", "nickname", "department", "tasks", "projects")
+    person, employee = (staff.model[name].object_class for name in ("Person", "Employee"))
+    assert vars(person)["name"].__doc__ == "string"
+    names = ("age", "notes", "department", "tasks", "projects")
     assert {name: vars(employee)[name].__doc__ for name in names} == {
-        "name": "string",
-        "age": "integer 16",
-        "nickname": "optional string",
+        "age": "optional integer 32",
+        "notes": "optional string",
         "department": "optional to-one Department, inverse employees, delete rule nullify",
         "tasks": "optional ordered to-many Task, inverse owner, delete rule cascade",
         "projects": "optional to-many Project, inverse members, delete rule nullify",
@@ -462,7 +462,7 @@ def test_did_change_of_members_updates_inverses(staff: Context, mutation: str, e
 def test_values_are_correct_beyond_the_plan_cache_limit(staff: Context) -> None:
     """More sets of names than plans are kept for, each of them right."""
     ada = staff.first("Employee", "name == 'Ada'")
-    names = ["name", "age", "nickname", "badge", "steps", "height", "active"]
+    names = ["name", "age", "notes", "floor", "number", "rating", "active"]
     values = dict(zip(names, ada.get(*names)))
     seen = 0
     for length in range(1, 5):
@@ -471,7 +471,7 @@ def test_values_are_correct_beyond_the_plan_cache_limit(staff: Context) -> None:
             seen += 1
     assert seen > 256
     for number, chosen in enumerate(itertools.permutations(names[1:3] + names[3:6], 4)):
-        new = {name: "x" if name == "nickname" else number for name in chosen}
+        new = {name: "x" if name == "notes" else number for name in chosen}
         ada.set(**new)
         assert ada.to_dict(*chosen) == new
 
@@ -482,11 +482,11 @@ def test_values_are_correct_beyond_the_plan_cache_limit(staff: Context) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "kind", "code", "message"),
     [
-        ("age", 32768, ValidationError, 1610, "Employee.age is Integer 16: 32768 is too large for the range"),
-        ("age", -32769, ValidationError, 1620, "Employee.age is Integer 16: -32769 is too small for the range"),
-        ("badge", 2**31, ValidationError, 1610, "2147483648 is too large"),
-        ("badge", -(2**31) - 1, ValidationError, 1620, "-2147483649 is too small"),
-        ("age", 1.5, TypeMismatchError, 0, "Employee.age takes Integer 16, not a floating-point number (1.5)"),
+        ("level", 32768, ValidationError, 1610, "Employee.level is Integer 16: 32768 is too large for the range"),
+        ("level", -32769, ValidationError, 1620, "Employee.level is Integer 16: -32769 is too small for the range"),
+        ("floor", 2**31, ValidationError, 1610, "2147483648 is too large"),
+        ("floor", -(2**31) - 1, ValidationError, 1620, "-2147483649 is too small"),
+        ("age", 1.5, TypeMismatchError, 0, "Employee.age takes Integer 32, not a floating-point number (1.5)"),
         ("name", 7, TypeMismatchError, 0, "Employee.name takes String, not an integer (7)"),
         ("active", 2, TypeMismatchError, 0, "Employee.active takes Boolean, 0 or 1, not an integer (2)"),
         ("department", "x", TypeMismatchError, 0, "Employee.department takes an object of Department, not"),
@@ -498,7 +498,7 @@ def test_invalid_value_is_rejected_without_any_change(
     ada = staff.first("Employee", "name == 'Ada'")
     before = ada[key]
     for change in (
-        lambda: ada.set(nickname="changed", **{key: value}),
+        lambda: ada.set(notes="changed", **{key: value}),
         lambda: ada.__setitem__(key, value),
         lambda: setattr(ada, key, value),
         lambda: ada.set_primitive(key, value),
@@ -508,11 +508,11 @@ def test_invalid_value_is_rejected_without_any_change(
         error = caught.value
         assert (error.code, error.entity, error.key, error.value) == (code, "Employee", key, value)
         assert message in error.message
-        assert (ada[key], ada.nickname) == (before, None)
+        assert (ada[key], ada.notes) == (before, None)
     assert not staff.has_changes
 
 
-@pytest.mark.parametrize(("key", "lowest", "highest"), [("age", -(2**15), 2**15 - 1), ("badge", -(2**31), 2**31 - 1)])
+@pytest.mark.parametrize(("key", "lowest", "highest"), [("level", -(2**15), 2**15 - 1), ("floor", -(2**31), 2**31 - 1)])
 def test_limits_of_a_numeric_range_are_accepted(staff: Context, key: str, lowest: int, highest: int) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
     for value in (lowest, highest):
@@ -525,7 +525,7 @@ def test_object_of_the_wrong_entity_is_rejected(staff: Context) -> None:
     ada, project = staff.first("Employee", "name == 'Ada'"), staff.first("Project")
     before = (ada.department, ada.manager, list(ada.tasks))
     for key, value, target in [
-        ("department", project, "Department"), ("manager", ada, "Manager"), ("tasks", [project], "Task")
+        ("department", project, "Department"), ("manager", project, "Employee"), ("tasks", [project], "Task")
     ]:  # fmt: skip
         with pytest.raises(TypeMismatchError, match=rf"Employee\.{key} takes an object of {target}, not of") as caught:
             ada[key] = value
@@ -542,8 +542,8 @@ def test_object_of_the_wrong_entity_is_rejected(staff: Context) -> None:
 
 def test_unsaved_object_reports_all_values_as_changed(staff: Context) -> None:
     sales = staff.first("Department", "name == 'Sales'")
-    new = staff.insert("Employee", name="New", department=sales)
-    assert new.changed_values() == {"name": "New", "age": 0, "active": True, "department": sales}
+    new = staff.insert("Manager", name="New", age=0, department=sales)
+    assert new.changed_values() == {"name": "New", "age": 0, "bonus": 0.5, "department": sales}
     assert new.committed_values("name", "age", "department") == {"name": None, "age": None, "department": None}
     assert set(new.committed_values().values()) == {None}
     assert new.has_persistent_changed_values
@@ -551,7 +551,7 @@ def test_unsaved_object_reports_all_values_as_changed(staff: Context) -> None:
     assert new.changed_values() == {}
     assert new.committed_values("name", "age", "department") == {"name": "New", "age": 0, "department": sales.id}
     new.name, new.age = "other", 7
-    assert (new.is_changed("name"), new.is_changed("badge")) == (True, False)
+    assert (new.is_changed("name"), new.is_changed("floor")) == (True, False)
     new.name, new.age = "New", 0
     # A mere mark stays; by value there is no difference.
     assert new.has_changes
@@ -563,15 +563,15 @@ def test_unsaved_object_reports_all_values_as_changed(staff: Context) -> None:
 
 def test_changed_values_for_current_event_reset_after_processing(staff: Context) -> None:
     ada = staff.first("Employee", "name == 'Ada'")
-    ada.age, ada.nickname = 1, "x"
+    ada.age, ada.notes = 1, "x"
     ada.age = 2
-    assert ada.changed_values_for_current_event() == {"age": 36, "nickname": None}
+    assert ada.changed_values_for_current_event() == {"age": 36, "notes": None}
     staff.process_pending_changes()
     assert ada.changed_values_for_current_event() == {}
     ada.age = 3
     assert ada.changed_values_for_current_event() == {"age": 2}
-    assert ada.changed_values() == {"age": 3, "nickname": "x"}
-    assert ada.committed_values("age", "nickname") == {"age": 36, "nickname": None}
+    assert ada.changed_values() == {"age": 3, "notes": "x"}
+    assert ada.committed_values("age", "notes") == {"age": 36, "notes": None}
 
 
 def test_changed_values_do_not_fire_relationship_faults(staff: Context) -> None:

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Set
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+from checkout import FIXTURES
 
 import corestone
 from corestone import (
@@ -28,7 +28,6 @@ from corestone import (
 )
 
 SHARE = 0.99  # of the uncontested cases that must pass
-FIXTURES = Path(os.environ.get("CORESTONE_FIXTURES", Path(__file__).parents[3].parent / "shared" / "fixtures"))
 CASES = FIXTURES.parent / "predicate-cases.json"
 
 Case = dict[str, Any]

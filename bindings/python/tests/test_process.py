@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
-from conftest import Run, environment
+from conftest import ROOT, Run, environment
 
 from corestone import Container, Context, Model
 
@@ -263,8 +263,8 @@ def test_signal_handler_interrupts_a_fetch(slow_store: Container, call: str) -> 
 def test_ctrl_c_interrupts_a_fetch(slow_store: Container, path: Path) -> None:
     slow_store.close()
     program = f"""
-import signal, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
-from conftest import COMPANY
+import signal, sys; sys.path.insert(0, {str(ROOT / "Tests" / "support")!r})
+from checkout import COMPANY
 from corestone import Container, Model
 # A shell starts what runs in its background with the signal ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -371,8 +371,8 @@ print(os.waitpid(child, 0)[1] >> 8)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_spawned_process_can_open_the_store(staff: Context, run_python: Run) -> None:
     program = f"""
-import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
-from conftest import COMPANY
+import sys; sys.path.insert(0, {str(ROOT / "Tests" / "support")!r})
+from checkout import COMPANY
 from corestone import Container, Model
 print(Container(Model(COMPANY), {staff.container.path!r}, read_only=True).context().count("Employee"))
 """

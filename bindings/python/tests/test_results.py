@@ -6,11 +6,22 @@ import struct
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from decimal import Decimal
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from corestone import Context, InternalError, ModelError, ObjectGoneError, Predicate, SortDescriptor, _host
+from corestone import (
+    Container,
+    Context,
+    InternalError,
+    Model,
+    ModelError,
+    ObjectGoneError,
+    Predicate,
+    SortDescriptor,
+    _host,
+)
 from corestone._columns import unpack
 from corestone.results import BLOCK
 
@@ -64,10 +75,10 @@ def test_columns_return_attribute_values(ctx: Context) -> None:
     hired = datetime(2020, 5, 17, 10, 30, tzinfo=timezone.utc)
     key = UUID("00112233-4455-6677-8899-aabbccddeeff")
     rows = [
-        {"name": "Zoë", "age": 7, "badge": 2**31 - 1, "steps": -(2**63), "salary": Decimal("12.50"), "height": 1.5,
-         "rating": 0.25, "active": False, "hired": hired, "photo": b"\x00\xff", "key": key, "homepage": "https://a.b"},
-        {"name": "漢字 👩‍🚀\0x", "age": -1, "badge": None, "steps": None, "salary": None, "height": None,
-         "rating": None, "active": True, "hired": None, "photo": None, "key": None, "homepage": None},
+        {"name": "Zoë", "age": 7, "floor": 2**31 - 1, "number": -(2**63), "salary": Decimal("12.50"), "rating": 1.5,
+         "factor": 0.25, "active": False, "hired": hired, "photo": b"\x00\xff", "badge": key, "site": "https://a.b"},
+        {"name": "漢字 👩‍🚀\0x", "age": -1, "floor": None, "number": None, "salary": None, "rating": None,
+         "factor": None, "active": True, "hired": None, "photo": None, "badge": None, "site": None},
     ]  # fmt: skip
     for row in rows:
         ctx.insert("Employee", **row)
@@ -83,12 +94,12 @@ def test_columns_return_attribute_values(ctx: Context) -> None:
             for name, got in zip(names, found.rows(*names)[rows.index(row)])
         )
         ctx.save()
-    assert set(found.to_dicts()[0]) == set(ctx.model["Employee"].properties) - {
-        "department",
-        "manager",
-        "projects",
-        "tasks",
-    }
+
+
+def test_columns_are_by_default_those_of_all_attributes(staff: Context) -> None:
+    found = staff.fetch("Department", sort="name")
+    assert found.to_dicts() == [{"name": "R&D", "budget": 1000}, {"name": "Sales", "budget": None}]
+    assert found.rows() == [("R&D", 1000), ("Sales", None)]
 
 
 def test_columns_accept_relationships_and_key_paths(staff: Context) -> None:
@@ -283,3 +294,14 @@ def test_comparator_is_released_after_sorting(staff: Context) -> None:
     by_length = SortDescriptor("name", selector=lambda first, second: len(first) - len(second))
     assert people.ordered(by_length)[0].name == "Ada"
     assert set(_host._functions) == before
+
+
+def test_rows_without_names_include_transient_attributes(tmp_path: Path) -> None:
+    model = Model({"Person": {"name": "string", "mood": "string? transient"}})
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container, container.context() as ctx:
+        ctx.insert("Person", name="Ada", mood="fine")
+        ctx.insert("Person", name="Boris")
+        people = ctx.fetch("Person", sort="name")
+        assert people.to_dicts() == [{"name": "Ada", "mood": "fine"}, {"name": "Boris", "mood": None}]
+        assert people.rows() == [("Ada", "fine"), ("Boris", None)]
+        assert people.column("mood") == ["fine", None]

@@ -18,7 +18,7 @@ import corestone
 from corestone import Container, Coordinator, CorestoneError, InvalidArgumentError, Model, Status, StoreCorruptError
 
 MOST = 2**63 - 1
-COMPANY: dict[str, Any] = {
+OFFICE: dict[str, Any] = {
     "Department": {"name": "string?", "staff": "to-many Employee inverse department"},
     "Employee": {
         "name": "string?",
@@ -29,7 +29,7 @@ COMPANY: dict[str, Any] = {
 
 
 def fill(path: Path, type: str | None = None, **options: Any) -> None:
-    with Container(Model(COMPANY), path, type=type, **options) as container:
+    with Container(Model(OFFICE), path, type=type, **options) as container:
         context = container.context()
         for number in range(1, 4):
             department = context.insert("Department", name=f"D{number}")
@@ -70,9 +70,9 @@ def photos(container: Container) -> list[int]:
 
 def converted(path: Path, to: Path, type: str, from_type: str | None = None) -> list[tuple[str, str | None]]:
     """Names of employees and of their departments in a copy of another type."""
-    with Container(Model(COMPANY), path, type=from_type) as container:
+    with Container(Model(OFFICE), path, type=from_type) as container:
         container.coordinator.migrate_store(container.store, to, type=type)
-    with Container(Model(COMPANY), to, type=type) as container:
+    with Container(Model(OFFICE), to, type=type) as container:
         found = container.context().fetch("Employee", sort="name")
         return [(each.name, each.department.name if each.department else None) for each in found]
 
@@ -85,7 +85,7 @@ def converted(path: Path, to: Path, type: str, from_type: str | None = None) -> 
 def test_dangling_reference_is_read_as_null(store: Path, tmp_path: Path, type: str, value: Any) -> None:
     run(store, "UPDATE ZEMPLOYEE SET ZDEPARTMENT = ? WHERE ZNAME = 'E2'", values=[value])
     if type == "InMemory":
-        with Container(Model(COMPANY), store) as container:
+        with Container(Model(OFFICE), store) as container:
             container.coordinator.migrate_store(container.store, tmp_path / "copy", type=type)
         return
     assert converted(store, tmp_path / "copy", type) == [("E1", "D1"), ("E2", None), ("E3", "D3")]
@@ -99,7 +99,7 @@ def test_rows_with_the_highest_primary_keys_are_read(store: Path, tmp_path: Path
     run(store, f"UPDATE ZEMPLOYEE SET Z_PK = {key} WHERE ZNAME = 'E3'")
     to = tmp_path / "copy"
     assert converted(store, to, type) == [("E1", "D1"), ("E2", "D2"), ("E3", "D3")]
-    with Container(Model(COMPANY), to, type=type) as container:
+    with Container(Model(OFFICE), to, type=type) as container:
         context = container.context()
         context.insert("Employee", name="new")
         context.save()
@@ -119,7 +119,7 @@ def test_binary_store_with_a_dangling_reference_is_read(tmp_path: Path, to: str)
 
 def test_insert_fails_when_primary_keys_are_exhausted(store: Path) -> None:
     run(store, f"UPDATE Z_PRIMARYKEY SET Z_MAX = {MOST}")
-    with Container(Model(COMPANY), store, unsaved="discard") as container:
+    with Container(Model(OFFICE), store, unsaved="discard") as container:
         context = container.context()
         context.insert("Employee", name="new")
         with pytest.raises(StoreCorruptError, match="no unused"):
@@ -132,7 +132,7 @@ def test_save_fails_when_history_keys_are_exhausted(tmp_path: Path) -> None:
     path = tmp_path / "company.sqlite"
     fill(path, journal="rollback", history=True)
     run(path, f"UPDATE Z_PRIMARYKEY SET Z_MAX = {MOST} WHERE Z_NAME LIKE 'TRANSACTION' OR Z_ENT > 16000")
-    with Container(Model(COMPANY), path, unsaved="discard") as container:
+    with Container(Model(OFFICE), path, unsaved="discard") as container:
         context = container.context()
         context.insert("Employee", name="new")
         with pytest.raises(StoreCorruptError, match="history"):
@@ -147,18 +147,16 @@ GROWING = "max(" + ", ".join(["hex(zeroblob(200000000))"] * 5) + ")"
 
 def test_value_limit_rejects_larger_values(store: Path) -> None:
     run(store, "UPDATE ZEMPLOYEE SET ZNAME = zeroblob(70000000) WHERE ZNAME = 'E2'")
-    with Container(Model(COMPANY), store) as container, pytest.raises(InvalidArgumentError) as raised:
+    with Container(Model(OFFICE), store) as container, pytest.raises(InvalidArgumentError) as raised:
         container.context().fetch("Employee", sort="photo")
     assert (raised.value.key, raised.value.value) == ("value_limit", 67108864)
     assert "value_limit (67108864 bytes)" in str(raised.value)
-    with Container(Model(COMPANY), store, value_limit=80_000_000) as container:
+    with Container(Model(OFFICE), store, value_limit=80_000_000) as container:
         assert len(container.context().fetch("Employee")) == 3
 
 
 def test_save_beyond_the_value_limit_fails(store: Path) -> None:
-    with Container(
-        Model(COMPANY), store, value_limit=100_000, external_threshold=2**62, unsaved="discard"
-    ) as container:
+    with Container(Model(OFFICE), store, value_limit=100_000, external_threshold=2**62, unsaved="discard") as container:
         context = container.context()
         context.insert("Employee", name="large", photo=bytes(100_001))
         with pytest.raises(InvalidArgumentError, match="value_limit"):
@@ -168,10 +166,10 @@ def test_save_beyond_the_value_limit_fails(store: Path) -> None:
 @pytest.mark.parametrize("store_type", ["XML", "Binary"])
 def test_single_file_store_larger_than_the_value_limit_is_read(tmp_path: Path, store_type: str) -> None:
     store = tmp_path / "large"
-    with Container(Model(COMPANY), store, type=store_type) as container:
+    with Container(Model(OFFICE), store, type=store_type) as container:
         container.view_context.insert("Employee", name="x" * 200_000)
         container.view_context.save()
-    with Container(Model(COMPANY), store, type=store_type, value_limit=100_000) as container:
+    with Container(Model(OFFICE), store, type=store_type, value_limit=100_000) as container:
         assert len(container.view_context.first("Employee").name) == 200_000
 
 
@@ -188,7 +186,7 @@ def test_external_values_larger_than_the_value_limit_are_read(tmp_path: Path) ->
 @pytest.mark.parametrize("type", ["SQLite", "XML", "Binary", "InMemory"])
 def test_limits_out_of_range_are_rejected(tmp_path: Path, type: str, limit: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
-        Container(Model(COMPANY), tmp_path / "new", type=type, **{limit: 7})  # type: ignore[call-overload]
+        Container(Model(OFFICE), tmp_path / "new", type=type, **{limit: 7})  # type: ignore[call-overload]
     assert (raised.value.key, raised.value.value) == (limit, 7)
 
 
@@ -205,7 +203,7 @@ def test_limits_out_of_range_are_rejected(tmp_path: Path, type: str, limit: str)
 )
 def test_expressions_are_limited_to_a_share_of_memory(store: Path, text: str) -> None:
     add_to_table(store, "ZDEPARTMENT", text)
-    with Container(Model(COMPANY), store, unsaved="discard") as container:
+    with Container(Model(OFFICE), store, unsaved="discard") as container:
         assert container.read_only_reason is None
         context = container.context()
         assert len(context.fetch("Department")) == 3
@@ -226,26 +224,26 @@ def test_expressions_are_limited_to_a_share_of_memory(store: Path, text: str) ->
     ],
 )
 def test_non_searching_expressions_impose_no_limit(store: Path, text: str) -> None:
-    with Container(Model(COMPANY), store, external_threshold=2**62) as container:
+    with Container(Model(OFFICE), store, external_threshold=2**62) as container:
         context = container.context()
         context.insert("Employee", name="large", photo=bytes(1_000_000))
         context.save()
     run(store, "CREATE TABLE audit (id INTEGER PRIMARY KEY, note TEXT)")
     run(store, text)
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(OFFICE), store) as container:
         (large,) = container.context().fetch("Employee", "name = 'large'")
         assert len(large.photo) == 1_000_000
 
 
 def test_searching_expressions_are_limited_by_an_option(store: Path) -> None:
     add_to_table(store, "ZDEPARTMENT", "ZMORE INTEGER, CHECK (instr(ZNAME || '!', '!') > 0)")
-    with Container(Model(COMPANY), store, unsaved="discard") as container:
+    with Container(Model(OFFICE), store, unsaved="discard") as container:
         context = container.context()
         context.insert("Department", name="n" * 300_000)
         with pytest.raises(InvalidArgumentError, match="1/512 of memory_limit") as raised:
             context.save()
         assert raised.value.key == "memory_limit"
-    with Container(Model(COMPANY), store, memory_limit=1 << 30, unsaved="discard") as container:
+    with Container(Model(OFFICE), store, memory_limit=1 << 30, unsaved="discard") as container:
         context = container.context()
         context.insert("Department", name="n" * 300_000)
         context.save()
@@ -265,7 +263,7 @@ def test_searching_expressions_are_limited_by_an_option(store: Path) -> None:
 def test_store_with_built_in_sqlite_expressions_is_writable(store: Path, text: str) -> None:
     add_to_table(store, "ZDEPARTMENT", text)
     run(store, "CREATE INDEX own ON ZDEPARTMENT (lower(ZNAME)) WHERE length(ZNAME) > 1")
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(OFFICE), store) as container:
         assert container.read_only_reason is None
         context = container.context()
         context.insert("Department", name="new")
@@ -283,7 +281,7 @@ def test_store_with_built_in_sqlite_expressions_is_writable(store: Path, text: s
 )
 def test_store_with_an_unknown_sql_function_is_read_only(store: Path, text: str) -> None:
     add_to_table(store, "ZDEPARTMENT", text)
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(OFFICE), store) as container:
         assert "no_such" in (container.read_only_reason or "")
         assert len(container.context().fetch("Department")) == 3
 
@@ -303,7 +301,7 @@ def test_endless_trigger_is_interrupted(store: Path) -> None:
         f"CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT count(*), {REPORT} FROM {many} "
         "WHERE b0.x + b1.x + b2.x + b3.x + b4.x + b5.x = -1; END",
     )
-    with Container(Model(COMPANY), store, step_limit=1_000_000) as container:
+    with Container(Model(OFFICE), store, step_limit=1_000_000) as container:
         assert container.read_only_reason is None
         context = container.context()
         context.insert("Department", name="new")
@@ -328,14 +326,14 @@ def test_long_chain_of_triggers_is_interrupted(store: Path) -> None:
         "CREATE TRIGGER ZT_link AFTER INSERT ON link BEGIN UPDATE mark SET x = x + (SELECT count(*) FROM big a, big b "
         "WHERE a.x + b.x = -1 AND a.x < 60); END",
     )
-    with Container(Model(COMPANY), store, step_limit=1_000_000) as container:
+    with Container(Model(OFFICE), store, step_limit=1_000_000) as container:
         context = container.context()
         context.insert("Department", name="new")
         with pytest.raises(CorestoneError, match=r"step_limit \(1000000"):
             context.save()
         context.rollback()
         assert context.count("Department") == 3
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(OFFICE), store) as container:
         context = container.context()
         context.insert("Department", name="new")
         context.save()
@@ -352,7 +350,7 @@ def test_trigger_beyond_the_memory_limit_fails(store: Path) -> None:
         "CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT count(*), "
         f"{REPORT} FROM (SELECT DISTINCT a.x, b.x, c.x FROM big a, big b, big c); END",
     )
-    with Container(Model(COMPANY), store, memory_limit=16 << 20, unsaved="discard") as container:
+    with Container(Model(OFFICE), store, memory_limit=16 << 20, unsaved="discard") as container:
         context = container.context()
         context.insert("Department", name="new")
         with pytest.raises(CorestoneError, match="exceed memory_limit") as raised:
@@ -363,7 +361,7 @@ def test_trigger_beyond_the_memory_limit_fails(store: Path) -> None:
 def test_recursive_trigger_is_not_fired(store: Path) -> None:
     endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
     run(store, f"CREATE TRIGGER ZT_own AFTER INSERT ON ZDEPARTMENT BEGIN SELECT ({endless}), {REPORT}; END")
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(OFFICE), store) as container:
         assert "a recursive query" in (container.read_only_reason or "")
 
 
@@ -384,11 +382,11 @@ def put(kind: str, place: Path) -> None:
 def test_companion_that_is_not_a_regular_file_is_rejected(store: Path, tmp_path: Path, suffix: str, kind: str) -> None:
     put(kind, Path(f"{store}{suffix}"))
     for work in (
-        lambda: Container(Model(COMPANY), store),
+        lambda: Container(Model(OFFICE), store),
         lambda: corestone.open(store),
         lambda: corestone.metadata(store),
-        lambda: Coordinator(Model(COMPANY)).destroy_store(store),
-        lambda: Coordinator(Model(COMPANY)).replace_store(tmp_path / "copy", store),
+        lambda: Coordinator(Model(OFFICE)).destroy_store(store),
+        lambda: Coordinator(Model(OFFICE)).replace_store(tmp_path / "copy", store),
     ):
         with pytest.raises(CorestoneError, match=f"company.sqlite{suffix} is a ") as raised:
             work()
@@ -400,7 +398,7 @@ def test_companion_that_is_not_a_regular_file_is_rejected(store: Path, tmp_path:
 def test_store_that_is_not_a_regular_file_is_rejected(tmp_path: Path, type: str | None, kind: str) -> None:
     put(kind, tmp_path / "store")
     with pytest.raises(CorestoneError) as raised:
-        Container(Model(COMPANY), tmp_path / "store", type=type)
+        Container(Model(OFFICE), tmp_path / "store", type=type)
     assert raised.value.status in (Status.NOT_A_STORE, Status.STORE_IO)
 
 
@@ -412,7 +410,7 @@ def test_external_value_in_a_non_regular_file_is_rejected(store: Path, tmp_path:
     file = external_file(store)
     file.unlink()
     put(kind, file)
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(OFFICE), store) as container:
         with pytest.raises(CorestoneError):
             photos(container)
         with pytest.raises(CorestoneError):
@@ -426,7 +424,7 @@ def test_sparse_external_file_is_rejected(store: Path, tmp_path: Path) -> None:
     file = external_file(store)
     file.chmod(0o600)
     os.truncate(file, 1 << 30)
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(OFFICE), store) as container:
         with pytest.raises(CorestoneError, match=r"sparse.*value_limit \(67108864\)"):
             photos(container)
         # A copy takes no more room than the store.
@@ -443,14 +441,14 @@ def test_sparse_external_file_is_rejected(store: Path, tmp_path: Path) -> None:
 def test_external_limit_rejects_larger_files(store: Path, tmp_path: Path) -> None:
     os.truncate(external_file(store), 300_000)
     with (
-        Container(Model(COMPANY), store, external_limit=250_000) as container,
+        Container(Model(OFFICE), store, external_limit=250_000) as container,
         pytest.raises(CorestoneError, match=r"external_limit \(250000\)"),
     ):
         photos(container)
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(OFFICE), store) as container:
         assert sorted(photos(container)) == [200_000, 200_000, 300_000]
     os.truncate(external_file(store), 1 << 40)
-    with Container(Model(COMPANY), store) as container:
+    with Container(Model(OFFICE), store) as container:
         with pytest.raises(CorestoneError, match=r"external_limit \(2147483647\)") as raised:
             container.coordinator.backup(container.store, tmp_path / "backup.sqlite")
         assert (raised.value.key, raised.value.value) == ("external_limit", 2147483647)
@@ -462,8 +460,8 @@ def test_sparse_store_file_is_rejected(tmp_path: Path, type: str) -> None:
     fill(path, type)
     os.truncate(path, 1 << 31)
     for limit, work in (
-        (67108864, lambda: Container(Model(COMPANY), path, type=type)),
-        (65536, lambda: Container(Model(COMPANY), path, type=type, value_limit=65536)),
+        (67108864, lambda: Container(Model(OFFICE), path, type=type)),
+        (65536, lambda: Container(Model(OFFICE), path, type=type, value_limit=65536)),
         (67108864, lambda: corestone.metadata(path)),
     ):
         with pytest.raises(CorestoneError, match=rf"sparse.*value_limit of {limit} bytes") as raised:
@@ -473,7 +471,7 @@ def test_sparse_store_file_is_rejected(tmp_path: Path, type: str) -> None:
 
 def test_backup_uses_the_raised_external_limit(store: Path, tmp_path: Path) -> None:
     os.truncate(external_file(store), 1 << 32)
-    with Container(Model(COMPANY), store, external_limit=1 << 33) as container:
+    with Container(Model(OFFICE), store, external_limit=1 << 33) as container:
         container.coordinator.backup(container.store, tmp_path / "backup.sqlite")
     assert external_file(tmp_path / "backup.sqlite").parent.is_dir()
     sizes = {file.stat().st_size for file in external_file(tmp_path / "backup.sqlite").parent.iterdir()}

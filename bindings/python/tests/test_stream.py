@@ -73,7 +73,7 @@ def test_context_can_save_during_a_stream(many: Context) -> None:
     seen = []
     for number, person in enumerate(many.stream("Employee", sort="name", batch=100)):
         seen.append(person.name)
-        person.nickname = "seen"
+        person.notes = "seen"
         if number == 150:
             for later in many.fetch("Employee", "name BEGINSWITH '02' OR name == '0300'"):
                 if later.name == "0300":
@@ -85,7 +85,7 @@ def test_context_can_save_during_a_stream(many: Context) -> None:
             assert person.age == 99
     many.save()
     assert seen == [f"{n:04}" for n in range(2500) if not 200 <= n < 300]
-    assert many.count("Employee", "nickname == 'seen'") == 2400
+    assert many.count("Employee", "notes == 'seen'") == 2400
 
 
 def test_streams_and_fetches_can_be_nested(many: Context) -> None:

@@ -117,18 +117,18 @@ def test_threads_with_separate_contexts_save_concurrently(container: Container) 
                 assert ctx.count("Employee", "department == %@", team) == 20 * (at + 1)
                 assert sum(ctx.fetch("Employee", "department == %@", team).column("age")) == 190 * (at + 1)
                 for person in ctx.fetch("Employee", "name BEGINSWITH %@", f"{number}-{at}-", limit=5):
-                    person.nickname = person.department.name
+                    person.notes = person.department.name
             ctx.save()
 
     run_all([lambda number=number: work(number) for number in range(THREADS)])  # type: ignore[misc]
     ctx = container.context()
     assert ctx.count("Employee") == THREADS * ROUNDS * 20
-    assert ctx.count("Employee", "nickname != nil") == THREADS * ROUNDS * 5
+    assert ctx.count("Employee", "notes != nil") == THREADS * ROUNDS * 5
 
 
 def test_threads_that_change_the_same_object_resolve_conflicts(container: Container) -> None:
     ctx = container.context()
-    counter = ctx.insert("Employee", name="counter", steps=0)
+    counter = ctx.insert("Employee", name="counter", number=0)
     ctx.save()
     identity = counter.id
 
@@ -137,7 +137,7 @@ def test_threads_that_change_the_same_object_resolve_conflicts(container: Contai
             theirs = mine.get(identity)
             for _ in range(ROUNDS):
                 while True:
-                    theirs.steps += 1
+                    theirs.number += 1
                     try:
                         mine.save()
                         break
@@ -146,20 +146,20 @@ def test_threads_that_change_the_same_object_resolve_conflicts(container: Contai
 
     run_all([work] * 4)
     ctx.refresh(counter, merge=False)
-    assert counter.steps == 4 * ROUNDS
+    assert counter.number == 4 * ROUNDS
 
 
 def test_stress_of_one_private_context_loses_no_change(container: Container) -> None:
     background = container.background_context()
-    counter = background.perform_and_wait(background.insert, "Employee", name="counter", steps=0)
+    counter = background.perform_and_wait(background.insert, "Employee", name="counter", number=0)
 
     def step(number: int) -> int:
-        counter.steps += 1
+        counter.number += 1
         if number % 5 == 0:
             background.insert("Project", title=str(number))
         if number % 17 == 0:
             background.save()
-        return int(counter.steps)
+        return int(counter.number)
 
     def work() -> None:
         futures = []
@@ -171,7 +171,7 @@ def test_stress_of_one_private_context_loses_no_change(container: Container) -> 
         assert all(future.result(timeout=60) > 0 for future in futures)
 
     run_all([work] * 6)
-    assert background.perform_and_wait(lambda: counter.steps) == 600
+    assert background.perform_and_wait(lambda: counter.number) == 600
     assert background.perform_and_wait(lambda: background.count("Project")) == 6 * 20
     background.perform_and_wait(background.save)
     assert container.context().count("Project") == 6 * 20

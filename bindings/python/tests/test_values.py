@@ -24,35 +24,35 @@ from corestone import (
     Predicate,
     TypeMismatchError,
     ValidationError,
-    _bulk,
+    values,
 )
 from corestone.values import date_from_seconds, date_to_seconds, decimal_from_parts, decimal_parts
 
 UTC = timezone.utc
 
 CASES: list[tuple[str, Any]] = [
-    ("nickname", ""),
-    ("nickname", "plain"),
-    ("nickname", "Zoë 漢字 👩‍🚀"),
-    ("nickname", "NUL\0inside"),
-    ("nickname", "x" * 100_000),
-    ("nickname", None),
+    ("notes", ""),
+    ("notes", "plain"),
+    ("notes", "Zoë 漢字 👩‍🚀"),
+    ("notes", "NUL\0inside"),
+    ("notes", "x" * 100_000),
+    ("notes", None),
     ("age", 0),
-    ("age", -32768),
-    ("age", 32767),
-    ("badge", -(2**31)),
-    ("badge", 2**31 - 1),
-    ("steps", -(2**63)),
-    ("steps", 2**63 - 1),
+    ("level", -32768),
+    ("level", 32767),
+    ("floor", -(2**31)),
+    ("floor", 2**31 - 1),
+    ("number", -(2**63)),
+    ("number", 2**63 - 1),
     ("salary", Decimal("0")),
     ("salary", Decimal("-0.01")),
     ("salary", Decimal("1234567890123.25")),
     ("salary", Decimal(10) ** 30),
     ("salary", None),
-    ("height", 0.1),
-    ("height", -1e308),
-    ("height", 5e-324),
-    ("rating", 0.5),
+    ("rating", 0.1),
+    ("rating", -1e308),
+    ("rating", 5e-324),
+    ("factor", 0.5),
     ("active", True),
     ("active", False),
     ("hired", datetime(2001, 1, 1, tzinfo=UTC)),
@@ -62,8 +62,8 @@ CASES: list[tuple[str, Any]] = [
     ("photo", b""),
     ("photo", b"\x00\xff" * 5000),
     ("photo", None),
-    ("key", UUID("00112233-4455-6677-8899-aabbccddeeff")),
-    ("homepage", "https://example.org/a?b=c#d"),
+    ("badge", UUID("00112233-4455-6677-8899-aabbccddeeff")),
+    ("site", "https://example.org/a?b=c#d"),
 ]
 
 
@@ -241,15 +241,15 @@ def test_naive_dates_are_rejected(ctx: Context) -> None:
 
 
 def test_integers_beyond_64_bits_are_rejected(ctx: Context) -> None:
-    person = ctx.insert("Employee", name="Ada", steps=1)
+    person = ctx.insert("Employee", name="Ada", number=1)
     for value in (2**63, -(2**63) - 1, 10**100):
-        with pytest.raises(InvalidArgumentError, match=r"Employee\.steps: .* 64-bit integer") as caught:
-            person.steps = value
+        with pytest.raises(InvalidArgumentError, match=r"Employee\.number: .* 64-bit integer") as caught:
+            person.number = value
         assert caught.value.value == value
-    assert person.steps == 1
+    assert person.number == 1
 
 
-@pytest.mark.parametrize(("name", "value"), [("age", 32768), ("age", -32769), ("badge", 2**31)])
+@pytest.mark.parametrize(("name", "value"), [("level", 32768), ("level", -32769), ("floor", 2**31)])
 def test_integers_out_of_the_attribute_range_are_rejected(ctx: Context, name: str, value: int) -> None:
     person = ctx.insert("Employee", name="Ada")
 
@@ -274,7 +274,7 @@ def test_integers_out_of_the_attribute_range_are_rejected(ctx: Context, name: st
         ("active", "yes"),
         ("hired", 0.0),
         ("photo", "text"),
-        ("key", "00112233-4455-6677-8899-aabbccddeeff"),
+        ("badge", "00112233-4455-6677-8899-aabbccddeeff"),
         ("department", "R&D"),
         ("department", 7),
     ],
@@ -290,9 +290,9 @@ def test_values_of_wrong_types_are_rejected(ctx: Context, name: str, value: Any)
 
 def test_unsupported_values_are_rejected(ctx: Context) -> None:
     person = ctx.insert("Employee", name="Ada")
-    with pytest.raises(TypeMismatchError, match=r"Employee\.name: cannot store a value of type object"):
+    with pytest.raises(TypeMismatchError, match=r"Person\.name: cannot store a value of type object"):
         person.name = object()
-    with pytest.raises(InvalidUTF8Error, match=r"Employee\.name: .*surrogate"):
+    with pytest.raises(InvalidUTF8Error, match=r"Person\.name: .*surrogate"):
         person.name = "half \ud800"
     assert person.name == "Ada"
 
@@ -312,8 +312,8 @@ def test_compatible_types_are_converted(ctx: Context) -> None:
         def __float__(self) -> float:
             return 1.25
 
-    person = ctx.insert("Employee", name=Word("Ada"), age=Colour.RED, badge=Number(), height=Real())
-    assert (person.name, person.age, person.badge, person.height) == ("Ada", 3, 12, 1.25)
+    person = ctx.insert("Employee", name=Word("Ada"), age=Colour.RED, floor=Number(), rating=Real())
+    assert (person.name, person.age, person.floor, person.rating) == ("Ada", 3, 12, 1.25)
     person.photo = bytearray(b"ab")
     assert person.photo == b"ab"
     person.photo = memoryview(b"xabx")[1:3]
@@ -322,20 +322,20 @@ def test_compatible_types_are_converted(ctx: Context) -> None:
     assert person.salary == Decimal(7)
     person.salary = 0.1
     assert person.salary == Decimal("0.1")
-    person.height = 3
-    assert (person.height, type(person.height)) == (3.0, float)
+    person.rating = 3
+    assert (person.rating, type(person.rating)) == (3.0, float)
 
 
 def test_nan_is_rejected_by_the_save(ctx: Context) -> None:
-    ctx.insert("Employee", name="Ada", height=math.nan)
+    ctx.insert("Employee", name="Ada", rating=math.nan)
     with pytest.raises(ValidationError) as caught:
         ctx.save()
-    assert any(error.key == "height" for error in [caught.value, *caught.value.details])
+    assert any(error.key == "rating" for error in [caught.value, *caught.value.details])
 
 
 def test_inserted_object_has_the_defaults(ctx: Context) -> None:
     person = ctx.insert("Manager", name="Grace")
-    assert (person.age, person.active, person.bonus, person.salary) == (0, True, 0.5, None)
+    assert (person.age, person.active, person.bonus, person.salary) == (None, None, 0.5, None)
 
 
 ALL_KINDS: dict[str, dict[str, Any]] = {
@@ -501,9 +501,10 @@ def test_row_error_has_the_fields_of_its_cause(tmp_path: Path, monkeypatch: pyte
 
     with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
         ctx = container.context()
-        monkeypatch.setattr(_bulk.values, "encode", fail)
+        monkeypatch.setattr(values, "encode", fail)
+        rows: list[dict[str, Any]] = [{"n": 1}, {"n": 1.5}]
         with pytest.raises(InvalidArgumentError, match="row 0: no value") as caught:
-            ctx.insert_many("Row", [{"n": 1}, {"n": 1.5}])
+            ctx.insert_many("Row", rows)
         monkeypatch.undo()
         error = caught.value
         assert error.message == "row 0: no value"

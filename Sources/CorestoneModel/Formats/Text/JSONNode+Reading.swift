@@ -53,7 +53,7 @@ extension JSONNode {
         return text.string
     }
 
-    /// Returns a Boolean, which may be written as 0 or 1; null is false.
+    /// Returns a Boolean, which can be written as 0 or 1; null is false.
     func flag(_ place: TextPlace) throws -> Bool {
         switch content {
         case .plain(.bool(let flag)): flag

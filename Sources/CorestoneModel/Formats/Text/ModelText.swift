@@ -25,14 +25,15 @@ extension Model {
 
     /// Adds the entities of a text.
     ///
-    /// An existing entity gets the properties and options of the text in addition to its own.
+    /// The properties and options of the text are added to those of an existing entity.
     ///
-    /// - Throws: as `init(text:)`. Like every error of the construction, the first one is kept.
+    /// - Throws: as `init(text:)`. The model keeps the first error of its construction, and `freeze` throws that error
+    ///   again.
     public func add(text: String) throws { _ = try add(text: text, allowsMissing: false) }
 
-    /// Adds the entities of a text, where further entities may follow later.
+    /// Adds the entities of a text, which can refer to entities that are added later.
     ///
-    /// - Parameter allowsMissing: whether a relationship may name a destination or an inverse that does not exist.
+    /// - Parameter allowsMissing: whether a relationship can name a destination or an inverse that does not exist.
     ///   Until a missing destination is set, the relationship's own entity is its placeholder, and `freeze` fails.
     /// - Returns: the relationships with a missing destination or inverse.
     package func add(text: String, allowsMissing: Bool) throws -> [MissingEnd] {

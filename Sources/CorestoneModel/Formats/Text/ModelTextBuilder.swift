@@ -191,13 +191,14 @@ struct ModelTextBuilder {
                 throw contradiction(
                     relationship,
                     " has the inverse \(inverse.fullName), but \(inverse.fullName) has the inverse \(other.fullName); "
-                        + "make the two relationships name each other, or name the inverse on one side only")
+                        + "set the inverse of \(inverse.fullName) to \(relationship.name), or name the inverse on one side "
+                        + "only", value: inverse.name)
             }
             if let other = owners[ObjectIdentifier(inverse)] {
                 throw contradiction(
                     relationship,
                     " and \(other.fullName) have the same inverse, \(inverse.fullName); set a different inverse for one "
-                        + "of them")
+                        + "of them", value: inverse.name)
             }
             owners[ObjectIdentifier(inverse)] = relationship
             try relationship.setInverse(inverse)
@@ -208,12 +209,12 @@ struct ModelTextBuilder {
         let destination = relationship.destination
         let names = sequence(first: destination, next: \.parent).flatMap { $0.ownRelationships.map(\.name) }
         return TextPlace(relationship.entity.name, relationship.name).unknown(
-            name, " has the inverse \"\(name)\", but \(destination.name) has no relationship of that name",
+            name, " has the inverse \"\(name)\", but \(destination.name) does not have a relationship of that name",
             among: names, remedy: "add the relationship, or correct the name")
     }
 
-    private func contradiction(_ relationship: Relationship, _ message: String) -> CoreError {
-        TextPlace(relationship.entity.name, relationship.name).error(message)
+    private func contradiction(_ relationship: Relationship, _ message: String, value: String) -> CoreError {
+        TextPlace(relationship.entity.name, relationship.name).error(message, value: .string(value))
     }
 }
 

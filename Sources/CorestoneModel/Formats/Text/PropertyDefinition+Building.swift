@@ -41,7 +41,7 @@ extension Attribute {
 
     /// Adds the elements of a composite attribute, and sets the default value of any attribute.
     ///
-    /// The default of a composite attribute is an object with defaults of its elements. An element that is missing in
+    /// The default of a composite attribute is an object with defaults of its elements. An element that is missing from
     /// this object keeps its own default.
     private func addElements(_ definition: PropertyDefinition, _ place: TextPlace) throws {
         guard let elements = definition.elements else {
@@ -85,7 +85,7 @@ extension Attribute {
         // A type that does not support bounds cannot read the value; `setBounds` reports the error.
         guard type.boundCodes != nil else { return value.map { _ in .null } }
         if type == .string, case .written(let text)? = value, Int64(text) == nil {
-            throw place.error(": the \(name) length \"\(text)\" is not an integer", value: .string(text))
+            throw place.error(": the \(name) length \"\(text)\" is not a 64-bit integer", value: .string(text))
         }
         return try value?.read(as: type == .string ? .integer64 : type, place, orWrite: "minimum")
     }
@@ -99,7 +99,7 @@ extension PropertyDefinition.Value {
         }
     }
 
-    /// The value as a number of members; nil if it is not an integer in JSON.
+    /// The value as a number of members; nil for a text and for a JSON value out of range.
     var count: UInt32? { if case .json(.int(let number)) = self { UInt32(exactly: number) } else { nil } }
 
     /// Reads the value for an attribute of a type.
@@ -114,7 +114,7 @@ extension PropertyDefinition.Value {
                     value: .string(text))
             }
             return try PropertyDefinition.Value.read(text, as: type, place)
-        // A string represents a value only for types that JSON does not have.
+        // A string represents a value only for types that JSON does not support.
         case .json(.text(let text)) where type.isTextInJSON:
             return try PropertyDefinition.Value.read(text.string, as: type, place)
         case .json(let value): return value

@@ -24,7 +24,7 @@ extension PropertyDefinition {
         "renaming_identifier",
     ]
 
-    /// Parses an attribute. The text after the first "=" is the default, or the expression of a derived attribute.
+    /// Parses an attribute. The text after the first "=" is the default value or the derivation expression.
     private init(attribute line: String, _ place: TextPlace) throws {
         let scalars = line.unicodeScalars
         let equals = scalars.firstIndex(of: "=")
@@ -34,8 +34,8 @@ extension PropertyDefinition {
         guard let name = words.take() else {
             throw place.error(
                 isDerived
-                    ? " has no attribute type; write a line such as \"derived int64? = articles.@count\""
-                    : " has no attribute type; write a line such as \"string?\" or \"int16 = 0\"")
+                    ? " does not have an attribute type; write a line such as \"derived int64? = articles.@count\""
+                    : " does not have an attribute type; write a line such as \"string?\" or \"int16 = 0\"")
         }
         let isOptional = name.hasSuffix("?")
         let type = try AttributeType(
@@ -45,7 +45,8 @@ extension PropertyDefinition {
         let rest = equals.map { trimmed(scalars[scalars.index(after: $0)...]) }
         if isDerived {
             guard let rest, !rest.isEmpty else {
-                throw place.error(" has no expression; write a line such as \"derived int64? = articles.@count\"")
+                throw place.error(
+                    " does not have an expression; write a line such as \"derived int64? = articles.@count\"")
             }
             derivation = rest
         } else if let rest {
@@ -131,7 +132,7 @@ private struct LineWords {
         return words[next - 1]
     }
 
-    /// Returns the word after another one.
+    /// Returns the argument of a word, which is the next word.
     mutating func argument(of word: String, _ what: String) throws -> String {
         guard let argument = take() else { throw place.error(": \"\(word)\" needs \(what) after it") }
         return argument

@@ -4,7 +4,7 @@ import CorestoneValues
 extension PropertyDefinition {
     /// Reads a property: a line of text, or an object of options.
     ///
-    /// An object without a type is a composite attribute and contains the definitions of its elements.
+    /// An object without `type`, `to_one` and `to_many` is a composite attribute. Its members define the elements.
     init(_ node: JSONNode, _ place: TextPlace) throws {
         if case .plain(.text(let line)) = node.content {
             self = try PropertyDefinition(line: line.string, place)
@@ -114,7 +114,7 @@ extension PropertyDefinition {
 }
 
 extension AttributeType {
-    /// Reads a name, or Core Data's code.
+    /// Creates a type from its name, or from Core Data's code.
     init(_ node: JSONNode, _ place: TextPlace, option: String) throws {
         if case .plain(.int(let code)) = node.content {
             guard let type = Int32(exactly: code).flatMap({ AttributeType(rawValue: $0) }) else {
@@ -130,7 +130,7 @@ extension AttributeType {
 }
 
 extension DeleteRule {
-    /// Reads a name, or Core Data's code.
+    /// Creates a rule from its name, or from Core Data's code.
     fileprivate init(_ node: JSONNode, _ place: TextPlace) throws {
         if case .plain(.int(let code)) = node.content {
             guard let rule = UInt32(exactly: code).flatMap({ DeleteRule(rawValue: $0) }) else {

@@ -8,8 +8,8 @@ import CorestoneValues
 ///     relationship  to-one ENTITY['?'] [inverse NAME] [delete RULE] [renaming_identifier NAME]
 ///                   to-many [ordered] ENTITY [inverse NAME] [delete RULE] [min N] [max N] [renaming_identifier NAME]
 ///
-/// The words after the type or the entity may have any order. The bounds of a string are those of its length. A regular
-/// expression in a line cannot contain a space or a "=". "?" means optional; a to-many relationship may be empty unless
+/// The words after the type or the entity can have any order. The bounds of a string are those of its length. A regular
+/// expression in a line cannot contain a space or a "=". "?" means optional; a to-many relationship is optional unless
 /// `min` requires members.
 struct PropertyDefinition: Sendable {
     enum Kind: Equatable { case attribute(AttributeType), toOne, toMany }

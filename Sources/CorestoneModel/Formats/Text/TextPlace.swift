@@ -44,10 +44,10 @@ struct TextPlace {
         return error(remedy.isEmpty ? complaint : "\(complaint); \(remedy)", value: value)
     }
 
-    /// Lists words in quotes: "a", "b" or "c".
+    /// Returns a list of words in quotes: "a", "b" or "c".
     static func quoted(_ words: some Collection<String>) -> String { listed(words.lazy.map { "\"\($0)\"" }) }
 
-    /// Lists words: "a, b or c"; only the first 30.
+    /// Returns a list of words: "a, b or c"; only the first 30.
     static func listed(_ words: some Collection<String>) -> String {
         let shown = Array(words.prefix(30))
         guard let last = shown.last, shown.count > 1 else { return shown.first ?? "" }
@@ -55,7 +55,7 @@ struct TextPlace {
         return shown.dropLast().joined(separator: ", ") + " or " + last
     }
 
-    /// Runs `body`, and adds the place to its errors.
+    /// Runs `body`. Adds the place to errors that do not name an entity.
     func naming<Result>(_ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.entity == nil {
             throw error.within("\(subject)", entity: entity, key: key ?? option)

@@ -35,7 +35,7 @@ struct InitCommand: Command {
         switch options["language"] ?? "python" {
         case "c": template = CTemplate(name: name, installation: .ofThisTool)
         case "python":
-            // The command of the Python package sets its interpreter in this variable.
+            // The command that the Python package installs sets this variable to the path of its interpreter.
             let interpreter = getenv("CORESTONE_PYTHON").map { String(cString: $0) } ?? ""
             template = PythonTemplate(name: name, interpreter: interpreter.isEmpty ? "python3" : interpreter)
         case "swift":

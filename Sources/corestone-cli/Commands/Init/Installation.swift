@@ -4,9 +4,9 @@ import Glibc
 struct Installation {
     static let libraryName = "libcorestone.so.1"
 
-    /// The folder of the headers; nil if compilers search it without a flag.
+    /// The folder of the headers; nil if it was not found, or if compilers search it without a flag.
     let headers: String?
-    /// The folder of the library; nil if linkers search it without a flag.
+    /// The folder of the library; nil if it was not found, or if linkers search it without a flag.
     let library: String?
 
     /// The installation of this program, whose file is in `bin` of a prefix or of the Python package.

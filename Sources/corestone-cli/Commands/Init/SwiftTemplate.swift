@@ -30,7 +30,7 @@ struct SwiftTemplate: ProjectTemplate {
         """
     }
 
-    /// The folders of headers and library, unless compilers search them without a flag.
+    /// The settings for the folders of the headers and the library. They are empty if compilers need no flags.
     private var settings: String {
         var text = ""
         if let headers = installation.headers {

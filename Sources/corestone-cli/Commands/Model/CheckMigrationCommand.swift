@@ -68,7 +68,7 @@ struct CheckMigrationCommand: Command {
         check.profile = profile
         if options.has("allow-casts") { check.typeChanges = .exact }
         let mappings = options.all("mapping")
-        // The search skips files that it cannot read, so they are read here.
+        // The search skips files that it cannot read. The given files are read here, so that an error is reported.
         for path in mappings where path.hasSuffix(".cdm") || path.hasSuffix(".xcmappingmodel") {
             _ = try MappingModel(contentsOf: path)
         }

@@ -88,7 +88,7 @@ struct ConvertCommand: Command {
             try output.line(line)
             return .done
         }
-        // Both stores are opened again, as any program would open them.
+        // The files are opened again, as any program would open them.
         let old = try openStore(source, options)
         let comparison: GraphComparison
         if type == .inMemory {

@@ -133,7 +133,7 @@ struct MetadataCommand: Command {
             guard let value = values[key] else { return [] }
             let name = key.visible()
             let head = name + String(repeating: " ", count: max(0, width - DisplayWidth.of(name))) + "  "
-            // A line for each entity.
+            // Version hashes are printed on one line per entity.
             guard key == StoreMetadata.Key.hashes, case .dictionary(let hashes) = value else {
                 return [head + text(value)]
             }

@@ -156,7 +156,7 @@ struct MigrateCommand: Command {
         return .done
     }
 
-    /// Returns the number of deferred tasks.
+    /// Migrates a store, and returns the number of deferred tasks.
     private func migrate(_ path: String, _ model: Model, _ migration: MigrationOptions) throws -> Int {
         var settings = try storeOptions(options)
         settings.mustExist = true
@@ -225,7 +225,7 @@ struct MigrateCommand: Command {
         } else {
             try output.line(
                 tasks == 0
-                    ? "\(path) has no deferred migration; nothing to do"
+                    ? "\(path) does not have a deferred migration; nothing to do"
                     : "\(path) is fully migrated; \(plural(tasks, "task")) finished")
         }
         return .done

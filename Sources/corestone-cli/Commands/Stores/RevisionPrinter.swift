@@ -56,7 +56,8 @@ struct RevisionPrinter {
 
     /// Whether a change contains values of a property.
     ///
-    /// Changes of one object do not contain to-many relationships and derived attributes.
+    /// The changes of one object do not contain values of composite attributes, derived attributes and to-many
+    /// relationships.
     private func hasValues(_ key: String, _ revision: ObjectRevision) -> Bool {
         guard subject == .object else { return true }
         switch revision.objectID.entity.property(named: key) {

@@ -26,13 +26,13 @@ final class BatchInsertTests: BatchTestCase {
         try context.save()
         try hire([("Bea", 25)])
         XCTAssertEqual(
-            try shell("SELECT Z_PK, Z_ENT, Z_OPT, ZAGE, ZNAME, ZSALARY FROM ZEMPLOYEE"),
-            "1|2|1|32|Ada|1000.0\n2|2|1|25|Bea|1000.0")
-        XCTAssertEqual(try shell("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Employee'"), "2")
+            try shell("SELECT Z_PK, Z_ENT, Z_OPT, ZAGE, ZNAME, ZRATING FROM ZPERSON"),
+            "1|3|1|32|Ada|1000.0\n2|3|1|25|Bea|1000.0")
+        XCTAssertEqual(try shell("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Person'"), "2")
         XCTAssertEqual(try shell("PRAGMA integrity_check"), "ok")
         try context.insert("Employee", ["name": "Cleo"])
         try context.save()
-        XCTAssertEqual(try shell("SELECT max(Z_PK) FROM ZEMPLOYEE"), "3")
+        XCTAssertEqual(try shell("SELECT max(Z_PK) FROM ZPERSON"), "3")
     }
 
     func testBatchInsertSetsEntityNumberAndInheritedDefaultsOfSubentities() throws {
@@ -41,8 +41,8 @@ final class BatchInsertTests: BatchTestCase {
         request.resultType = .objectIDs
         let id = try context.execute(request).objectIDs[0]
         XCTAssertEqual(id.entity.name, "Manager")
-        XCTAssertEqual(try context.object(with: id).get("salary"), 1000.0)
-        XCTAssertEqual(try shell("SELECT Z_ENT, ZLEVEL FROM ZEMPLOYEE"), "3|3")
+        XCTAssertEqual(try context.object(with: id).get("rating"), 1000.0)
+        XCTAssertEqual(try shell("SELECT Z_ENT, ZLEVEL FROM ZPERSON"), "4|3")
     }
 
     func testInvalidRowFailsTheWholeBatch() throws {
@@ -59,7 +59,7 @@ final class BatchInsertTests: BatchTestCase {
         try fails(["name": .null], 1570, "name")
         try fails(["name": .int(1)], 0, "name")
         try fails(["name": .string("x"), "age": .int(1 << 40)], 1610, "age")
-        try fails(["name": .string("x"), "salary": .double(.nan)], 1550, "salary")
+        try fails(["name": .string("x"), "rating": .double(.nan)], 1550, "rating")
         try fails(["name": .string("x"), "nam": .int(1)], 0, "nam")
         try fails(["name": .string("x"), "department": .null], 0, "department")
         try fails(["name": .string("x"), "projects": .null], 0, "projects")
@@ -79,7 +79,7 @@ final class BatchInsertTests: BatchTestCase {
             }
             request.resultType = .count
             XCTAssertEqual(try context.execute(request).count, 2000)
-            XCTAssertEqual(try context.count("Employee", "age == 1999 AND salary == 1000"), 1)
+            XCTAssertEqual(try context.count("Employee", "age == 1999 AND rating == 1000"), 1)
         }
     }
 
@@ -136,7 +136,7 @@ final class BatchInsertTests: BatchTestCase {
             let request = BatchInsertRequest(entity: try entity("Employee")) { (object: ManagedObject) in
                 seen.insert(ObjectIdentifier(object))
                 XCTAssertNil(try object.get("age", as: Int.self))
-                XCTAssertEqual(try object.get("salary"), 1000.0)
+                XCTAssertEqual(try object.get("rating"), 1000.0)
                 number += 1
                 try object.set("name", "n\(number)")
                 if number == 2 { try object.set("age", 7) }
@@ -371,8 +371,8 @@ final class BatchInsertTests: BatchTestCase {
             if isMemory { try openMemory(GraphTestCase.company()) }
             let rows: [[String: PropertyValue]] = (0..<700).map { number in
                 var row: [String: PropertyValue] = ["name": .string("n\(number)")]
-                if number % 3 == 1 { row["salary"] = .null }
-                if number % 3 == 2 { row["salary"] = .double(Double(number)) }
+                if number % 3 == 1 { row["rating"] = .null }
+                if number % 3 == 2 { row["rating"] = .double(Double(number)) }
                 if number % 2 == 0 { row["age"] = .int(Int64(number)) }
                 return row
             }
@@ -385,7 +385,7 @@ final class BatchInsertTests: BatchTestCase {
                 let object = try reader.object(with: id)
                 XCTAssertEqual(try object.get("name"), "n\(number)")
                 XCTAssertEqual(
-                    try object.value(forKey: "salary"),
+                    try object.value(forKey: "rating"),
                     [.double(1000), .null, .double(Double(number))][number % 3])
                 XCTAssertEqual(try object.value(forKey: "age"), number % 2 == 0 ? .int(Int64(number)) : .null)
             }

@@ -235,7 +235,7 @@ final class BatchMergeTests: BatchTestCase {
                     XCTAssertEqual(objects.count, expected[name] == nil ? 0 : 1)
                     guard let object = objects.first else { break }
                     XCTAssertEqual(try object.get("age"), expected[name])
-                    try object.set("salary", Double.random(in: 0..<9, using: &random))
+                    try object.set("rating", Double.random(in: 0..<9, using: &random))
                 default:
                     if Bool.random(using: &random) { try second.save() }
                 }

@@ -3,11 +3,11 @@ import XCTest
 
 /// Row versions that are not the previous version plus one: after the maximum, and when a deleted row is reinserted.
 final class RowVersionTests: BatchTestCase {
-    private func version() throws -> String { try shell("SELECT Z_OPT FROM ZEMPLOYEE") }
+    private func version() throws -> String { try shell("SELECT Z_OPT FROM ZPERSON") }
 
     private func setVersion(_ number: Int64) throws {
         (context, coordinator) = (nil, nil)
-        _ = try shell("UPDATE ZEMPLOYEE SET Z_OPT = \(number)")
+        _ = try shell("UPDATE ZPERSON SET Z_OPT = \(number)")
         coordinator = try Coordinator(model: GraphTestCase.company())
         try coordinator.addSQLiteStore(at: path)
         context = Context(coordinator: coordinator)
@@ -21,15 +21,15 @@ final class RowVersionTests: BatchTestCase {
             let (mine, theirs) = (Context(coordinator: coordinator), Context(coordinator: coordinator))
             let (ada, same) = (try mine.fetch("Employee")[0], try theirs.fetch("Employee")[0])
             XCTAssertEqual([try ada.get("age"), try same.get("age")], [30, 30])
-            try ada.set("salary", 5.5)
+            try ada.set("rating", 5.5)
             try mine.save()
             XCTAssertEqual(try version(), after)
-            try same.set("salary", Double(place) + 7)
+            try same.set("rating", Double(place) + 7)
             XCTAssertEqual(failure { try theirs.save() }.code, 133020)
             theirs.mergePolicy = .objectTrump
             try theirs.save()
             XCTAssertEqual(try version(), after == "1" ? "2" : "1")
-            XCTAssertEqual(try shell("SELECT ZSALARY FROM ZEMPLOYEE"), "\(place + 7).0")
+            XCTAssertEqual(try shell("SELECT ZRATING FROM ZPERSON"), "\(place + 7).0")
         }
     }
 
@@ -55,7 +55,7 @@ final class RowVersionTests: BatchTestCase {
             try context.execute(BatchDeleteRequest(fetchRequest: FetchRequest(entity: entity("Department"))))
             as BatchResult
         XCTAssertEqual(try version(), "1")
-        XCTAssertEqual(try shell("SELECT count(ZDEPARTMENT) FROM ZEMPLOYEE"), "0")
+        XCTAssertEqual(try shell("SELECT count(ZDEPARTMENT) FROM ZPERSON"), "0")
     }
 
     /// The new row has a version that the deleted row never had, so every reader of an old version gets a conflict.

@@ -1,5 +1,6 @@
 import Corestone
 import GraphSteps
+import TestSupport
 import XCTest
 
 import CorestoneSQL
@@ -30,8 +31,7 @@ final class PredicateDifferentialTests: XCTestCase {
         let seed = UInt64(Self.number("CORESTONE_SEED", or: 20_261_122))
         let count = Self.number("CORESTONE_PREDICATES", or: 20_000)
         print("seed \(seed), \(count) predicates")
-        let source = URL(fileURLWithPath: #filePath).pathComponents.dropLast(5).joined(separator: "/").dropFirst()
-        let packages = try Model(contentsOf: String(source) + "/examples/packages/Packages.xcdatamodeld")
+        let packages = try Model(contentsOf: Checkout.root.path + "/examples/packages/Packages.xcdatamodeld")
         var tally = DifferentialTally()
         try run(Menagerie.model(), Menagerie.fill, seed, count * 2 / 3, &tally)
         try run(packages, Menagerie.fillPackages, seed, count - count * 2 / 3, &tally)

@@ -226,7 +226,7 @@ final class FetchedResultsControllerTests: CompanyFileTestCase {
         XCTAssertEqual(working.fetchedObjects, [])
         XCTAssertEqual(told.take(), ["will", "update E (0, 0) (0, 0)", "did"])
         working.delegate = nil
-        let busy = try fetched(controller("ANY projects.staff.name == 'Cid'", sort: ["name"], sections: nil))
+        let busy = try fetched(controller("ANY projects.members.name == 'Cid'", sort: ["name"], sections: nil))
         XCTAssertEqual(busy.fetchedObjects?.count, 2)
         XCTAssertEqual(try delete("Cid", in: context).changes.refreshed.map(\.entity.name), ["Department", "Project"])
         XCTAssertEqual(list.take(), ["will", "delete ? (0, 1) -", "delete Alice (0, 0) -", "did"])

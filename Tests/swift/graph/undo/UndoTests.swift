@@ -24,7 +24,7 @@ final class UndoTests: GraphTestCase {
         try object.members(key: key(object, name))
     }
 
-    private func count(_ entity: String) -> Int { store.rows[model.entity(named: entity)!.index]?.count ?? 0 }
+    private func count(_ entity: String) -> Int { store.rows[model.entity(named: entity)!.root.index]?.count ?? 0 }
 
     func testContextHasNoUndoManagerByDefault() throws {
         let plain = Context(coordinator: coordinator)
@@ -157,7 +157,7 @@ final class UndoTests: GraphTestCase {
         let tasks = try (0..<3).map { try context.insert("Task", ["title": "\($0)"]) }
         try project.addMembers(tasks, key: key(project, "tasks"))
         let ann = try employee("Ann")
-        _ = try project.addMember(ann, key: key(project, "staff"))
+        _ = try project.addMember(ann, key: key(project, "members"))
         try context.save()
         for savesBetween in [false, true] {
             try context.delete(project)
