@@ -8,14 +8,14 @@
  * (docs/CONVENTIONS.md explains them):
  *
  * Results    A function that can fail returns a cst_status: 0 is success, a positive status is an expected outcome, a
- *            negative status is a failure. The last parameter, `error`, may be NULL. Otherwise it must point to NULL;
- *            it is set only on failure, and the caller owns the error.
+ *            negative status is a failure. The last parameter, `error`, may be NULL. Otherwise it must point to NULL.
+ *            An error is returned only on failure, and the caller owns it.
  * Ownership  The annotations CST_OWNED and CST_BORROWED state the ownership of each output. The caller owns most
  *            handles that functions with `new`, `copy`, `fetch`, `insert` or `with` in their names return, and must
- *            release them with cst_release. Functions with `get` or `at`, and functions named by a plain noun, usually return
- *            a borrowed handle, which is valid until its owner is changed or released. cst_retain makes a borrowed
- *            handle owned. Children retain their parents: an object its context, a context its coordinator. Releasing
- *            NULL is allowed.
+ *            release them with cst_release. Functions with `get` or `at`, and functions named by a plain noun, usually
+ *            return a borrowed handle, which is valid until its owner is changed or released. cst_retain makes a
+ *            borrowed handle owned. Children retain their parents: an object its context, a context its coordinator.
+ *            Releasing NULL is allowed.
  * Handles    Handles are tokens, not addresses. A call with a released or stale handle, or with a handle of another
  *            type, fails with CST_E_INVALID_HANDLE and does not crash.
  * Text       Text is UTF-8. As input, a cst_string has a size, or CST_NUL for NUL-terminated text. CST_TEXT("…")

@@ -50,7 +50,7 @@ bool platform_on_own_stack(uintptr_t one, uintptr_t other) {
     return is_known && one - start < size && other - start < size;
 }
 
-void platform_call_settle(platform_deferred_fn run, uint64_t second) {
+void platform_call_run_deferred(platform_deferred_fn run, uint64_t second) {
     const bool was_in_use = in_use;
     in_use = true;
     for (size_t next = 0; next < waiting.count; next++) {
@@ -75,7 +75,7 @@ void platform_call_finish(void) {
     for (size_t next = 0; next < waiting.count; next++) {
         deferred one = waiting.items[next];
         if (one.run == NULL) continue;
-        waiting.items[next].run = NULL; /* a nested platform_call_settle must not run it again */
+        waiting.items[next].run = NULL; /* a nested platform_call_run_deferred must not run it again */
         one.run(one.first, one.second, one.third);
     }
     in_use = false;

@@ -20,7 +20,7 @@
 #endif
 #endif
 
-uint32_t platform_told_sql;
+uint32_t platform_sql_level;
 bool platform_forked = false;
 
 static uint64_t next_id = 0;
@@ -227,7 +227,7 @@ bool platform_folder_changed(int descriptor, const char *name) {
     return changed;
 }
 
-bool platform_folder_tells(const char *folder) {
+bool platform_folder_reports_writes(const char *folder) {
     /* NFS, SMB (three numbers), AFS (two), Coda, NCP, 9P, Ceph, FUSE, VirtualBox. From linux/magic.h, except those that
      * it does not define. */
     static const uint32_t silent[] = {0x6969,     0x517B, 0xFF534D42, 0xFE534D42, 0x5346414F, 0x6B414653,

@@ -8,16 +8,17 @@ extension Container {
     ///     let container = try Container(name: "Shop", model: model)
     ///     try await container.loadStores()
     ///
-    /// - Throws: The error of the store that failed. If several failed, an error with one child for each.
+    /// - Throws: The error of the store that failed; if several failed, an error with one child for each.
+    ///   `.invalidHandle` if the container is closed. `.noMemory` if no thread can be created.
     public func loadStores() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             inBackground({ try $0.loadStores() as Void }, { continuation.resume(with: $0) })
         }
     }
 
-    /// Runs `body` on the queue of a new background context, and returns its result.
+    /// Runs `body` on the queue of a new background context, and returns the result of `body`.
     ///
-    /// The context is closed after `body`, and unsaved changes are discarded.
+    /// The context is released after `body`. If the application does not retain it, its unsaved changes are discarded.
     ///
     ///     let count = try await container.performBackgroundTask { context in
     ///         try importAll(into: context)
@@ -25,7 +26,8 @@ extension Container {
     ///         return try context.count("Item")
     ///     }
     ///
-    /// - Throws: The error of `body`; `.invalidHandle` if the container is closed or closing.
+    /// - Throws: The error of `body`. `.invalidHandle` if the container is closed or being closed. `.noMemory` if no
+    ///   thread can be created.
     public func performBackgroundTask<Result: Sendable>(
         _ body: @escaping @Sendable (Context) throws -> Result
     ) async throws -> Result {

@@ -5,10 +5,12 @@ import CorestoneValues
 
 /// Record calls that run on a background thread of the container, one at a time and in the order of the calls.
 extension Container {
-    /// A function that receives the result of a call, on a thread of the container.
+    /// A function that receives the result of a call, on a background thread of the container.
+    ///
+    /// If no thread can be created, it receives the error on the calling thread.
     public typealias Ended<Value> = @Sendable (Result<Value, any Error>) -> Void
 
-    /// Runs `body` on a background thread of the container and returns its result.
+    /// Runs `body` on a background thread of the container, and returns the result of `body`.
     ///
     ///     let toys = try await container.records { try $0.read("Item", where: "price < %@", 10, sort: ["name"]) }
     public func records<Value: Sendable>(
@@ -19,7 +21,7 @@ extension Container {
         }
     }
 
-    /// Runs `insert` on a background thread of the container, and passes its result to `ended` on that thread.
+    /// Runs `insert` on a background thread of the container, and passes the result to `ended` on that thread.
     public func insert(_ entity: String, _ records: [Record], ended: @escaping Ended<[Record]>) {
         inBackground({ try $0.insert(entity, records) }, ended)
     }
@@ -48,8 +50,9 @@ extension Container {
     }
 }
 
-/// Synchronous record calls with a predicate as text, whose % conversions use `arguments` in order. Pass user input as
-/// an argument, not in the text.
+/// Synchronous record calls with a predicate as text.
+///
+/// The % conversions of the text use `arguments` in order. Pass user input as an argument, not in the text.
 extension Container {
     public func read(
         _ entity: String, where format: String, _ arguments: any PropertyConvertible..., sort: [String] = [],
@@ -61,7 +64,7 @@ extension Container {
 
     /// Sets values of the objects that satisfy a predicate.
     ///
-    /// - Parameter values: The values to be set, as in `update`.
+    /// - Parameter values: The values to be set, as in `insert`.
     @discardableResult
     public func update(
         _ entity: String, where format: String, _ arguments: any PropertyConvertible..., values: Record

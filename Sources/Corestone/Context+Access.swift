@@ -4,7 +4,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Context {
-    /// Inserts an object and sets values. If a value is rejected, the object is deleted and the error is thrown.
+    /// Inserts an object and sets values. If a value is rejected, deletes the object and throws the error.
     @discardableResult
     public func insert(
         _ entityName: String, _ values: KeyValuePairs<String, any PropertyConvertible>
@@ -41,7 +41,7 @@ extension Context {
         return try fetchArrow(request, keyPaths: keyPaths, options: options)
     }
 
-    /// Returns the number of objects that satisfy a predicate.
+    /// Returns the number of objects of an entity that satisfy a predicate; of all objects if `format` is nil.
     public func count(
         _ entityName: String, _ format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> Int { try count(request(entityName, format, arguments)) }
@@ -64,7 +64,7 @@ extension Context {
 extension Context {
     /// Saves with a merge policy for this save only.
     ///
-    /// Call it, for instance, with the policy that a user chose after a save failed with conflicts.
+    /// For instance, pass the policy that a user chose after a save failed with conflicts.
     public func save(merging policy: MergePolicy) throws {
         try checkQueue()
         let usual = mergePolicy

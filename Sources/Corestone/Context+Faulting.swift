@@ -1,7 +1,7 @@
 import CorestoneGraph
 
 extension Context {
-    /// Records the current source location, for the report of single faults (`singleFaults`) and the fault policy.
+    /// Records the source location of the call, for the report of single faults (`singleFaults`) and the fault policy.
     ///
     /// The location applies until the next call of this function.
     ///

@@ -10,7 +10,7 @@ public enum PerformSchedule: Sendable {
 }
 
 extension Context {
-    /// Runs `body` on the context's queue and returns its result, or rethrows its error.
+    /// Runs `body` on the context's queue, and returns the result of `body` or rethrows its error.
     ///
     /// No thread is blocked while the block waits for the queue.
     ///
@@ -19,12 +19,13 @@ extension Context {
     ///     }
     ///
     /// Objects belong to the queue and are not `Sendable`, so the block cannot return them. It can return their IDs.
-    /// Changes are processed at the end of the block, but not saved.
+    /// Pending changes are processed at the end of the block, but not saved.
     ///
     /// - Throws: `CancellationError` if the task is cancelled before the block begins; the block then never runs.
     ///   `.invalidArgument` if the context is confined to the calling thread and therefore does not have a queue,
     ///   unless `schedule` is `.immediate`. `.wrongThread` if the context is confined to another thread.
-    ///   `.invalidHandle` if the context is closed before the block begins; the block then does not run.
+    ///   `.invalidHandle` if the context is closed before the block begins; the block then does not run. `.noMemory` if
+    ///   no thread can be created. The error of `body`.
     nonisolated(nonsending) public func perform<Result: Sendable>(
         schedule: PerformSchedule = .immediate, _ body: @escaping @Sendable (Context) throws -> Result
     ) async throws -> Result {
@@ -43,9 +44,9 @@ extension Context {
         }
     }
 
-    /// Runs `body` on the context's queue, waits for it, and returns its result or rethrows its error.
+    /// Runs `body` on the context's queue, waits for its end, and returns its result or rethrows its error.
     ///
-    /// Can be called on any thread. Calls may be nested, including a call for a parent context within a block of its
+    /// Can be called on any thread. Calls can be nested, including a call for a parent context within a block of its
     /// child, but not a call for a child within a block of its parent.
     ///
     /// The block runs on the calling thread if the queue is private. For the main queue, it runs on the main thread,
@@ -54,6 +55,7 @@ extension Context {
     ///
     /// - Throws: `.wrongThread` if the context is confined to another thread. `.wrongThread` with code 132000 if the
     ///   call would deadlock, because the thread that runs the queue waits for a queue that this thread runs.
+    ///   `.invalidHandle` if the context is closed. The error of `body`.
     public func performAndWait<Result>(_ body: (Context) throws -> Result) throws -> Result {
         var result: Result?
         try runAndWait { result = try body($0) }
@@ -69,7 +71,7 @@ extension Context {
 
 /// An enqueued block, and the task that awaits its result.
 ///
-/// Either the queue runs the block, or the block is cancelled or refused.
+/// Either the queue runs the block, or the block is cancelled or rejected.
 private final class PerformTurn<Result: Sendable>: Sendable {
     private struct State {
         var body: (@Sendable (Context) throws -> Result)?

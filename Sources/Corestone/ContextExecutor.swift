@@ -31,7 +31,7 @@ public final class ContextExecutor: SerialExecutor {
             throw CoreError(
                 .invalidArgument,
                 "\(context.name.map { "context \"\($0)\"" } ?? "a context") is confined to its thread and cannot run "
-                    + "an actor; create the context with a private queue")
+                    + "an actor; create the context with the queue type .privateQueue or .main")
         }
         self.context = context
     }

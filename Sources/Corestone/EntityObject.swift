@@ -3,10 +3,10 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The base class of generated classes with typed properties, which `corestone model codegen` writes.
+/// The base class of the classes with typed properties that `corestone model codegen` generates.
 ///
-/// It wraps a `ManagedObject`, and equals every other wrapper of the same object. Create a wrapper whenever it is
-/// needed, on the queue of the object's context.
+/// An instance wraps a `ManagedObject`, and equals every other wrapper of the same object. Create a wrapper whenever it
+/// is needed, on the queue of the object's context.
 open class EntityObject: Hashable {
     public let managedObject: ManagedObject
 
@@ -74,7 +74,7 @@ extension EntityObject {
         throw missing(key)
     }
 
-    /// Returns the value of an optional property, or nil if it is null.
+    /// Returns the value of an optional property; nil if the value is null.
     public func optionalValue<Value: PropertyConvertible>(_ key: String) throws -> Value? {
         try managedObject.get(key)
     }
@@ -83,7 +83,7 @@ extension EntityObject {
         try managedObject.set(key, value)
     }
 
-    /// Returns the value of a transformable attribute, converted by its transformer, or nil if it is null.
+    /// Returns the value of a transformable attribute, converted by its transformer; nil if the value is null.
     public func transformed<Value>(_ key: String) throws -> Value? { try managedObject.transformed(key) }
 
     /// Returns the converted value of a transformable attribute that is not optional.
@@ -142,7 +142,7 @@ extension Context {
 
     /// Fetches objects of a class that satisfy a predicate.
     ///
-    /// It works like `fetch(_:_:_:sort:limit:offset:)` with an entity's name.
+    /// The parameters are those of `fetch(_:_:_:sort:limit:offset:)` with the name of an entity.
     public func fetch<Kind: EntityObject>(
         _ kind: Kind.Type, _ format: String? = nil, _ arguments: any PropertyConvertible..., sort: [String] = [],
         limit: Int = 0, offset: Int = 0

@@ -6,8 +6,8 @@ import CorestoneValues
 /// They are followed by the transactions that any process commits later.
 ///
 /// A transaction is read when the reader requests it, so a slow reader does not delay other readers. Transactions are
-/// delivered in order. A reader that stores the last token together with its results can resume there, in a new
-/// sequence.
+/// delivered in order. A reader that stores the last token together with its results can resume after that token, in a
+/// new sequence.
 public struct HistoryFeed: AsyncSequence, Sendable {
     public typealias Element = HistoryTransaction
     fileprivate let coordinator: Coordinator

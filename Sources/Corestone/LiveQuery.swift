@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// The differences of a request's results, for another task.
 ///
-/// They contain object IDs, which may leave the context's queue.
+/// They contain object IDs, which can be used outside of the context's queue.
 ///
 /// Differences that the reader has not received yet are combined into one, from the reader's last state to the current
 /// state. They therefore do not accumulate, and the context never waits for the reader.
@@ -40,10 +40,11 @@ extension Context {
     ///
     ///     for await difference in try context.differences(of: request) { … }
     ///
-    /// Call it on the context's queue. The sequence ends when the context is closed, the task is cancelled, the
-    /// iteration is left or an update fails. If an update fails, the last difference has the error.
+    /// Call it on the context's queue. The sequence ends when the context is closed, when the task that reads it is
+    /// cancelled, when the sequence and its iterator are released, or when an update fails. If an update fails, the
+    /// last difference has the error.
     ///
-    /// - Parameters: The same as those of `observe`.
+    /// - Parameters: As for `observe`.
     public func differences(
         of request: FetchRequest, sections: SectionNaming? = nil, dependencies: [String] = []
     ) throws -> ResultsDifferences {

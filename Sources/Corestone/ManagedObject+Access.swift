@@ -9,9 +9,11 @@ extension ManagedObject: Hashable, Identifiable {
 }
 
 extension ManagedObject {
-    /// Returns the value of a property or key path as a Swift type, or nil if it is null.
+    /// Returns the value of a property or key path as a Swift type; nil if the value is null.
     ///
     ///     let age: Int? = try person.get("age")
+    ///
+    /// - Throws: `.typeMismatch` if the value is of another type, or does not fit into an integer type.
     public func get<Value: PropertyConvertible>(_ keyPath: String, as type: Value.Type = Value.self) throws -> Value? {
         let value = try value(forKeyPath: keyPath)
         if value.isNull { return nil }
@@ -34,9 +36,9 @@ extension ManagedObject {
         try setValue(value?.propertyValue ?? .null, forKeyPath: keyPath)
     }
 
-    /// Returns the value of a transformable attribute, converted by its transformer, or nil if it is null.
+    /// Returns the value of a transformable attribute, converted by its transformer; nil if the value is null.
     ///
-    /// A transformer for plain data supports every type that a property can hold.
+    /// With a transformer for plain data, `Value` can be any type that conforms to `PropertyConvertible`.
     ///
     ///     let colour: Colour? = try item.transformed("colour")
     public func transformed<Value>(_ name: String, as type: Value.Type = Value.self) throws -> Value? {
@@ -59,7 +61,9 @@ extension ManagedObject {
         try setTransformedValue(isPlain ? (value as? any PropertyConvertible)?.propertyValue ?? value : value, key: key)
     }
 
-    /// Sets several properties by name or key path, in order. A failure does not undo the properties that were set.
+    /// Sets several properties by name or key path, in order.
+    ///
+    /// If a value is rejected, the properties before it keep their new values.
     public func set(_ values: KeyValuePairs<String, any PropertyConvertible>) throws {
         for (name, value) in values { try set(name, value) }
     }
@@ -84,7 +88,7 @@ extension ManagedObject {
         try setMembers(members, key: key(name))
     }
 
-    /// Inserts a member of an ordered relationship at an index. An existing member is moved there.
+    /// Inserts a member of an ordered relationship at an index. An existing member is moved to that index.
     public func insert(_ member: ManagedObject, at index: Int, in name: String) throws {
         try insertMember(member, at: index, key: key(name))
     }
@@ -122,7 +126,7 @@ extension ManagedObject {
     /// It does not fire a fault: the result is null for a fault, and for a to-many relationship that is not loaded.
     public func primitiveValue(_ name: String) throws -> PropertyValue { try primitiveValue(key: key(name)) }
 
-    /// Returns the value of the last fetch or save.
+    /// Returns the value of a property at the last fetch or save.
     public func committedValue(_ name: String) throws -> PropertyValue { try committedValue(key: key(name)) }
 
     /// Whether the property was changed since the last fetch or save.

@@ -10,7 +10,7 @@ import CorestoneValues
 extension ManagedObject {
     /// Prepares for reading a primitive value: fires the fault of the object and of a to-many relationship.
     ///
-    /// Call it before reading the value. nil fires only the object's fault.
+    /// Call it before reading the value. If `name` is nil, only the object's fault is fired.
     public func willAccessValue(forKey name: String?) throws { try willAccess(key: name.map(key)) }
 
     /// Ends reading a primitive value. Call it after reading the value.
@@ -40,10 +40,10 @@ extension ManagedObject {
         try didChange(key: key(name), mutation, objects)
     }
 
-    /// Returns the IDs of a relationship's targets, including unsaved changes.
+    /// Returns the IDs of a relationship's targets, including unsaved targets.
     ///
-    /// There is at most one ID for a to-one relationship. The IDs are in order for an ordered relationship. The store
-    /// is read if necessary, but objects are not created and faults are not fired.
+    /// A to-one relationship has at most one ID. The IDs of an ordered relationship are in its order. The store is read
+    /// if necessary, but objects are not created and faults are not fired.
     public func objectIDs(forRelationship name: String) throws -> [ObjectID] { try objectIDs(key: key(name)) }
 
     /// Whether the members of a relationship are not loaded, or its target is a fault. Does not read the store.

@@ -3,12 +3,13 @@ import CorestoneGraph
 extension Context {
     /// Returns the notifications of a context as a sequence of object IDs for another task.
     ///
-    /// Objects must stay on the context's queue, but IDs may leave it.
+    /// Objects must stay on the context's queue, but IDs can be used elsewhere.
     ///
     ///     for await ids in context.notifications(.didSaveObjectIDs) { … }
     ///
-    /// The sequence begins with the call. It ends when the context is closed, the task is cancelled or the iteration is
-    /// left. Saves do not wait for the reader: pending elements are buffered according to `buffering`.
+    /// The sequence begins with the call. It ends when the context is closed or deallocated, when the task that reads
+    /// it is cancelled, or when the sequence and its iterator are released. Saves do not wait for the reader: pending
+    /// elements are buffered according to `buffering`.
     ///
     /// - Parameter buffering: `.unbounded` keeps all elements. `.bufferingNewest(n)` keeps the newest `n`, for a reader
     ///   that only needs to detect a change.

@@ -1,10 +1,10 @@
 import CorestoneGraph
 import CorestoneValues
 
-/// A Swift type that a property can hold.
+/// A Swift type whose values can be stored in a property.
 public protocol PropertyConvertible {
     var propertyValue: PropertyValue { get }
-    /// Converts a stored value; nil if it has another type.
+    /// Converts the value of a property; returns nil if the value has another type or does not fit.
     static func from(_ value: PropertyValue) -> Self?
 }
 
@@ -21,7 +21,7 @@ extension Bool: PropertyConvertible {
 }
 
 extension PropertyConvertible where Self: FixedWidthInteger {
-    /// The number, as a decimal if it does not fit into 64 bits; the attribute then reports its range.
+    /// The number; a decimal if it does not fit into 64 bits, so that the error of the attribute names the range.
     public var propertyValue: PropertyValue {
         if let value = Int64(exactly: self) { return .int(value) }
         return .decimal(DecimalNumber(mantissa: UInt128(truncatingIfNeeded: magnitude), isNegative: self < 0))

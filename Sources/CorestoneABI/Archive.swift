@@ -84,7 +84,7 @@ final class HostClass: HostValueConverter, ArchivableClass, @unchecked Sendable 
         let plain = try filled("to_fields of the class \"\(className)\"", key: className) {
             toFields(userdata.pointer, object.pointer, $0, $1)
         } read: { json in
-            try answered("to_fields of the class \"\(className)\"", key: className) {
+            try readingResult("to_fields of the class \"\(className)\"", key: className) {
                 try decodeTaggedJSON(Array(json))
             }
         }
@@ -98,14 +98,14 @@ final class HostClass: HostValueConverter, ArchivableClass, @unchecked Sendable 
         guard let fromFields = callbacks.from_fields else {
             throw CoreError(
                 .internal,
-                "the class \"\(className)\" does not have the callback from_fields; register the class with it",
+                "the class \"\(className)\" does not have the callback from_fields; report it as a defect of the library",
                 key: className)
         }
         var text = JSONText(.dictionary(fields)).text
         return try text.withUTF8 { utf8 in
             try utf8.withMemoryRebound(to: CChar.self) { characters in
                 let json = cst_string(data: characters.baseAddress, size: characters.count)
-                return try made("from_fields of the class \"\(className)\"", key: className) {
+                return try makeValue("from_fields of the class \"\(className)\"", key: className) {
                     fromFields(userdata.pointer, json, $0, $1)
                 }
             }

@@ -28,7 +28,7 @@ private final class FetchEnd {
 
     init(_ done: cst_fetch_done_fn?, _ userdata: Userdata) { (self.done, self.userdata) = (done, userdata) }
 
-    func tell(_ box: ContextBox) {
+    func notify(_ box: ContextBox) {
         HandleTable.drain(box.pendingReleases)
         done?(userdata?.pointer, handle(token))
         userdata = nil
@@ -50,7 +50,7 @@ public func cst_context_fetch_asynchronously(
         let out = try place(out, "out_fetch")
         let box = try onQueue(pointer)
         let own = AsynchronousFetchBox(try request(requestPointer).copy(), box)
-        let asynchronous = AsynchronousFetchRequest(own.request) { _ in end.tell(box) }
+        let asynchronous = AsynchronousFetchRequest(own.request) { _ in end.notify(box) }
         asynchronous.estimatedResultCount = Int(clamping: estimate)
         guard case .asynchronous(let result) = try box.context.execute(asynchronous) else { return }
         own.result = result

@@ -154,7 +154,7 @@ public func cst_attribute_add_element(
         let flags = try PropertyFlags(checking: flags, allowed: .elements, composite.entity.name, path)
         let element = try composite.addElement(named: name, type: type)
         try flags.apply(to: element, .elements)
-        out?.pointee = try lend(element)
+        out?.pointee = try borrowedHandle(element)
     }
 }
 

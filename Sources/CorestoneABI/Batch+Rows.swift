@@ -13,12 +13,12 @@ extension BatchRows {
         clear()
         var left: [Int] = []
         for (place, slot) in slots.enumerated() where try !put(place, slot) { left.append(slot) }
-        give(slots, without: left)
+        setSlots(slots, defaulting: left)
     }
 
     /// Sets which slots have a value in the row; `left` are the slots that use their default.
     @inline(__always)
-    func give(_ slots: [Int], without left: [Int]) {
+    func setSlots(_ slots: [Int], defaulting left: [Int]) {
         given = .slots(left.isEmpty ? slots : slots.filter { !left.contains($0) })
     }
 
@@ -167,7 +167,7 @@ final class BatchBlock {
         guard 0...BatchBlock.capacity ~= filled else {
             throw CoreError(
                 .invalidArgument,
-                "the handler of the batch insert of \(entity) reported \(UInt(bitPattern: filled)) filled rows, but its "
+                "the handler of the batch insert of \(entity) reported \(UInt(bitPattern: filled)) filled rows, but the "
                     + "capacity was \(BatchBlock.capacity); fill the remaining rows in the next call", entity: entity,
                 value: sizeValue(filled))
         }

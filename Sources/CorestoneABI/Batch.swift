@@ -9,21 +9,21 @@ final class BatchRequestBox {
     private(set) var request: BatchRequest
     /// The changes of the last execution that returned IDs.
     var changes = ChangedIDs()
-    private var kept: [AnyObject]
+    private var retained: [AnyObject]
 
-    init(_ request: BatchRequest, keeping kept: [AnyObject] = []) {
+    init(_ request: BatchRequest, keeping retained: [AnyObject] = []) {
         self.request = request
-        self.kept = kept
+        self.retained = retained
     }
 
-    func keep(_ part: AnyObject) { kept.append(part) }
+    func retain(_ part: AnyObject) { retained.append(part) }
 
     /// Replaces the row source of a batch insert.
-    func fill(slots: [Int]?, _ begin: @escaping () throws -> BatchInsertRequest.Fill) throws {
-        try take(BatchInsertRequest(entity: entity(), slots: slots, begin: begin))
+    func setRowSource(slots: [Int]?, _ begin: @escaping () throws -> BatchInsertRequest.Fill) throws {
+        try replaceRequest(BatchInsertRequest(entity: entity(), slots: slots, begin: begin))
     }
 
-    func take(_ fresh: BatchInsertRequest) throws {
+    func replaceRequest(_ fresh: BatchInsertRequest) throws {
         try requireInsertion()
         fresh.affectedStores = request.affectedStores
         fresh.mergesIntoContexts = request.mergesIntoContexts
@@ -75,7 +75,7 @@ final class BatchRequestBox {
 
 private func box(_ pointer: OpaquePointer?) throws -> BatchRequestBox { try resolve(pointer, .batchRequest) }
 
-private func give(_ request: BatchRequestBox, _ out: UnsafeMutablePointer<OpaquePointer?>) throws {
+private func putHandle(_ request: BatchRequestBox, _ out: UnsafeMutablePointer<OpaquePointer?>) throws {
     out.pointee = try HandleTable.make(request, .batchRequest)
 }
 
@@ -87,7 +87,7 @@ public func cst_batch_insert_new(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_request")
-        try give(
+        try putHandle(
             BatchRequestBox(BatchInsertRequest(entity: try entity(entityPointer), slots: []) { { _ in false } }), out)
     }
 }
@@ -117,7 +117,7 @@ public func cst_batch_insert_set_rows(
                 throw error.named(entity.name, path).inRow(place / slots.count + 1)
             }
         }
-        try request.fill(slots: slots) {
+        try request.setRowSource(slots: slots) {
             var row = 0
             return { out in
                 guard row < rows else { return false }
@@ -151,13 +151,13 @@ public func cst_batch_insert_set_columns(
         let slots = try request.slots(columns.map(\.key))
         let entity = try request.entity()
         let sources = try zip(columns, slots).map { try BatchColumn($0, entity, slot: $1, rows: rows) }
-        try request.fill(slots: slots) {
+        try request.setRowSource(slots: slots) {
             var (row, wasWhole) = (0, true)
             return { out in
                 guard row < rows else { return false }
                 var left: [Int] = []
                 for source in sources where try !source.put(row, into: out) { left.append(source.slot) }
-                if !left.isEmpty || !wasWhole { out.give(slots, without: left) }
+                if !left.isEmpty || !wasWhole { out.setSlots(slots, defaulting: left) }
                 wasWhole = left.isEmpty
                 row += 1
                 out.ready = rows - row
@@ -178,7 +178,7 @@ public func cst_batch_insert_set_handler(
         let handler: HostCallback<cst_batch_rows_fn> = try handler.required("fill")
         let slots = try request.slots(try array(keys, columns, "keys"))
         let entity = try request.entity().name
-        try request.fill(slots: slots) {
+        try request.setRowSource(slots: slots) {
             let block = BatchBlock(handler, of: entity, columns: slots.count)
             return { out in
                 guard let row = try block.nextRow() else { return false }
@@ -204,10 +204,10 @@ public func cst_batch_insert_set_object_handler(
         let request = try box(pointer)
         let handler: HostCallback<cst_batch_object_fn> = try handler.required("fill")
         try request.requireInsertion()
-        try request.take(
+        try request.replaceRequest(
             BatchInsertRequest(entity: request.entity()) { (object: ManagedObject) in
                 var isDone = false
-                try lend(object) { borrowed in
+                try withBorrowedHandle(object) { borrowed in
                     try callHost(
                         "the handler of the batch insert of \(object.entity.name)", entity: object.entity.name
                     ) {
@@ -227,7 +227,7 @@ public func cst_batch_update_new(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_request")
-        try give(BatchRequestBox(BatchUpdateRequest(entity: try entity(entityPointer))), out)
+        try putHandle(BatchRequestBox(BatchUpdateRequest(entity: try entity(entityPointer))), out)
     }
 }
 
@@ -239,7 +239,7 @@ public func cst_batch_update_set_predicate(
         let request = try box(pointer)
         let predicate = try predicatePointer.map { try predicateBox($0) }
         try request.update().predicate = predicate?.predicate
-        if let predicate { request.keep(predicate) }
+        if let predicate { request.retain(predicate) }
     }
 }
 
@@ -267,7 +267,7 @@ public func cst_batch_update_set(
         }
         if value.pointee.type == CST_EXPRESSION {
             let expression = try expressionBox(value.pointee.as.expression)
-            request.keep(expression)
+            request.retain(expression)
             update.propertiesToUpdate[name] = expression.expression
         } else {
             var reader = ValueReader(isKept: true)
@@ -286,7 +286,7 @@ public func cst_batch_delete_new(
     boundary(error) {
         let out = try place(out, "out_request")
         let fetch = try requestBox(requestPointer)
-        try give(BatchRequestBox(BatchDeleteRequest(fetchRequest: fetch.request), keeping: [fetch]), out)
+        try putHandle(BatchRequestBox(BatchDeleteRequest(fetchRequest: fetch.request), keeping: [fetch]), out)
     }
 }
 
@@ -298,7 +298,7 @@ public func cst_batch_delete_new_with_ids(
     boundary(error) {
         let out = try place(out, "out_request")
         let ids = try array(ids, count, "ids").map { try resolve($0, .objectID, as: ObjectIDBox.self).id }
-        try give(BatchRequestBox(try BatchDeleteRequest(objectIDs: ids)), out)
+        try putHandle(BatchRequestBox(try BatchDeleteRequest(objectIDs: ids)), out)
     }
 }
 
@@ -332,7 +332,7 @@ public func cst_context_execute_batch(
         let batch = try resolve(requestPointer, .batchRequest, as: BatchRequestBox.self)
         let request = batch.request
         request.resultType = outIDs == nil ? .count : .objectIDs
-        let result: BatchResult = try box.withGuests { try box.context.execute(request) }
+        let result: BatchResult = try box.closingTemporaryContexts { try box.context.execute(request) }
         outCount?.pointee = UInt64(result.count)
         if let outIDs {
             batch.changes = result.changes

@@ -43,7 +43,9 @@ private func record(
 }
 
 private func decoded(_ json: cst_string) throws -> PropertyValue {
-    try decodeJSON(Array(try json.string("json").utf8), keepsDigits: true, readsBytes: true)
+    do {
+        return try decodeJSON(Array(try json.string("json").utf8), keepsDigits: true, readsBytes: true)
+    } catch let error as CoreError { throw error.with(entity: nil, key: "json") }
 }
 
 @_cdecl("cst_container_insert") @implementation

@@ -33,7 +33,7 @@ final class ContainerBox {
         return try view.withLock { view in
             if let view { return view.handle }
             let made = try box(of: context)
-            let handle = try made.makeLentHandle()
+            let handle = try made.makeBorrowedHandle()
             view = made
             return handle
         }
@@ -55,7 +55,7 @@ public func cst_container_new(
             application: try settings.application.optionalString("options.application"),
             modelFolders: try filePaths(
                 settings.model_folders, settings.model_folder_count, "options.model_folders"))
-        out.pointee = try handOver(container, model: modelPointer)
+        out.pointee = try ownedHandle(container, model: modelPointer)
     }
 }
 
@@ -67,14 +67,14 @@ public func cst_container_open(
     boundary(error) {
         let out = try place(out, "out_container")
         var options = try storeOptions(settings)
-        options.isReadOnly = try !asksForWriting(settings)
+        options.isReadOnly = try !requestsWriting(settings)
         let container = try Container.open(
             try path.filePath("path"), model: try modelPointer.map { try model($0) }, options: options)
-        out.pointee = try handOver(container, model: modelPointer)
+        out.pointee = try ownedHandle(container, model: modelPointer)
     }
 }
 
-private func handOver(_ container: Container, model: OpaquePointer?) throws -> Handle? {
+private func ownedHandle(_ container: Container, model: OpaquePointer?) throws -> Handle? {
     let coordinator = try coordinatorHandle(container.coordinator, model: model)
     defer { HandleTable.releaseForHost(token(coordinator)) }
     guard HandleTable.retain(token(coordinator)) else { throw invalidHandle(coordinator, .coordinator) }

@@ -58,7 +58,7 @@ private final class Work {
             if done != nil { try box.context.processPendingChanges() }
         }
         // Without `done`, a failure is ignored, as the header documents.
-        if let done { tell(done, result, userdata.pointer, box.handle) }
+        if let done { notify(done, result, userdata.pointer, box.handle) }
         HandleTable.drain(box.pendingReleases)
         self.userdata = nil
         self.box = nil
@@ -67,12 +67,12 @@ private final class Work {
     /// Passes an error to `done` instead of running the body.
     func refuse(_ error: any Error, _ done: cst_context_done_fn?) {
         guard let box, let userdata else { return }
-        if let done { tell(done, .failure(error), userdata.pointer, box.handle) }
+        if let done { notify(done, .failure(error), userdata.pointer, box.handle) }
         self.userdata = nil
         self.box = nil
     }
 
-    private func tell(
+    private func notify(
         _ done: cst_context_done_fn, _ result: Result<Void, any Error>, _ userdata: UnsafeMutableRawPointer?,
         _ context: Handle?
     ) {

@@ -101,7 +101,7 @@ private func insertMany(
             HandleTable.releaseForHost(token(out?[place]))
             out?[place] = nil
         }
-        try takeBack(objects, context, keys)
+        try undoInsertions(objects, context, keys)
         throw error
     }
 }
@@ -109,7 +109,7 @@ private func insertMany(
 /// Deletes objects that were just inserted.
 ///
 /// Their to-one relationships are first set to null, so that delete rules do not affect the targets.
-private func takeBack(
+private func undoInsertions(
     _ objects: [ManagedObject], _ context: Context, _ keys: UnsafeBufferPointer<cst_key>
 ) throws {
     for object in objects {
@@ -127,7 +127,7 @@ public func cst_context_insert_object(
         let box = try onQueue(pointer)
         let object = try object(objectPointer)
         if object.context === box.context { return .unchanged }
-        for taken in try box.context.insert(object) { adopt(taken, box) }
+        for taken in try box.context.insert(object) { keepAlive(box, for: taken) }
         return .ok
     }
 }

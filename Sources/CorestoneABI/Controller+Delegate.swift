@@ -32,22 +32,22 @@ class HostDelegate: FetchedResultsControllerDelegate {
         _ controller: FetchedResultsController, didChange section: ResultsSection, atSectionIndex index: Int,
         for kind: ResultsChangeKind
     ) {
-        guard let tell = functions.did_change_section else { return }
+        guard let callback = functions.did_change_section else { return }
         let name = Text(section.name)
         var change = cst_section_change(kind: kind.rawValue, index: index, name: cst_string(name))
-        withExtendedLifetime(name) { tell(userdata.pointer, handle, &change) }
+        withExtendedLifetime(name) { callback(userdata.pointer, handle, &change) }
     }
 
     func controller(
         _ controller: FetchedResultsController, didChange object: ManagedObject, at indexPath: ResultsIndexPath?,
         for kind: ResultsChangeKind, newIndexPath: ResultsIndexPath?
     ) {
-        guard let tell = functions.did_change_object else { return }
-        try? lend(object) { borrowed in
+        guard let callback = functions.did_change_object else { return }
+        try? withBorrowedHandle(object) { borrowed in
             var change = cst_object_change(
                 kind: kind.rawValue, object: borrowed, path: cst_index_path(indexPath),
                 new_path: cst_index_path(newIndexPath))
-            tell(self.userdata.pointer, self.handle, &change)
+            callback(self.userdata.pointer, self.handle, &change)
         }
     }
 
@@ -74,10 +74,10 @@ class HostDelegate: FetchedResultsControllerDelegate {
     }
 
     func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?) {
-        guard let tell = functions.did_reset else { return }
+        guard let callback = functions.did_reset else { return }
         let failure = error.flatMap { try? HandleTable.make(ErrorBox($0), .error) } ?? nil
         defer { if failure != nil { HandleTable.releaseForHost(token(failure)) } }
-        tell(userdata.pointer, handle, failure)
+        callback(userdata.pointer, handle, failure)
     }
 }
 
@@ -87,7 +87,9 @@ private final class HostSnapshotDelegate: HostDelegate, FetchedResultsSnapshotDe
         difference: ResultsDifference, objects: [ManagedObject]
     ) {
         guard let owner else { return }
-        lend(difference, objects, owner) { self.functions.did_change_all?(self.userdata.pointer, self.handle, $0) }
+        withBorrowedDifference(difference, objects, owner) {
+            self.functions.did_change_all?(self.userdata.pointer, self.handle, $0)
+        }
     }
 }
 

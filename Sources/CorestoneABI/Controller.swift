@@ -59,7 +59,7 @@ public func cst_controller_new_with_sections(
         let controller = FetchedResultsController(
             fetchRequest: request.request, managedObjectContext: box.context
         ) { object in
-            try lend(object) { borrowed in
+            try withBorrowedHandle(object) { borrowed in
                 try text("the host's section_name for an object of \(object.entity.name)", object) {
                     naming.function(naming.userdata, borrowed, $0, $1)
                 }
@@ -77,7 +77,7 @@ private func text(
     var answer = cst_value()
     let entity = object.entity.name
     try callHost(what(), entity: entity, objectURI: object.objectID.uri) { body(&answer, $0) }
-    switch try answered(what(), entity: entity, objectURI: object.objectID.uri, { try hostValue(answer) }) {
+    switch try readingResult(what(), entity: entity, objectURI: object.objectID.uri, { try hostValue(answer) }) {
     case .null: return nil
     case .text(let text): return text.string
     case let value:

@@ -19,38 +19,40 @@ public func cst_coordinator_observe(
             // If the host has released the coordinator's handle, the observer is not called.
             guard HandleTable.retain(own) else { return }
             defer { HandleTable.release(own) }
-            LentStores.lend(changes) { observe(payload.pointer, handle(own), notification, $0) }
+            BorrowedStores.withView(of: changes) { observe(payload.pointer, handle(own), notification, $0) }
         }
         out.pointee = try HandleTable.make(observation, .observation)
     }
 }
 
 /// The function that lends the content of a notification to a callback.
-private enum LentStores {
-    static func lend(_ changes: StoreChanges, to body: (UnsafePointer<cst_store_changes>) -> Void) {
+private enum BorrowedStores {
+    static func withView(of changes: StoreChanges, to body: (UnsafePointer<cst_store_changes>) -> Void) {
         var handles: [OpaquePointer?] = []
         defer { for handle in handles { HandleTable.releaseForHost(token(handle)) } }
-        func keep(_ handle: OpaquePointer?) -> OpaquePointer? {
+        func releaseAfterwards(_ handle: OpaquePointer?) -> OpaquePointer? {
             handles.append(handle)
             return handle
         }
-        func lend(_ store: Store) -> OpaquePointer? { keep(try? HandleTable.make(StoreBox(store), .store)) }
-        let (added, removed) = (changes.added.compactMap(lend), changes.removed.compactMap(lend))
-        var told = cst_store_changes()
+        func borrowedHandle(_ store: Store) -> OpaquePointer? {
+            releaseAfterwards(try? HandleTable.make(StoreBox(store), .store))
+        }
+        let (added, removed) = (changes.added.compactMap(borrowedHandle), changes.removed.compactMap(borrowedHandle))
+        var output = cst_store_changes()
         if let replacement = changes.uuidChanged {
             let ids = replacement.migratedIDs
-            (told.old_store, told.new_store) = (lend(replacement.old), lend(replacement.new))
-            told.migrated_ids = keep(
+            (output.old_store, output.new_store) = (borrowedHandle(replacement.old), borrowedHandle(replacement.new))
+            output.migrated_ids = releaseAfterwards(
                 try? ResultList([], ids: ids, entity: ids.first?.entity, box: nil).makeHandle())
         }
         optionalPointers(added) { places in
-            (told.added_count, told.added) = (places.count, places.baseAddress)
+            (output.added_count, output.added) = (places.count, places.baseAddress)
             optionalPointers(removed) { places in
-                (told.removed_count, told.removed) = (places.count, places.baseAddress)
-                guard let change = changes.remote else { return body(&told) }
-                change.lend(lend(change.store)) { remote in
-                    told.remote = remote
-                    body(&told)
+                (output.removed_count, output.removed) = (places.count, places.baseAddress)
+                guard let change = changes.remote else { return body(&output) }
+                change.withView(borrowedHandle(change.store)) { remote in
+                    output.remote = remote
+                    body(&output)
                 }
             }
         }

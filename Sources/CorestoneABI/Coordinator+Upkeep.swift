@@ -43,7 +43,7 @@ public func cst_coordinator_store(
     outcome(error) {
         let out = try place(out, "out_store")
         let stores = try coordinator(pointer).coordinator.stores
-        return try lend(stores.indices.contains(index) ? stores[index] : nil, out)
+        return try putHandle(stores.indices.contains(index) ? stores[index] : nil, out)
     }
 }
 
@@ -53,11 +53,11 @@ public func cst_coordinator_store_at(
 ) -> cst_status {
     outcome(error) {
         let out = try place(out, "out_store")
-        return try lend(try coordinator(pointer).coordinator.store(at: try path.filePath("path")), out)
+        return try putHandle(try coordinator(pointer).coordinator.store(at: try path.filePath("path")), out)
     }
 }
 
-private func lend(_ store: Store?, _ out: UnsafeMutablePointer<OpaquePointer?>) throws -> Status {
+private func putHandle(_ store: Store?, _ out: UnsafeMutablePointer<OpaquePointer?>) throws -> Status {
     guard let store else { return .notFound }
     out.pointee = try HandleTable.make(StoreBox(store), .store)
     return .ok

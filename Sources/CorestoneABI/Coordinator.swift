@@ -11,19 +11,19 @@ func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resol
 
 /// The functions by which the object graph retains and releases handles of the C interface.
 ///
-/// `adopt` makes the handle of an object keep the object's context alive.
+/// `keepContextAlive` makes the handle of an object keep the object's context alive.
 struct HandleBridge: HostBridge {
-    func hold(_ slot: UInt) -> HostHold { ContextBox.hold(slot) }
+    func retainHandle(_ slot: UInt) -> HandleRetention { ContextBox.retainHandle(slot) }
     func release(_ slot: UInt) { HandleTable.release(Token(slot)) }
-    func adopt(_ object: ManagedObject) {
-        if let context = object.context, let box = try? contextBox(context) { CorestoneABI.adopt(object, box) }
+    func keepContextAlive(for object: ManagedObject) {
+        if let context = object.context, let box = try? contextBox(context) { keepAlive(box, for: object) }
     }
 }
 
 /// The installation of the bridge and of the loans of migrations. It runs once, when it is first read.
 let installsHandleBridge: Void = {
     Context.hostBridge = HandleBridge()
-    lendMigrations()
+    installMigrationHandles()
 }()
 
 @_cdecl("cst_coordinator_new") @implementation
@@ -67,7 +67,7 @@ public func cst_coordinator_open_store(
         let out = try place(outCoordinator, "out_coordinator")
         let given = try modelPointer.map { try model($0) }
         var options = try storeOptions(settings)
-        options.isReadOnly = try !asksForWriting(settings)
+        options.isReadOnly = try !requestsWriting(settings)
         let path = try path.filePath("path")
         let coordinator = try Coordinator.open(path, model: given, options: options)
         let store = try coordinator.openedStore(at: path)
@@ -127,7 +127,7 @@ public func cst_coordinator_copy_unsaved_changes(
                 value: .int(Int64(flags)))
         }
         let held = coordinator.unsavedChanges(
-            waits: flags & UInt32(CST_CHANGES_NO_WAIT) == 0, areTold: flags & UInt32(CST_CHANGES_TOLD) != 0)
+            waits: flags & UInt32(CST_CHANGES_NO_WAIT) == 0, areReported: flags & UInt32(CST_CHANGES_TOLD) != 0)
         try out.fill(JSONText(unsavedReport(held)).text)
     }
 }
@@ -179,7 +179,7 @@ public func cst_store_copy_migration_plan(
     }
 }
 
-func asksForWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool {
+func requestsWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool {
     let flags = try options(pointer, cst_store_options(), "options").flags
     let (writable, readOnly) = (UInt32(CST_STORE_WRITABLE), UInt32(CST_STORE_READ_ONLY))
     guard flags & writable == 0 || flags & readOnly == 0 else {

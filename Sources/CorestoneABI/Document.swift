@@ -14,7 +14,7 @@ final class DocumentBox {
     init(_ document: Document, coordinatorToken: Token) throws {
         self.document = document
         context = ContextBox(document.context, coordinatorToken: coordinatorToken)
-        contextHandle = try context.makeLentHandle()
+        contextHandle = try context.makeBorrowedHandle()
     }
 }
 
@@ -22,7 +22,7 @@ private func document(_ pointer: OpaquePointer?) throws -> Document {
     try resolve(pointer, .document, as: DocumentBox.self).document
 }
 
-private func handOver(_ document: Document, model: OpaquePointer?) throws -> Handle? {
+private func ownedHandle(_ document: Document, model: OpaquePointer?) throws -> Handle? {
     let coordinator = try coordinatorHandle(document.coordinator, model: model)
     defer { HandleTable.releaseForHost(token(coordinator)) }
     guard HandleTable.retain(token(coordinator)) else { throw invalidHandle(coordinator, .coordinator) }
@@ -45,7 +45,7 @@ public func cst_document_new(
         let out = try place(out, "out_document")
         let made = try Document(
             model: try model(modelPointer), type: try storeType(type) ?? .sqlite, queue: try queueType(queue))
-        out.pointee = try handOver(made, model: modelPointer)
+        out.pointee = try ownedHandle(made, model: modelPointer)
     }
 }
 
@@ -59,7 +59,7 @@ public func cst_document_open(
         let opened = try Document.open(
             try path.filePath("path"), model: try modelPointer.map { try model($0) },
             options: try storeOptions(settings), queue: try queueType(queue))
-        out.pointee = try handOver(opened, model: modelPointer)
+        out.pointee = try ownedHandle(opened, model: modelPointer)
     }
 }
 

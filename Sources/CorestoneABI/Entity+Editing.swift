@@ -83,7 +83,7 @@ public func cst_entity_attribute(
         guard let attribute = try entity(pointer).anyProperty(named: try name.string("name")) as? Attribute else {
             return .notFound
         }
-        out.pointee = try lend(attribute)
+        out.pointee = try borrowedHandle(attribute)
         return .ok
     }
 }
@@ -97,7 +97,7 @@ public func cst_entity_relationship(
         guard let found = try entity(pointer).anyProperty(named: try name.string("name")) as? Relationship else {
             return .notFound
         }
-        out.pointee = try lend(found)
+        out.pointee = try borrowedHandle(found)
         return .ok
     }
 }

@@ -43,7 +43,7 @@ public func cst_entity_add_validator_function(
             throw CoreError(
                 .callback,
                 answer.textual?.string
-                    ?? "the function \"\(name)\" rejected the value of \(object.entity.name).\(key); set another value",
+                    ?? "\(object.entity.name).\(key) is \(value.excerpt), which the function \"\(name)\" rejected",
                 entity: object.entity.name, key: key, value: value, objectURI: object.objectID.uri)
         }
     }
@@ -92,7 +92,7 @@ final class HostValidator: @unchecked Sendable {
         return try withExtendedLifetime(kept) {
             isUntouched
                 ? value
-                : try answered(
+                : try readingResult(
                     "the host's validator of \(object.entity.name).\(key)", entity: object.entity.name, key: key,
                     objectURI: object.objectID.uri
                 ) { try propertyValue(cell) }
@@ -102,7 +102,7 @@ final class HostValidator: @unchecked Sendable {
     private func call(
         _ object: ManagedObject, _ key: String?, _ purpose: UInt32, _ value: UnsafeMutablePointer<cst_value>?
     ) throws {
-        try ask(object, "validator", key: key) { validate(userdata.pointer, $0, purpose, value, $1) }
+        try callHostWithObject(object, "validator", key: key) { validate(userdata.pointer, $0, purpose, value, $1) }
     }
 }
 
@@ -110,12 +110,12 @@ final class HostValidator: @unchecked Sendable {
 ///
 /// - Throws: The error that the host set, if the function returned a negative status; `.callback` if it did not set an
 ///   error.
-func ask(
+func callHostWithObject(
     _ object: ManagedObject, _ what: StaticString, key: String? = nil,
     _ call: (OpaquePointer?, ErrorOut) -> cst_status
 ) throws {
     var failure: OpaquePointer?
-    let status = try lend(object) { call($0, &failure) }
+    let status = try withBorrowedHandle(object) { call($0, &failure) }
     defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return }
     throw (try? resolve(failure, .error, as: ErrorBox.self).error)

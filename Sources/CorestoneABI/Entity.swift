@@ -44,7 +44,7 @@ public func cst_entity_parent(
     outcome(error) {
         let out = try place(out, "out_parent")
         guard let parent = try entity(pointer).parent else { return .notFound }
-        out.pointee = try lend(parent)
+        out.pointee = try borrowedHandle(parent)
         return .ok
     }
 }
@@ -57,7 +57,7 @@ public func cst_entity_child_at(
         let out = try place(out, "out_child")
         let children = try entity(pointer).children
         guard children.indices.contains(index) else { return .end }
-        out.pointee = try lend(children[index])
+        out.pointee = try borrowedHandle(children[index])
         return .ok
     }
 }
@@ -242,7 +242,7 @@ public func cst_entity_add_attribute(
         let flags = try PropertyFlags(checking: flags, allowed: .attributes, entity.name, name)
         let attribute = try entity.addAttribute(named: name, type: type)
         try flags.apply(to: attribute, .attributes)
-        out?.pointee = try lend(attribute)
+        out?.pointee = try borrowedHandle(attribute)
     }
 }
 
@@ -259,7 +259,7 @@ public func cst_entity_add_relationship(
         let flags = try PropertyFlags(checking: flags, allowed: .relationships, entity.name, name)
         let relationship = try entity.addRelationship(named: name, destination: destination)
         try flags.apply(to: relationship, .relationships)
-        out?.pointee = try lend(relationship)
+        out?.pointee = try borrowedHandle(relationship)
     }
 }
 
@@ -290,7 +290,7 @@ func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_property_i
     if property.isIndexedBySpotlight { flags.insert(.spotlight) }
     if property.isStoredInExternalRecord { flags.insert(.externalRecord) }
     var info = cst_property_info()
-    info.entity = try lend(property.entity)
+    info.entity = try borrowedHandle(property.entity)
     info.name = cst_string(property.nameText)
     info.key = isFrozen && !(property is FetchedProperty) ? property.key : UInt32.max
     info.inverse = .null
@@ -306,7 +306,7 @@ func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_property_i
         if attribute.hasOwnIndex { flags.insert(.indexed) }
     } else if let relationship = property as? Relationship {
         info.kind = UInt32(CST_PROPERTY_RELATIONSHIP)
-        info.destination = try lend(relationship.destination)
+        info.destination = try borrowedHandle(relationship.destination)
         info.inverse = cst_string(relationship.inverse?.nameText)
         info.delete_rule = relationship.deleteRule.rawValue
         info.minimum_count = relationship.minimumCount
@@ -317,7 +317,7 @@ func propertyInfo(_ property: Property, isFrozen: Bool) throws -> cst_property_i
     if let fetched = property as? FetchedProperty {
         info.kind = UInt32(CST_PROPERTY_FETCHED)
         info.destination = try fetched.entity.model.entity(named: fetched.fetchRequest.entityName).flatMap {
-            try lend($0)
+            try borrowedHandle($0)
         }
         flags.insert(.toMany)
     }

@@ -14,7 +14,7 @@ public func cst_context_execute(
         let box = try onQueue(pointer)
         let handle = requestPointer.map { OpaquePointer($0) }
         let request = try storeRequest(handle)
-        let result: RequestResult = try box.withGuests { try box.context.execute(request) }
+        let result: RequestResult = try box.closingTemporaryContexts { try box.context.execute(request) }
         out.pointee = try requestResult(result, request, box)
     }
 }

@@ -50,7 +50,7 @@ public func cst_expression_parse(
     _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
     making(out, error) {
-        var reader = ValueReader(isKept: true)
+        var reader = ValueReader(isKept: true, of: "arguments")
         let arguments = try array(arguments, count, "arguments").map { try reader.read($0) }
         return (try Expression.parse(try format.string("format"), arguments: arguments), reader.models)
     }
@@ -90,7 +90,9 @@ public func cst_expression_new_key_path(
             throw CoreError(
                 .invalidArgument,
                 "path is empty; name a property, or use "
-                    + (base == nil ? "cst_expression_new_self for the object itself" : "base itself"),
+                    + (base == nil
+                        ? "cst_expression_new_self (Expression.evaluated_object) for the object itself"
+                        : "base itself"),
                 key: "path", value: .string(text))
         }
         return (base.map { $0.expression.following(KeyPath(text)) } ?? .keyPath(KeyPath(text)), base?.models ?? [])
@@ -206,12 +208,12 @@ public func cst_expression_new_block(
         let host = try host.required("block")
         let arguments = try boxes(arguments, count, "arguments")
         let body: BlockExpression.Body = { value, arguments, variables in
-            try lending([value, .dictionary(variables)] + arguments) { cells in
+            try withBorrowedValues([value, .dictionary(variables)] + arguments) { cells in
                 var answer = cst_value()
                 try callHost("the host's expression block") {
                     host.function(host.userdata, cells, arguments.count, cells + 2, cells + 1, &answer, $0)
                 }
-                return try answered("the host's expression block") { try hostValue(answer) }
+                return try readingResult("the host's expression block") { try hostValue(answer) }
             }
         }
         return (.block(BlockExpression(body), arguments.expressions), arguments.models)

@@ -149,7 +149,7 @@ public func cst_context_set_inaccessible_fault_handler(
                 defer { HandleTable.releaseForHost(token(idHandle)) }
                 var isHandled = false
                 let name = property.map { Text($0) }
-                try lend(object) { fault in
+                try withBorrowedHandle(object) { fault in
                     try callHost(
                         "the handler for inaccessible faults", entity: id.entity.name, key: property, objectURI: id.uri
                     ) {

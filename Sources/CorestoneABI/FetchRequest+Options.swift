@@ -11,8 +11,9 @@ private enum FetchOption: UInt32 {
     init(_ number: UInt32) throws {
         guard let option = FetchOption(rawValue: number) else {
             throw CoreError(
-                .invalidArgument, "\(number) is not a fetch request option; use a CST_FETCH_ constant", key: "option",
-                value: .int(Int64(number)))
+                .invalidArgument,
+                "\(number) is not a fetch request option; use CST_FETCH_LIMIT to CST_FETCH_ROWS_IN_MEMORY",
+                key: "option", value: .int(Int64(number)))
         }
         self = option
     }
@@ -93,7 +94,8 @@ func resultType(_ value: Int64, of request: FetchRequest) throws -> FetchRequest
     if let type = FetchRequest.ResultType(rawValue: value) { return type }
     throw CoreError(
         .unsupported, code: .persistentStoreUnsupportedRequestType,
-        "\(value) is not a result type; use 0 for objects, 1 for object IDs, 2 for dictionaries or 4 for a count",
+        "\(value) is not a result type; use CST_RESULT_OBJECTS, CST_RESULT_OBJECT_IDS, CST_RESULT_DICTIONARIES or "
+            + "CST_RESULT_COUNT",
         entity: request.entityName, value: .int(value))
 }
 

@@ -52,7 +52,7 @@ public func cst_fetch_request_new_from_archive(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_request")
-        out.pointee = try handOver(try FetchRequest(archived: try archive.array("archive", limit: 64 << 20)))
+        out.pointee = try ownedHandle(try FetchRequest(archived: try archive.array("archive", limit: 64 << 20)))
     }
 }
 

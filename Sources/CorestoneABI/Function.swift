@@ -12,12 +12,12 @@ public func cst_function_register(
         let name = try functionName(name)
         let host = try host.required("call")
         FunctionRegistry.register(name) { receiver, arguments in
-            try lending([receiver] + arguments) { cells in
+            try withBorrowedValues([receiver] + arguments) { cells in
                 var answer = cst_value()
                 try callHost("the host's function \"\(name)\"", key: name) {
                     host.function(host.userdata, cells, arguments.count, cells + 1, &answer, $0)
                 }
-                return try answered("the host's function \"\(name)\"", key: name) { try hostValue(answer) }
+                return try readingResult("the host's function \"\(name)\"", key: name) { try hostValue(answer) }
             }
         }
     }

@@ -7,7 +7,7 @@ private func generation(_ pointer: OpaquePointer?) throws -> QueryGenerationToke
 }
 
 /// Creates the handle of a generation. Returns `.notFound` for nil.
-private func give(
+private func putHandle(
     _ generation: QueryGenerationToken?, _ out: UnsafeMutablePointer<OpaquePointer?>
 ) throws -> Status {
     guard let generation else { return .notFound }
@@ -19,7 +19,7 @@ private func give(
 public func cst_query_generation_current(
     _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    outcome(error) { try give(.current, try place(out, "out_generation")) }
+    outcome(error) { try putHandle(.current, try place(out, "out_generation")) }
 }
 
 @_cdecl("cst_coordinator_query_generation") @implementation
@@ -28,7 +28,7 @@ public func cst_coordinator_query_generation(
 ) -> cst_status {
     outcome(error) {
         let out = try place(out, "out_generation")
-        return try give(try coordinator(pointer).coordinator.currentQueryGenerationToken, out)
+        return try putHandle(try coordinator(pointer).coordinator.currentQueryGenerationToken, out)
     }
 }
 
@@ -38,7 +38,7 @@ public func cst_context_query_generation(
 ) -> cst_status {
     outcome(error) {
         let out = try place(out, "out_generation")
-        return try give(try onQueue(pointer).context.queryGenerationToken, out)
+        return try putHandle(try onQueue(pointer).context.queryGenerationToken, out)
     }
 }
 

@@ -54,7 +54,7 @@ public func cst_history_cursor_copy_token(
 ) -> cst_status {
     outcome(error) {
         let out = try place(out, "out_token")
-        return try give(try historyCursor(pointer).token(), out)
+        return try putHandle(try historyCursor(pointer).token(), out)
     }
 }
 
@@ -216,7 +216,7 @@ final class HistoryCursorBox {
         didSet { values = nil }
     }
     private var values: [[String: PropertyValue]?]?
-    private let lent = LentTransaction()
+    private let buffer = TransactionBuffer()
 
     init(_ request: HistoryRequest, _ box: CoordinatorBox) throws {
         coordinator = box
@@ -232,7 +232,7 @@ final class HistoryCursorBox {
         (coordinator, source, current) = (box, .cursor(cursor), transaction)
     }
 
-    func view() throws -> UnsafePointer<cst_history_transaction>? { try current.map { try lent.fill($0) } }
+    func view() throws -> UnsafePointer<cst_history_transaction>? { try current.map { try buffer.fill($0) } }
 
     /// Returns the current values of the object of a change, or nil if the object was deleted.
     ///
@@ -326,10 +326,10 @@ final class HistoryCursorBox {
 }
 
 /// The memory of a transaction, which is lent to the host until the host reads the next transaction.
-private final class LentTransaction {
+private final class TransactionBuffer {
     private let transaction = UnsafeMutablePointer<cst_history_transaction>.allocate(capacity: 1)
     private var changes: [cst_history_change] = []
-    private var texts = LentTexts()
+    private var texts = TextBuffer()
     /// The names of updated properties, cached as long as the cursor exists. Many updates share one list of properties.
     private var names: [UnsafeRawPointer: NameList] = [:]
     private var tombstones: [Tombstone] = []
@@ -367,7 +367,7 @@ private final class LentTransaction {
 
     func fill(_ given: HistoryTransaction) throws -> UnsafePointer<cst_history_transaction> {
         endTombstones()
-        texts = LentTexts()
+        texts = TextBuffer()
         changes.removeAll(keepingCapacity: true)
         changes.reserveCapacity(given.changes?.count ?? 0)
         for change in given.changes ?? [] { changes.append(try view(of: change)) }
@@ -409,7 +409,7 @@ private final class LentTransaction {
 
     private func entity(_ entity: Entity) throws -> OpaquePointer? {
         if let lastEntity, lastEntity.index == entity.index { return lastEntity.handle }
-        let handle = try entities[entity.index] ?? lend(entity)
+        let handle = try entities[entity.index] ?? borrowedHandle(entity)
         entities[entity.index] = handle
         lastEntity = (entity.index, handle)
         return handle
@@ -444,14 +444,14 @@ private final class LentTransaction {
 }
 
 /// Texts that are lent to the host as long as this value exists.
-struct LentTexts {
-    private var kept: [Text] = []
+struct TextBuffer {
+    private var copies: [Text] = []
 
     /// Returns a view of a text, or a null string for nil.
     mutating func view(of text: String?) -> cst_string {
         guard let text else { return .null }
         let copy = Text(text)
-        kept.append(copy)
+        copies.append(copy)
         return cst_string(copy)
     }
 }

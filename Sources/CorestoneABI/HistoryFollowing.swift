@@ -73,10 +73,10 @@ public func cst_coordinator_follow_history(
                 HandleTable.releaseForHost(token(handle))
             },
             { transaction, cursor in
-                let lent = HistoryCursorBox(cursor, transaction, box)
-                let handle = try HandleTable.make(lent, .historyCursor)
+                let cursorBox = HistoryCursorBox(cursor, transaction, box)
+                let handle = try HandleTable.make(cursorBox, .historyCursor)
                 defer { HandleTable.releaseForHost(token(handle)) }
-                let view = try lent.view()
+                let view = try cursorBox.view()
                 try callHost("the function that follows the history", file: transaction.store.path) {
                     follow(payload.pointer, handle, view, $0)
                 }

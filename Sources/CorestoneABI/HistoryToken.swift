@@ -7,7 +7,7 @@ func historyToken(_ pointer: OpaquePointer?) throws -> HistoryToken {
 }
 
 /// Creates the handle of a token. Returns `.notFound` for nil.
-func give(_ token: HistoryToken?, _ out: UnsafeMutablePointer<OpaquePointer?>) throws -> Status {
+func putHandle(_ token: HistoryToken?, _ out: UnsafeMutablePointer<OpaquePointer?>) throws -> Status {
     guard let token else { return .notFound }
     out.pointee = try HandleTable.make(HistoryTokenValue(token), .historyToken)
     return .ok
@@ -21,7 +21,7 @@ public func cst_coordinator_copy_history_token(
     outcome(error) {
         let out = try place(out, "out_token")
         let coordinator = try coordinator(pointer).coordinator
-        return try give(try coordinator.currentHistoryToken(of: try historyStores(stores, count)), out)
+        return try putHandle(try coordinator.currentHistoryToken(of: try historyStores(stores, count)), out)
     }
 }
 
@@ -31,7 +31,7 @@ public func cst_history_token_new(
 ) -> cst_status {
     outcome(error) {
         let out = try place(out, "out_token")
-        return try give(try HistoryToken(json: try json.string("json")), out)
+        return try putHandle(try HistoryToken(json: try json.string("json")), out)
     }
 }
 
@@ -55,7 +55,7 @@ public func cst_history_token_new_at(
                 value: .int(transaction))
         }
         let token = HistoryToken(storeIdentifier: identifier.description, transactionNumber: transaction)
-        return try give(token, out)
+        return try putHandle(token, out)
     }
 }
 
@@ -99,7 +99,7 @@ public func cst_context_copy_history_token(
 ) -> cst_status {
     outcome(error) {
         let out = try place(out, "out_token")
-        return try give(try contextBox(pointer).context.savedHistoryToken, out)
+        return try putHandle(try contextBox(pointer).context.savedHistoryToken, out)
     }
 }
 

@@ -107,7 +107,7 @@ private func copied(_ value: cst_value) throws -> PropertyValue {
     }
 }
 
-private func reference(_ value: cst_value, _ entity: Entity?) throws -> StoreReference {
+private func reference(_ value: cst_value, _ entity: Entity?, file: String? = nil) throws -> StoreReference {
     let given = try propertyValue(value)
     if let reference = StoreReference(given) { return reference }
     let found: String
@@ -118,7 +118,7 @@ private func reference(_ value: cst_value, _ entity: Entity?) throws -> StoreRef
     throw CoreError(
         .invalidArgument,
         "the reference of \(entity?.name ?? "a row") is \(found); pass an integer, or text or bytes that are not empty",
-        entity: entity?.name, value: given)
+        entity: entity?.name, value: given, file: file)
 }
 
 // MARK: - Saves
@@ -145,13 +145,13 @@ public func cst_save_request_next(
         }
         let all = try box.all()
         box.arena = RowArena()
-        while count.pointee < capacity, box.place < all.count {
-            let row = all[box.place]
-            try changes.withWhole(row) { record, members in
+        while count.pointee < capacity, box.returnedCount < all.count {
+            let row = all[box.returnedCount]
+            try changes.withRow(row) { record, members in
                 rows[count.pointee] = try box.arena.row(record, row.entity, changes, members)
                 count.pointee += 1
             }
-            box.place += 1
+            box.returnedCount += 1
         }
         return count.pointee == 0 ? .end : .ok
     }
@@ -173,7 +173,7 @@ public func cst_save_request_add_conflict(
             throw CoreError(.invalidArgument, "row is NULL; pass the row in conflict", key: "row", file: box.file)
         }
         let named = try entity(row.pointee.entity)
-        try changes.addConflict(kind, RowReference(named, try reference(row.pointee.reference, named)))
+        try changes.addConflict(kind, RowReference(named, try reference(row.pointee.reference, named, file: box.file)))
     }
 }
 
@@ -206,7 +206,7 @@ public func cst_store_new_object_id(
                 .invalidArgument, "the reference of \(entity.name) is NULL; pass the reference of the row",
                 entity: entity.name, file: store.path)
         }
-        let id = try store.newObjectID(for: entity, reference: reference(value.pointee, entity))
+        let id = try store.newObjectID(for: entity, reference: reference(value.pointee, entity, file: store.path))
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)
     }
 }

@@ -52,7 +52,7 @@ private final class HostHooks: @unchecked Sendable {
             found.didTurnIntoFault = plain(hooks.did_turn_into_fault, "did_turn_into_fault hook")
             if let hook = hooks.awake_from_snapshot_events {
                 found.awakeFromSnapshotEvents = { object, events in
-                    try ask(object, "awake_from_snapshot_events hook") {
+                    try callHostWithObject(object, "awake_from_snapshot_events hook") {
                         hook(self.userdata.pointer, $0, events.rawValue, $1)
                     }
                 }
@@ -60,7 +60,7 @@ private final class HostHooks: @unchecked Sendable {
             if let hook = hooks.set_nil_value {
                 found.setNilValue = { object, property in
                     let name = Text(property)
-                    try ask(object, "set_nil_value hook", key: property) {
+                    try callHostWithObject(object, "set_nil_value hook", key: property) {
                         hook(self.userdata.pointer, $0, cst_string(name), $1)
                     }
                     withExtendedLifetime(name) {}
@@ -81,7 +81,7 @@ private final class HostHooks: @unchecked Sendable {
 
     private func plain(_ hook: Plain?, _ name: StaticString) -> LifecycleHooks.Hook? {
         guard let hook else { return nil }
-        return { object in try ask(object, name) { hook(self.userdata.pointer, $0, $1) } }
+        return { object in try callHostWithObject(object, name) { hook(self.userdata.pointer, $0, $1) } }
     }
 
     private func check(_ name: Text, _ hook: @escaping Check) -> LifecycleHooks.ValueCheck {

@@ -19,7 +19,7 @@ public func cst_context_observe_fetch(
         let token = try context.observe(request, sections: sections, dependencies: dependencies) {
             guard let box = try? contextBox($0) else { return }
             withExtendedLifetime(box) { [difference = $1, objects = $2] in
-                lend(difference, objects, box) { observe(payload.pointer, box.handle, $0) }
+                withBorrowedDifference(difference, objects, box) { observe(payload.pointer, box.handle, $0) }
             }
         }
         out.pointee = try HandleTable.make(token, .observation)
@@ -106,36 +106,36 @@ extension cst_object_change {
 }
 
 /// Lends a difference to a callback until the callback returns.
-func lend(
+func withBorrowedDifference(
     _ difference: ResultsDifference, _ objects: [ManagedObject], _ box: ContextBox,
     to body: (UnsafePointer<cst_difference>) -> Void
 ) {
-    var loans: [Loan] = []
-    defer { for loan in loans { loan.end() } }
-    func lent(_ loan: Loan?) -> OpaquePointer? {
-        if let loan { loans.append(loan) }
-        return loan?.handle
+    var borrowed: [BorrowedHandle] = []
+    defer { for handle in borrowed { handle.end() } }
+    func borrow(_ handle: BorrowedHandle?) -> OpaquePointer? {
+        if let handle { borrowed.append(handle) }
+        return handle?.handle
     }
-    func lentNew(_ made: () throws -> OpaquePointer?) -> OpaquePointer? { lent(try? Loan(of: 0, made)) }
+    func borrowNew(_ made: () throws -> OpaquePointer?) -> OpaquePointer? { borrow(try? BorrowedHandle(of: 0, made)) }
     let names = difference.sectionChanges.map { Text($0.name) }
     let sections = zip(difference.sectionChanges, names).map {
         cst_section_change(kind: $0.kind.rawValue, index: $0.index, name: cst_string($1))
     }
-    let changes = zip(difference.changes, objects).map { cst_object_change($0, lent(try? Loan($1))) }
-    func lentID(_ id: ObjectID) -> OpaquePointer? { lentNew { try HandleTable.make(ObjectIDBox(id), .objectID) } }
-    let renamed = difference.renamed.map { cst_renamed_id(former: lentID($0.former), id: lentID($0.id)) }
-    var told = cst_difference()
-    told.snapshot = lentNew { try SnapshotBox(difference.snapshot, box).makeHandle() }
-    told.is_reset = difference.isReset
-    if let failure = difference.error { told.error = lentNew { try HandleTable.make(ErrorBox(failure), .error) } }
+    let changes = zip(difference.changes, objects).map { cst_object_change($0, borrow(try? BorrowedHandle($1))) }
+    func borrowID(_ id: ObjectID) -> OpaquePointer? { borrowNew { try HandleTable.make(ObjectIDBox(id), .objectID) } }
+    let renamed = difference.renamed.map { cst_renamed_id(former: borrowID($0.former), id: borrowID($0.id)) }
+    var output = cst_difference()
+    output.snapshot = borrowNew { try SnapshotBox(difference.snapshot, box).makeHandle() }
+    output.is_reset = difference.isReset
+    if let failure = difference.error { output.error = borrowNew { try HandleTable.make(ErrorBox(failure), .error) } }
     withExtendedLifetime(names) {
         sections.withUnsafeBufferPointer { sections in
             changes.withUnsafeBufferPointer { changes in
-                (told.section_count, told.sections) = (sections.count, sections.baseAddress)
-                (told.change_count, told.changes) = (changes.count, changes.baseAddress)
+                (output.section_count, output.sections) = (sections.count, sections.baseAddress)
+                (output.change_count, output.changes) = (changes.count, changes.baseAddress)
                 renamed.withUnsafeBufferPointer { renamed in
-                    (told.renamed_count, told.renamed) = (renamed.count, renamed.baseAddress)
-                    body(&told)
+                    (output.renamed_count, output.renamed) = (renamed.count, renamed.baseAddress)
+                    body(&output)
                 }
             }
         }

@@ -26,7 +26,7 @@ public func cst_log_set_callback(
     return boundary(error) {
         guard let callback else { return DebugLog.setSink(nil) }
         let host = HostLog(callback, payload)
-        DebugLog.setSink { host.take($0) }
+        DebugLog.setSink { host.write($0) }
     }
 }
 
@@ -60,7 +60,7 @@ private final class HostLog: @unchecked Sendable {
         self.userdata = userdata
     }
 
-    func take(_ line: String) {
+    func write(_ line: String) {
         var line = line
         line.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) {

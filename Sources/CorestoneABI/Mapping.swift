@@ -8,7 +8,7 @@ func mappingModel(_ pointer: OpaquePointer?) throws -> MappingModel { try resolv
 private func optionalModel(_ pointer: OpaquePointer?) throws -> Model? { try pointer.map { try model($0) } }
 
 /// Returns a model that the host cannot change: the model itself if it is frozen, otherwise a copy.
-private func settled(_ model: Model) throws -> Model { model.isFrozen ? model : try model.copy() }
+private func frozenCopy(_ model: Model) throws -> Model { model.isFrozen ? model : try model.copy() }
 
 @_cdecl("cst_mapping_model_load") @implementation
 public func cst_mapping_model_load(
@@ -39,8 +39,8 @@ public func cst_mapping_model_new_from_json(
     boundary(error) {
         let out = try place(out, "out_mapping")
         let mapping = try MappingModel(
-            json: try json.string("json"), source: try optionalModel(source).map(settled),
-            destination: try optionalModel(destination).map(settled))
+            json: try json.string("json"), source: try optionalModel(source).map(frozenCopy),
+            destination: try optionalModel(destination).map(frozenCopy))
         out.pointee = try HandleTable.make(mapping, .mappingModel)
     }
 }
@@ -56,8 +56,7 @@ public func cst_mapping_model_new_inferred(
         guard flags & ~known == 0 else {
             throw CoreError(
                 .invalidArgument,
-                "flags is 0x\(String(flags, radix: 16)), but this function supports only "
-                    + "CST_MAPPING_ALLOW_TYPE_CHANGES",
+                "flags is 0x\(String(flags, radix: 16)); use only CST_MAPPING_ALLOW_TYPE_CHANGES",
                 key: "flags", value: .int(Int64(flags)))
         }
         let mapping = try MappingModel(
@@ -119,28 +118,28 @@ public func cst_mapping_model_copy_json(
 public func cst_mapping_model_source(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    handOver(pointer, out, error) { $0.sourceModel }
+    putModel(pointer, out, error) { $0.sourceModel }
 }
 
 @_cdecl("cst_mapping_model_destination") @implementation
 public func cst_mapping_model_destination(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    handOver(pointer, out, error) { $0.destinationModel }
+    putModel(pointer, out, error) { $0.destinationModel }
 }
 
 /// Writes a handle of a copy of a mapping model's model.
 ///
 /// The model is copied because any thread may use the mapping model, but only one thread may use a model that is not
 /// frozen.
-private func handOver(
+private func putModel(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut,
     _ model: (MappingModel) -> Model?
 ) -> cst_status {
     outcome(error) {
         let out = try place(out, "out_model")
         guard let model = model(try mappingModel(pointer)) else { return .notFound }
-        out.pointee = try handOver(try model.copy())
+        out.pointee = try ownedHandle(try model.copy())
         return .ok
     }
 }

@@ -23,9 +23,9 @@ func migrationOptions(_ given: cst_store_options) throws -> MigrationOptions? {
     let (verifies, defers) = (has(Int(CST_STORE_VERIFY_MIGRATION)), has(Int(CST_STORE_DEFER_MIGRATION_CLEANUP)))
     let backup = try given.backup.map { try migrationBackup($0) }
     let code = try MigrationCode(given)
-    let asksForNothing = !never && !migrates && !infers && !removals && !types && !verifies && !defers
+    let hasNoFlags = !never && !migrates && !infers && !removals && !types && !verifies && !defers
     let hasNothing = models.isEmpty && paths.isEmpty && code.isEmpty && backup == nil
-    if asksForNothing, hasNothing, given.migration_progress == nil { return nil }
+    if hasNoFlags, hasNothing, given.migration_progress == nil { return nil }
     // Options that only configure a migration do not enable it: the default of the container, the document or the
     // coordinator applies.
     var options =

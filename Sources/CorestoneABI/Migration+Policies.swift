@@ -82,7 +82,7 @@ private final class HostPolicy: EntityMigrationPolicy {
 
     private let maker: HostPolicyMaker
     private var callbacks: cst_migration_policy_callbacks { maker.callbacks }
-    private var made: PolicyInstance?
+    private var policyInstance: PolicyInstance?
 
     init(_ maker: HostPolicyMaker) { self.maker = maker }
 
@@ -91,23 +91,23 @@ private final class HostPolicy: EntityMigrationPolicy {
     /// The value is created before the first stage, or before an expression first calls a function.
     private func instance(_ mapping: String) throws -> UnsafeMutableRawPointer? {
         guard let create = callbacks.create else { return maker.userdata.pointer }
-        if let made { return made.pointer }
+        if let policyInstance { return policyInstance.pointer }
         var pointer: UnsafeMutableRawPointer?
         let text = Text(mapping)
-        try callHost(what("create")) { create(maker.userdata.pointer, cst_string(text), &pointer, $0) }
+        try callHost(callbackName("create")) { create(maker.userdata.pointer, cst_string(text), &pointer, $0) }
         withExtendedLifetime(text) {}
-        made = PolicyInstance(pointer, maker)
+        policyInstance = PolicyInstance(pointer, maker)
         return pointer
     }
 
     override var isBatchSafe: Bool { callbacks.batch_safe }
 
-    private func what(_ name: String) -> String { "the callback \(name)" }
+    private func callbackName(_ name: String) -> String { "the callback \(name)" }
 
     private func run(_ name: String, _ stage: Stage?, _ mapping: EntityMapping, _ manager: MigrationManager) throws {
         guard let stage else { return }
         let (instance, text) = (try instance(mapping.name), Text(mapping.name))
-        try callHost(what(name)) { stage(instance, manager.handle, cst_string(text), $0) }
+        try callHost(callbackName(name)) { stage(instance, manager.handle, cst_string(text), $0) }
         withExtendedLifetime(text) {}
     }
 
@@ -116,8 +116,8 @@ private final class HostPolicy: EntityMigrationPolicy {
         _ manager: MigrationManager
     ) throws {
         let (instance, text) = (try instance(mapping.name), Text(mapping.name))
-        try lend(object) { handle in
-            try callHost(what(name)) { stage(instance, manager.handle, cst_string(text), handle, $0) }
+        try withBorrowedHandle(object) { handle in
+            try callHost(callbackName(name)) { stage(instance, manager.handle, cst_string(text), handle, $0) }
         }
         withExtendedLifetime(text) {}
     }
@@ -167,13 +167,13 @@ private final class HostPolicy: EntityMigrationPolicy {
         guard let call = callbacks.call else { return nil }
         let (instance, text) = (try instance(manager.currentEntityMapping?.name ?? ""), Text(selector))
         defer { withExtendedLifetime(text) {} }
-        return try lending(arguments.map(\.forHost)) { cells in
+        return try withBorrowedValues(arguments.map(\.forHost)) { cells in
             var answer = cst_value()
             let status = try callHost("the function \"\(selector)\" of the migration policy \"\(maker.name)\"") {
                 call(instance, manager.handle, cst_string(text), arguments.count, cells, &answer, $0)
             }
             if status == Status.notFound.rawValue { return nil }
-            return try answered("the function \"\(selector)\" of the migration policy \"\(maker.name)\"") {
+            return try readingResult("the function \"\(selector)\" of the migration policy \"\(maker.name)\"") {
                 try hostValue(answer)
             }
         }

@@ -90,7 +90,7 @@ public func cst_model_reference_resolve(
         if box.modelToken != 0, HandleTable.retainForHost(box.modelToken) {
             out.pointee = handle(box.modelToken)
         } else {
-            out.pointee = try handOver(model)
+            out.pointee = try ownedHandle(model)
         }
     }
 }
@@ -133,7 +133,7 @@ public func cst_migration_stages_add_custom(
         func handler(_ function: cst_migration_stage_fn?, _ name: String) -> MigrationStage.Handler? {
             guard let function else { return nil }
             return { context in
-                try callHost("the callback \(name)") { function(payload.pointer, context.lentHandle, $0) }
+                try callHost("the callback \(name)") { function(payload.pointer, context.hostHandle, $0) }
             }
         }
         box.stages.append(
@@ -159,7 +159,7 @@ public func cst_migration_stages_add_transformation(
         box.stages.append(
             .transformation(from: current, to: next, label: label) { old, new in
                 try callHost("the callback transform") {
-                    host.function(host.userdata, old.lentHandle, new.lentHandle, $0)
+                    host.function(host.userdata, old.hostHandle, new.hostHandle, $0)
                 }
             })
     }

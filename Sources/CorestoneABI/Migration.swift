@@ -146,12 +146,12 @@ public func cst_migration_manager_set_function(
             return
         }
         manager.functions[name] = { arguments in
-            try lending([.null] + arguments.map(\.forHost)) { cells in
+            try withBorrowedValues([.null] + arguments.map(\.forHost)) { cells in
                 var answer = cst_value()
                 try callHost("the function \"\(name)\" of the migration manager") {
                     call(payload.pointer, cells, arguments.count, cells + 1, &answer, $0)
                 }
-                return try answered("the function \"\(name)\" of the migration manager") { try hostValue(answer) }
+                return try readingResult("the function \"\(name)\" of the migration manager") { try hostValue(answer) }
             }
         }
     }
@@ -192,17 +192,17 @@ public func cst_migration_manager_set_user_info(
 public func cst_migration_manager_source_context(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    lendContext(pointer, out, error) { $0.sourceContext }
+    putContext(pointer, out, error) { $0.sourceContext }
 }
 
 @_cdecl("cst_migration_manager_destination_context") @implementation
 public func cst_migration_manager_destination_context(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut
 ) -> cst_status {
-    lendContext(pointer, out, error) { $0.destinationContext }
+    putContext(pointer, out, error) { $0.destinationContext }
 }
 
-private func lendContext(
+private func putContext(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut,
     _ context: (MigrationManager) -> Context?
 ) -> cst_status {
@@ -210,7 +210,7 @@ private func lendContext(
         let out = try place(out, "out_context")
         let manager = try manager(pointer)
         try manager.requireRunning()
-        out.pointee = context(manager)?.lentHandle
+        out.pointee = context(manager)?.hostHandle
     }
 }
 

@@ -87,10 +87,11 @@ private struct GuardOptions {
                 let code = errno
                 let remedy =
                     isMissing(code)
-                    ? "pass the path of a store, or of a folder of stores" : "make the folder accessible"
+                    ? "; pass the path of a store, or of a folder of stores"
+                    : code == EACCES ? "; make the folders of the path accessible" : ""
                 throw CoreError(
                     .storeIO, code: .coreData,
-                    "cannot check the store \(path): \(String(cString: strerror(code))); \(remedy)",
+                    "cannot check the store \(path): \(String(cString: strerror(code)))\(remedy)",
                     key: "stores", value: .string(path), file: path)
             }
             found.append(path)
@@ -114,15 +115,15 @@ private struct GuardOptions {
         if !paths.isEmpty { check.useMappingModels(in: paths) }
         var findings = try check.findings()
         for (place, store) in stores.enumerated() {
-            guard tell(place) else {
+            guard reportProgress(place) else {
                 throw CoreError(
                     .cancelled, code: .migrationCancelled,
                     "the check of \(store) was cancelled by the application, with \(stores.count - place) of "
-                        + "\(stores.count) stores left", file: store)
+                        + "\(stores.count) \(stores.count == 1 ? "store" : "stores") left", file: store)
             }
             findings += try check.findings(forStoreAt: store, searchPaths: paths, options: limits)
         }
-        if !stores.isEmpty { _ = tell(stores.count) }
+        if !stores.isEmpty { _ = reportProgress(stores.count) }
         let older: [PropertyValue] = check.older.map { .string($0.name) }
         let fields: [String: PropertyValue] = [
             "newest": .string(check.newest.name), "older": .array(older), "stores": .int(Int64(stores.count)),
@@ -131,7 +132,7 @@ private struct GuardOptions {
         return JSONText(.dictionary(fields)).text
     }
 
-    private func tell(_ done: Int) -> Bool { progress?(userdata, UInt64(done), UInt64(stores.count)) ?? true }
+    private func reportProgress(_ done: Int) -> Bool { progress?(userdata, UInt64(done), UInt64(stores.count)) ?? true }
 }
 
 // MARK: - Releases
@@ -174,7 +175,7 @@ public func cst_model_release_load(
         let name = try name.string("name")
         let releases = try ModelRelease.releases(inFolder: try releaseFolder(folder))
         guard let release = releases.first(where: { $0.name == name }) else { return .notFound }
-        out.pointee = try handOver(try release.model())
+        out.pointee = try ownedHandle(try release.model())
         return .ok
     }
 }
@@ -206,8 +207,9 @@ private func releaseFolder(_ text: cst_string) throws -> String {
     guard isMissing(code) else {
         throw CoreError(
             .storeIO, code: .coreData,
-            "cannot read the folder of releases \(path): \(String(cString: strerror(code))); "
-                + "make the folder accessible", key: "folder", value: .string(path), file: path)
+            "cannot read the folder of releases \(path): \(String(cString: strerror(code)))"
+                + (code == EACCES ? "; make the folders of the path accessible" : ""),
+            key: "folder", value: .string(path), file: path)
     }
     throw CoreError(
         .storeIO, code: .coreData,

@@ -31,7 +31,7 @@ public func cst_model_copy_template(
         let out = try place(out, "out_request")
         let model = try model(pointer)
         guard let template = model.fetchRequestTemplates[try name.string("name")] else { return .notFound }
-        out.pointee = try handOver(try FetchRequest(template, in: model, variables: nil))
+        out.pointee = try ownedHandle(try FetchRequest(template, in: model, variables: nil))
         return .ok
     }
 }
@@ -44,18 +44,18 @@ public func cst_model_copy_bound_template(
     boundary(error) {
         let out = try place(out, "out_request")
         let model = try model(pointer)
-        var reader = ValueReader(isKept: true)
+        var reader = ValueReader(isKept: true, of: "values")
         var bound: [String: PropertyValue] = [:]
         for (variable, value) in zip(try strings(variables, count, "variables"), try array(values, count, "values")) {
             bound[variable] = try reader.read(value)
         }
-        out.pointee = try handOver(
+        out.pointee = try ownedHandle(
             try model.fetchRequest(fromTemplate: try name.string("name"), variables: bound), models: reader.models)
     }
 }
 
 /// Creates a handle of a request for the host. `models` are the models of the object IDs in the request's predicate.
-func handOver(_ request: FetchRequest, models: [Model] = []) throws -> OpaquePointer? {
+func ownedHandle(_ request: FetchRequest, models: [Model] = []) throws -> OpaquePointer? {
     let box = FetchRequestBox(request)
     box.predicate = request.predicate.map { PredicateBox($0, models: models) }
     return try HandleTable.make(box, .fetchRequest)
@@ -83,7 +83,8 @@ public func cst_entity_set_fetched_request(
         let property = try entity.requireOwnProperty(named: try property.string("property"))
         guard let fetched = property as? FetchedProperty else {
             throw CoreError(
-                .invalidArgument, "\(entity.name).\(property.name) is not a fetched property; pass the name of one",
+                .invalidArgument,
+                "\(entity.name).\(property.name) is not a fetched property; pass the name of a fetched property",
                 entity: entity.name, key: property.name)
         }
         try fetched.setFetchRequest(try requestTemplate(request, for: entity.model))
@@ -99,7 +100,7 @@ public func cst_entity_copy_fetched_request(
         let out = try place(out, "out_request")
         let entity = try entity(pointer)
         guard let fetched = entity.fetchedProperty(named: try property.string("property")) else { return .notFound }
-        out.pointee = try handOver(try FetchRequest(fetched.fetchRequest, in: entity.model, variables: nil))
+        out.pointee = try ownedHandle(try FetchRequest(fetched.fetchRequest, in: entity.model, variables: nil))
         return .ok
     }
 }

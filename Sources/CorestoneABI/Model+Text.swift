@@ -8,7 +8,7 @@ public func cst_model_new_from_text(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_model")
-        out.pointee = try handOver(try Model(text: try text.string("text")))
+        out.pointee = try ownedHandle(try Model(text: try text.string("text")))
     }
 }
 
@@ -19,12 +19,12 @@ public func cst_model_add_text(
     building(error, { try model(pointer) }) {
         let missing = try model(pointer).add(text: try text.string("text"), allowsMissing: out != nil)
         guard let out else { return }
-        let told = missing.map { end in
+        let output = missing.map { end in
             PropertyValue.dictionary([
                 "entity": .string(end.relationship.entity.name), "key": .string(end.relationship.name),
                 "destination": .string(end.destination), "inverse": end.inverse.map { .string($0) } ?? .null,
             ])
         }
-        try out.fill(JSONText(.array(told)).text)
+        try out.fill(JSONText(.array(output)).text)
     }
 }

@@ -12,12 +12,12 @@ public func cst_model_merge_folder(
         let out = try place(out, "out_model")
         let folder = try path.filePath("path")
         guard try storePath.optionalString("store_path") != nil else {
-            out.pointee = try handOver(try Model.merging(folder: folder))
+            out.pointee = try ownedHandle(try Model.merging(folder: folder))
             return
         }
         let store = try storePath.filePath("store_path")
         let metadata = try StoreMetadata(ofStoreAt: store)
-        out.pointee = try handOver(
+        out.pointee = try ownedHandle(
             try Model.merging(folder: folder, forHashes: metadata.entityVersionHashes, ofStoreAt: store))
     }
 }

@@ -51,7 +51,7 @@ private struct WritingFlags: OptionSet {
             let others = allowed.contains(.keepCurrent) ? "CST_MODEL_KEEP_CURRENT and " : ""
             throw CoreError(
                 .invalidArgument,
-                "flags is 0x\(String(rawValue, radix: 16)), but this function supports only \(others)CST_MODEL_LOSSY",
+                "flags is 0x\(String(rawValue, radix: 16)); use only \(others)CST_MODEL_LOSSY",
                 key: "flags", value: .int(Int64(rawValue)))
         }
     }

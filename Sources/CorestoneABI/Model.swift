@@ -12,12 +12,12 @@ func model(_ pointer: OpaquePointer?) throws -> Model { try resolve(pointer, .mo
 public func cst_model_new(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ error: ErrorOut) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_model")
-        out.pointee = try handOver(Model())
+        out.pointee = try ownedHandle(Model())
     }
 }
 
 /// Creates the first handle of a model. The caller owns the handle.
-func handOver(_ model: Model) throws -> OpaquePointer? {
+func ownedHandle(_ model: Model) throws -> OpaquePointer? {
     model.atEnd = withdrawTokens
     return try HandleTable.make(model, .model)
 }
@@ -50,7 +50,7 @@ public func cst_model_load(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_model")
-        out.pointee = try handOver(
+        out.pointee = try ownedHandle(
             try Model(contentsOf: try path.filePath("path"), version: try version.optionalString("version")))
     }
 }
@@ -64,14 +64,14 @@ public func cst_model_load_draft(
         let out = try place(out, "out_model")
         let problems = try required(problems, "out_problems")
         let model = try Model(draftAt: try path.filePath("path"), version: try version.optionalString("version"))
-        let told = model.draftProblems.map { problem in
+        let output = model.draftProblems.map { problem in
             PropertyValue.dictionary([
                 "entity": problem.entity.map { .string($0) } ?? .null, "key": problem.key.map { .string($0) } ?? .null,
                 "message": .string(problem.message),
             ])
         }
-        try problems.fill(JSONText(.array(told)).text)
-        out.pointee = try handOver(model)
+        try problems.fill(JSONText(.array(output)).text)
+        out.pointee = try ownedHandle(model)
     }
 }
 
@@ -81,7 +81,7 @@ public func cst_model_load_for_store(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_model")
-        out.pointee = try handOver(
+        out.pointee = try ownedHandle(
             try Model.load(try path.filePath("path"), forStoreAt: try store.filePath("store_path")))
     }
 }
@@ -97,7 +97,7 @@ public func cst_model_load_bytes(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_model")
-        out.pointee = try handOver(try Model(data: try content.array("content", limit: Model.maximumFileSize)))
+        out.pointee = try ownedHandle(try Model(data: try content.array("content", limit: Model.maximumFileSize)))
     }
 }
 
@@ -107,7 +107,7 @@ public func cst_model_copy(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_model")
-        out.pointee = try handOver(try model(pointer).copy())
+        out.pointee = try ownedHandle(try model(pointer).copy())
     }
 }
 
@@ -120,12 +120,12 @@ public func cst_model_merge(
         let out = try place(out, "out_model")
         let models = try array(models, count, "models").map { try model($0) }
         guard try storePath.optionalString("store_path") != nil else {
-            out.pointee = try handOver(try Model.merging(models))
+            out.pointee = try ownedHandle(try Model.merging(models))
             return
         }
         let store = try storePath.filePath("store_path")
         let metadata = try StoreMetadata(ofStoreAt: store)
-        out.pointee = try handOver(
+        out.pointee = try ownedHandle(
             try Model.merging(models, forHashes: metadata.entityVersionHashes, ofStoreAt: store))
     }
 }
@@ -148,7 +148,7 @@ public func cst_model_add_entity(
 ) -> cst_status {
     building(error, { try model(pointer) }) {
         let out = try place(out, "out_entity")
-        out.pointee = try lend(try model(pointer).addEntity(named: try name.string("name")))
+        out.pointee = try borrowedHandle(try model(pointer).addEntity(named: try name.string("name")))
     }
 }
 
@@ -197,7 +197,7 @@ public func cst_model_entity_at(
         let out = try place(out, "out_entity")
         let entities = try model(pointer).entities
         guard entities.indices.contains(index) else { return .end }
-        out.pointee = try lend(entities[index])
+        out.pointee = try borrowedHandle(entities[index])
         return .ok
     }
 }
@@ -209,7 +209,7 @@ public func cst_model_entity(
     outcome(error) {
         let out = try place(out, "out_entity")
         guard let entity = try model(pointer).entity(named: try name.string("name")) else { return .notFound }
-        out.pointee = try lend(entity)
+        out.pointee = try borrowedHandle(entity)
         return .ok
     }
 }

@@ -55,9 +55,9 @@ func getSlowly(
     defer { endCall() }
     do {
         try object.checkQueue()
-        let lent = object.lentToken(key: key)
-        if lent != 0 {
-            put(ValueView(.object, UInt64(lent)), out)
+        let borrowed = object.borrowedTargetToken(key: key)
+        if borrowed != 0 {
+            put(ValueView(.object, UInt64(borrowed)), out)
             return Status.ok.rawValue
         }
         let view = try object.view(key: key)
@@ -87,7 +87,7 @@ func putTarget(
 ) throws {
     guard let address = UnsafeRawPointer(bitPattern: UInt(view.low)) else { return putNull(out) }
     let target = Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
-    put(ValueView(.object, token(try lend(target, by: source, key: key))), out)
+    put(ValueView(.object, token(try borrowedHandle(target, by: source, key: key))), out)
 }
 
 @_cdecl("cst_object_copy_bytes") @implementation
@@ -105,7 +105,7 @@ public func cst_object_copy_bytes(
             case .string, .uri, .bytes:
                 try out.fill(view.bytes)
                 return .ok
-            default: throw object.isNoRunOfBytes(key: key)
+            default: throw object.notContiguousError(key: key)
             }
         }
     }
@@ -210,7 +210,7 @@ public func cst_object_set_many(
 }
 
 extension ManagedObject {
-    fileprivate func isNoRunOfBytes(key: UInt32) -> CoreError {
+    fileprivate func notContiguousError(key: UInt32) -> CoreError {
         let name = propertyName(key: key) ?? ""
         let found = try? value(forKeyPath: name)
         let kind = found.map { "\($0.kindPhrase), " } ?? ""
@@ -342,7 +342,7 @@ public func cst_object_entity(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_entity")
-        out.pointee = try lend(try object(pointer).objectID.entity)
+        out.pointee = try borrowedHandle(try object(pointer).objectID.entity)
     }
 }
 

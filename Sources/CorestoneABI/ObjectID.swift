@@ -26,7 +26,7 @@ public func cst_object_id_entity(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_entity")
-        out.pointee = try lend(try id(pointer).entity)
+        out.pointee = try borrowedHandle(try id(pointer).entity)
     }
 }
 

@@ -19,7 +19,9 @@ public func cst_context_observe(
         let token = context.observe(kind) { context, changes in
             guard let box = try? contextBox(context) else { return }
             withExtendedLifetime(box) {
-                LentChanges.lend(changes, kind, box) { observe(payload.pointer, box.handle, notification, $0) }
+                BorrowedChanges.withView(of: changes, kind, box) {
+                    observe(payload.pointer, box.handle, notification, $0)
+                }
             }
         }
         out.pointee = try HandleTable.make(token, .observation)
@@ -48,7 +50,7 @@ public func cst_object_observe(
         }
         let text = Text(path)
         let token = try object.observe(keyPath: path, options: ObservationOptions(rawValue: options)) {
-            lend($1, text, of: $0) { observe(payload.pointer, $0, $1) }
+            withBorrowedChange($1, text, of: $0) { observe(payload.pointer, $0, $1) }
         }
         out.pointee = try HandleTable.make(token, .observation)
     }
@@ -77,32 +79,32 @@ func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, choices:
 }
 
 /// Lends an object and a change of its value to a callback until the callback returns.
-private func lend(
+private func withBorrowedChange(
     _ change: ValueChange, _ path: Text, of object: ManagedObject,
     to body: (OpaquePointer?, UnsafePointer<cst_value_change>) -> Void
 ) {
-    guard let loan = try? Loan(object) else { return }
-    defer { loan.end() }
+    guard let borrowed = try? BorrowedHandle(object) else { return }
+    defer { borrowed.end() }
     // A value that does not fit into a cst_value is passed as null.
     var cells = [cst_value(), cst_value()]
     for (place, value) in [change.old, change.new].enumerated() { try? putOwned(value, &cells[place]) }
     defer { for place in cells.indices { dispose(&cells[place]) } }
     change.indexes.withUnsafeBufferPointer { indexes in
-        var told = cst_value_change()
-        told.kind = change.kind.rawValue
-        told.is_prior = change.isPrior
-        told.key_path = cst_string(path)
-        (told.old_value, told.new_value) = (cells[0], cells[1])
-        told.index_count = indexes.count
-        told.indexes = indexes.baseAddress
-        body(loan.handle, &told)
+        var output = cst_value_change()
+        output.kind = change.kind.rawValue
+        output.is_prior = change.isPrior
+        output.key_path = cst_string(path)
+        (output.old_value, output.new_value) = (cells[0], cells[1])
+        output.index_count = indexes.count
+        output.indexes = indexes.baseAddress
+        body(borrowed.handle, &output)
     }
 }
 
 /// The function that lends the content of a notification to a callback.
-private enum LentChanges {
-    static func lend(
-        _ changes: ContextChanges, _ kind: ContextNotification, _ box: ContextBox,
+private enum BorrowedChanges {
+    static func withView(
+        of changes: ContextChanges, _ kind: ContextNotification, _ box: ContextBox,
         to body: (UnsafePointer<cst_changes>) -> Void
     ) {
         var handles: [OpaquePointer?] = []
@@ -114,17 +116,17 @@ private enum LentChanges {
             return handles.last ?? nil
         }
         let ids = kind == .didSaveObjectIDs || kind == .didMergeChangesObjectIDs ? changes.ids : ChangedIDs()
-        var told = cst_changes()
-        told.inserted = list(changes.inserted, ids.inserted)
-        told.updated = list(changes.updated, ids.updated)
-        told.deleted = list(changes.deleted, ids.deleted)
-        told.refreshed = list(changes.refreshed, ids.refreshed)
-        told.invalidated = list(changes.invalidated, ids.invalidated)
-        told.invalidated_all = changes.invalidatedAll
+        var output = cst_changes()
+        output.inserted = list(changes.inserted, ids.inserted)
+        output.updated = list(changes.updated, ids.updated)
+        output.deleted = list(changes.deleted, ids.deleted)
+        output.refreshed = list(changes.refreshed, ids.refreshed)
+        output.invalidated = list(changes.invalidated, ids.invalidated)
+        output.invalidated_all = changes.invalidatedAll
         if let generation = changes.queryGeneration {
             handles.append(try? HandleTable.make(generation, .queryGeneration))
-            told.query_generation = handles.last ?? nil
+            output.query_generation = handles.last ?? nil
         }
-        body(&told)
+        body(&output)
     }
 }

@@ -41,7 +41,7 @@ public func cst_coordinator_copy_past_token(
 ) -> cst_status {
     outcome(error) {
         let out = try place(out, "out_token")
-        return try give(try coordinator(pointer).coordinator.past?.token, out)
+        return try putHandle(try coordinator(pointer).coordinator.past?.token, out)
     }
 }
 
@@ -178,7 +178,7 @@ private final class Revisions {
     let list: [ObjectRevision]
     let views: UnsafeMutablePointer<cst_revision>
     private let values: UnsafeMutablePointer<cst_revision_value>
-    private var texts = LentTexts()
+    private var texts = TextBuffer()
     /// The model, which keeps the borrowed entities alive.
     private let model: Model?
 
@@ -207,7 +207,7 @@ private final class Revisions {
     private func view(of revision: ObjectRevision, _ values: UnsafePointer<cst_revision_value>) throws -> cst_revision {
         var view = cst_revision()
         view.kind = revision.kind.rawValue
-        view.entity = try lend(revision.objectID.entity)
+        view.entity = try borrowedHandle(revision.objectID.entity)
         view.primary_key = revision.objectID.reference
         view.store_identifier = texts.view(of: revision.objectID.store?.identifier)
         (view.value_count, view.values) = (revision.values.count, values)

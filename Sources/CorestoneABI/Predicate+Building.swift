@@ -47,7 +47,7 @@ public func cst_predicate_new_comparison(
         let comparison = Comparison(
             left.expression, known.operator, right.expression, modifier: modifiers[Int(modifier)],
             options: Comparison.Options(rawValue: UInt8(options)))
-        try give(.comparison(comparison), left.models + right.models, out)
+        try putHandle(.comparison(comparison), left.models + right.models, out)
     }
 }
 
@@ -61,7 +61,7 @@ public func cst_predicate_new_block(
         let out = try place(out, "out_predicate")
         let host = try host.required("block")
         let body: BlockPredicate.Body = { value, variables in
-            try lending([value, .dictionary(variables)]) { cells in
+            try withBorrowedValues([value, .dictionary(variables)]) { cells in
                 var holds = false
                 try callHost("the host's predicate block") {
                     host.function(host.userdata, cells, cells + 1, &holds, $0)
@@ -69,7 +69,7 @@ public func cst_predicate_new_block(
                 return holds
             }
         }
-        try give(.block(BlockPredicate(body)), [], out)
+        try putHandle(.block(BlockPredicate(body)), [], out)
     }
 }
 
@@ -81,9 +81,9 @@ public func cst_predicate_new_substituted(
     boundary(error) {
         let out = try place(out, "out_predicate")
         let box = try predicateBox(pointer)
-        var reader = ValueReader(isKept: true)
+        var reader = ValueReader(isKept: true, of: "variables")
         let values = try reader.variables(variables) ?? [:]
-        try give(try box.predicate.substituting(values), box.models + reader.models, out)
+        try putHandle(try box.predicate.substituting(values), box.models + reader.models, out)
     }
 }
 

@@ -23,8 +23,8 @@ public func cst_predicate_evaluate_value(
     boundary(error) {
         let out = try required(out, "out_result")
         out.pointee = false
-        let question = try Question(predicate(pointer), variables)
-        out.pointee = try question.holds(for: try hostValue(try evaluated(value)))
+        let bound = try BoundPredicate(predicate(pointer), variables)
+        out.pointee = try bound.holds(for: try hostValue(try evaluated(value)))
     }
 }
 
@@ -35,12 +35,12 @@ public func cst_predicate_filter(
 ) -> cst_status {
     boundary(error) {
         let values = try array(values, count, "values")
-        let question = try Question(predicate(pointer), variables)
+        let bound = try BoundPredicate(predicate(pointer), variables)
         if values.isEmpty { return }
         let out = try required(out, "out_results")
         out.update(repeating: false, count: values.count)
-        var reader = ValueReader()
-        for (place, value) in values.enumerated() { out[place] = try question.holds(for: try reader.read(value)) }
+        var reader = ValueReader(of: "values")
+        for (place, value) in values.enumerated() { out[place] = try bound.holds(for: try reader.read(value)) }
     }
 }
 
@@ -52,18 +52,18 @@ public func cst_results_copy_filtered(
     boundary(error) {
         let out = try place(out, "out_results")
         let results = try objectsOnQueue(pointer)
-        let question = try Question(predicate(predicatePointer), variables)
+        let bound = try BoundPredicate(predicate(predicatePointer), variables)
         var chosen: [Int] = []
         try results.forEachObject { index, object in
             if try results.isMissing(object, row: index) { return }
-            if try question.holds(for: .object(object)) { chosen.append(index) }
+            if try bound.holds(for: .object(object)) { chosen.append(index) }
         }
         out.pointee = try results.choosing(chosen).makeHandle()
     }
 }
 
 /// A predicate with the variables of one call. Variables that are expressions are substituted.
-private struct Question {
+private struct BoundPredicate {
     let predicate: Predicate
     let variables: [String: PropertyValue]?
 

@@ -11,7 +11,7 @@ func predicate(_ pointer: OpaquePointer?) throws -> Predicate { try predicateBox
 /// Creates the handle of a predicate that was built from parts.
 ///
 /// - Throws: `.invalidArgument` if the predicate exceeds the limits of depth or size.
-func give(_ predicate: Predicate, _ models: [Model], _ out: UnsafeMutablePointer<OpaquePointer?>) throws {
+func putHandle(_ predicate: Predicate, _ models: [Model], _ out: UnsafeMutablePointer<OpaquePointer?>) throws {
     // Hosts can nest parts to any depth. A predicate whose evaluation could exhaust the stack is rejected.
     out.pointee = try PredicateBox(try predicate.checked(), models: models).makeHandle()
 }
@@ -24,7 +24,7 @@ public func cst_predicate_parse(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_predicate")
-        var reader = ValueReader(isKept: true)
+        var reader = ValueReader(isKept: true, of: "arguments")
         let arguments = try array(arguments, count, "arguments").map { try reader.read($0) }
         let parsed = try Predicate.parse(try format.string("format"), arguments: arguments)
         out.pointee = try PredicateBox(parsed, models: reader.models).makeHandle()
@@ -57,7 +57,7 @@ public func cst_predicate_new_compound(
                 "\(type) is not a compound predicate type; use CST_PREDICATE_NOT, CST_PREDICATE_AND or CST_PREDICATE_OR",
                 key: "type", value: .int(Int64(type)))
         }
-        try give(compound, boxes.flatMap(\.models), out)
+        try putHandle(compound, boxes.flatMap(\.models), out)
     }
 }
 

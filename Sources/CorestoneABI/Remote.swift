@@ -19,15 +19,15 @@ public func cst_context_merges_remote_changes(
 
 extension RemoteChange {
     /// Lends the change to a callback. The caller owns the handle of the store.
-    func lend(_ store: OpaquePointer?, to body: (UnsafePointer<cst_remote_change>) -> Void) {
-        var told = cst_remote_change()
-        told.store = store
-        told.store_identifier = cst_store_identifier(store)
-        told.path = cst_store_path(store)
-        told.has_history = historyToken != nil
-        told.transaction = historyToken?.transactionNumber(ofStore: storeIdentifier) ?? 0
-        told.is_own = isOwn
-        told.file = file.rawValue
-        withUnsafePointer(to: &told, body)
+    func withView(_ store: OpaquePointer?, to body: (UnsafePointer<cst_remote_change>) -> Void) {
+        var output = cst_remote_change()
+        output.store = store
+        output.store_identifier = cst_store_identifier(store)
+        output.path = cst_store_path(store)
+        output.has_history = historyToken != nil
+        output.transaction = historyToken?.transactionNumber(ofStore: storeIdentifier) ?? 0
+        output.is_own = isOwn
+        output.file = file.rawValue
+        withUnsafePointer(to: &output, body)
     }
 }

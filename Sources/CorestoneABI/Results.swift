@@ -18,7 +18,9 @@ func objectsOnQueue(_ pointer: OpaquePointer?) throws -> ResultList {
 private func requireObjects(_ results: ResultList) throws {
     guard results.ids.isEmpty else {
         throw CoreError(
-            .invalidArgument, "the results are object IDs; read them with cst_results_copy_id",
+            .invalidArgument,
+            "the results are object IDs, not objects; read them with cst_results_copy_id, or fetch objects with "
+                + "cst_context_fetch",
             entity: results.entity?.name)
     }
 }
@@ -57,9 +59,9 @@ public func cst_results_get_object(
         do {
             try results.checkQueue()
             guard index >= 0, index < results.objectCount else {
-                return getElsewhere(results, index, out, errorOut)
+                return getFromOtherThread(results, index, out, errorOut)
             }
-            out.pointee = try results.lend(at: index)
+            out.pointee = try results.borrowedHandle(at: index)
             return Status.ok.rawValue
         } catch { return report(error, errorOut) }
     }
@@ -69,14 +71,14 @@ public func cst_results_get_object(
 ///
 /// It reads an object of a lazy list, and handles an index past the last one and results that are object IDs.
 @inline(never)
-private func getElsewhere(
+private func getFromOtherThread(
     _ results: ResultList, _ index: Int, _ out: UnsafeMutablePointer<OpaquePointer?>, _ error: ErrorOut
 ) -> cst_status {
     outcome(error) {
         try requireObjects(results)
         guard index >= 0, index < results.count else { return .end }
-        results.beginLending()
-        out.pointee = try results.lend(at: index)
+        results.trimLazyHandles()
+        out.pointee = try results.borrowedHandle(at: index)
         return .ok
     }
 }
@@ -93,8 +95,8 @@ public func cst_results_get_objects(
         guard let window = window(results, first, capacity) else { return .end }
         if window.isEmpty { return .ok }
         let out = try required(out, "out_objects")
-        results.beginLending()
-        for (place, index) in window.enumerated() { out[place] = try results.lend(at: index) }
+        results.trimLazyHandles()
+        for (place, index) in window.enumerated() { out[place] = try results.borrowedHandle(at: index) }
         outCount.pointee = window.count
         return .ok
     }

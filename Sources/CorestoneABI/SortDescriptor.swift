@@ -10,7 +10,7 @@ private struct HostComparator: @unchecked Sendable {
 
     func comparator(_ index: Int, _ path: String) -> SortComparator {
         SortComparator { a, b in
-            try lending([a, b]) { cells in
+            try withBorrowedValues([a, b]) { cells in
                 var order: Int32 = 0
                 try callHost("the host's comparator", key: path) {
                     compare(userdata, index, cells, cells + 1, &order, $0)
@@ -120,7 +120,7 @@ public func cst_sort_values(
         let descriptors = try sortDescriptors(sort, sortCount, compare, userdata, for: .values)
         if cells.isEmpty { return }
         let out = try required(out, "out_order")
-        var reader = ValueReader()
+        var reader = ValueReader(of: "values")
         let order = try SortDescriptor.order(of: try cells.map { try reader.read($0) }, by: descriptors)
         for (place, index) in order.enumerated() { out[place] = index }
     }

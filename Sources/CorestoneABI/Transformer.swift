@@ -57,7 +57,7 @@ public func cst_object_get_transformed(
         out.pointee = nil
         let object = try object(pointer)
         guard let value = try object.transformedValue(key: key) else { return }
-        guard let host = value as? HostValue else { throw object.isNoHostValue(key: key, found: value) }
+        guard let host = value as? HostValue else { throw object.notHostValueError(key: key, found: value) }
         out.pointee = host.pointer
     }
 }
@@ -70,11 +70,11 @@ public func cst_object_set_transformed(
         let object = try object(pointer)
         guard let value else { return try object.setTransformedValue(nil, key: key) }
         guard let maker = try object.maker(key: key) else {
-            throw object.isNoHostValue(key: key, isSetting: true)
+            throw object.notHostValueError(key: key, isSetting: true)
         }
-        let held = try maker.held(value)
+        let held = try maker.wrapped(value)
         do { try object.setTransformedValue(held, key: key) } catch {
-            if held.pointer == value { held.giveBack() }
+            if held.pointer == value { held.releaseOwnership() }
             throw error
         }
     }
@@ -95,7 +95,7 @@ extension ManagedObject {
     /// - Parameters:
     ///   - isSetting: Whether the caller sets a value. The class of a new value can only come from the model.
     ///   - found: The value of the attribute, if the caller reads it.
-    fileprivate func isNoHostValue(key: UInt32, isSetting: Bool = false, found: Any? = nil) -> CoreError {
+    fileprivate func notHostValueError(key: UInt32, isSetting: Bool = false, found: Any? = nil) -> CoreError {
         let name = propertyName(key: key) ?? ""
         let known = try? registeredTransformer(key: key)
         if let plain = found as? PropertyValue, let known, known.0 is ArchiveTransformer, !plain.isArchivedObject {
@@ -116,7 +116,8 @@ extension ManagedObject {
             }
         return CoreError(
             .typeMismatch,
-            "\(objectID.entity.name).\(name) is not transformed by the host; \(remedy), or use its bytes",
+            "\(objectID.entity.name).\(name) is not transformed by the host; \(remedy), or "
+                + (isSetting ? "set its bytes with cst_object_set" : "read its bytes with cst_object_get"),
             entity: objectID.entity.name, key: name, objectURI: objectID.uri)
     }
 }
@@ -125,7 +126,7 @@ extension PropertyValue {
     fileprivate var isArchivedObject: Bool { if case .object(is ArchivedObject) = self { true } else { false } }
 }
 
-private func takesOnlyHostValues(_ name: String) -> CoreError {
+private func onlyHostValuesError(_ name: String) -> CoreError {
     CoreError(
         .typeMismatch,
         "the transformer \"\(name)\" takes only values that the host created; pass the bytes of the value", key: name)
@@ -143,7 +144,7 @@ private final class HostTransformer: HostValueConverter, ValueTransformer, @unch
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? HostValue, let transform = callbacks.transform else {
-            throw takesOnlyHostValues(name)
+            throw onlyHostValuesError(name)
         }
         return try filled("transform of the transformer \"\(name)\"", key: name) {
             transform(userdata.pointer, value.pointer, $0, $1)
@@ -156,11 +157,11 @@ private final class HostTransformer: HostValueConverter, ValueTransformer, @unch
         guard let reverse = callbacks.reverse else {
             throw CoreError(
                 .internal,
-                "the transformer \"\(name)\" does not have the callback reverse; register the transformer with it",
+                "the transformer \"\(name)\" does not have the callback reverse; report it as a defect of the library",
                 key: name)
         }
         let view = cst_bytes(data: bytes.buffer.start, size: bytes.count)
-        return try made("reverse of the transformer \"\(name)\"", key: name) {
+        return try makeValue("reverse of the transformer \"\(name)\"", key: name) {
             reverse(userdata.pointer, view, $0, $1)
         }
     }
@@ -179,7 +180,7 @@ private final class NamedTransformer: HostValueConverter, ValueTransformer, @unc
         }
     }
 
-    override func held(_ value: UnsafeMutableRawPointer) throws -> HostValue {
+    override func wrapped(_ value: UnsafeMutableRawPointer) throws -> HostValue {
         try copy(try hostValue(value.assumingMemoryBound(to: cst_value.self).pointee))
     }
 
@@ -192,7 +193,7 @@ private final class NamedTransformer: HostValueConverter, ValueTransformer, @unc
     }
 
     func bytes(for value: Any) throws -> Bytes {
-        guard let value = value as? HostValue else { throw takesOnlyHostValues(name) }
+        guard let value = value as? HostValue else { throw onlyHostValuesError(name) }
         let answer = try callFunction(transform, try hostValue(value.pointer.load(as: cst_value.self)))
         switch answer {
         case .bytes(let bytes): return bytes

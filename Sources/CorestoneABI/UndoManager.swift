@@ -197,9 +197,9 @@ public func cst_undo_manager_observe(
             notification, choices: "CST_UNDO_CHECKPOINT to CST_UNDO_DID_REDO")
         let token = manager.observe(kind) { manager in
             let known = partLock.with { Token(manager.hostSlot) }
-            guard let loan = try? Loan(of: known, { try undoHandle(manager) }) else { return }
-            defer { loan.end() }
-            observe(payload.pointer, loan.handle, notification)
+            guard let borrowed = try? BorrowedHandle(of: known, { try undoHandle(manager) }) else { return }
+            defer { borrowed.end() }
+            observe(payload.pointer, borrowed.handle, notification)
         }
         out.pointee = try HandleTable.make(token, .observation)
     }

@@ -6,22 +6,22 @@ import CorestoneValues
 extension AtomicTransaction {
     /// Inserts rows from values without objects.
     ///
-    /// A simple conflict of unique values is resolved here by the merge policy, other conflicts by `settle`. With the
+    /// A simple conflict of unique values is resolved here by the merge policy, other conflicts by `resolve`. With the
     /// policy `error`, a conflict is thrown.
     func insert(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
-        settling settle: (inout ExternalChanges) throws -> Bool
+        resolving resolve: (inout ExternalChanges) throws -> Bool
     ) throws -> Bool {
         let entity = rows.entity
-        let meetsOthers = policy != .error && !rows.constraints.isEmpty
+        let mayConflict = policy != .error && !rows.constraints.isEmpty
         var writer = RecordWriter()
         while true {
-            let count = try rows.next(meetsOthers ? 1 : BatchRows.most)
+            let count = try rows.next(mayConflict ? 1 : BatchRows.most)
             if count == 0 { return true }
             for place in 0..<count {
                 let values = rows.values(at: place)
-                if meetsOthers, try settlePlainly(rows, policy, &writer, &changes) ?? false { continue }
-                if meetsOthers, hasHolder(rows), try settle(&changes) { continue }
+                if mayConflict, try resolveSimply(rows, policy, &writer, &changes) ?? false { continue }
+                if mayConflict, hasConflict(rows), try resolve(&changes) { continue }
                 let key = try reservePrimaryKeys(of: entity.root, count: 1)
                 writer.begin(primaryKey: key, version: 1, entity: entity)
                 for slot in rows.slots { writer.set(values[slot], slot, entity.layout.slots[slot]) }
@@ -44,13 +44,13 @@ extension AtomicTransaction {
         }
     }
 
-    private func hasHolder(_ rows: BatchRows) -> Bool { holders(rows).contains { $0 != nil } }
+    private func hasConflict(_ rows: BatchRows) -> Bool { holders(rows).contains { $0 != nil } }
 
     /// Applies the merge policy to a simple conflict. Otherwise, returns nil and changes nothing.
     ///
     /// A conflict is simple if only one row conflicts with the current row, and no other row can conflict with the
     /// result.
-    private func settlePlainly(
+    private func resolveSimply(
         _ rows: BatchRows, _ policy: MergePolicyType, _ writer: inout RecordWriter, _ changes: inout ExternalChanges
     ) throws -> Bool? {
         let found = holders(rows)

@@ -23,10 +23,11 @@ final class AtomicTransaction: SaveTransaction {
             guard nodes.node(entity.root, record.primaryKey) == nil else {
                 throw CoreError(
                     .storeIO, code: .persistentStoreSave,
-                    "the primary key \(record.primaryKey) of a new \(entity.name) is already in use in \(store.path); insert the "
-                        + "object again", entity: entity.name, value: .int(record.primaryKey),
+                    "the primary key \(record.primaryKey) of a new \(entity.name) is already in use in "
+                        + "\(Coordinator.shown(store.path)); insert the object again",
+                    entity: entity.name, value: .int(record.primaryKey),
                     objectURI: ObjectID.uri(ofKey: record.primaryKey, entity: entity.name, store: store.identifier),
-                    file: store.path)
+                    file: store.path.isEmpty ? nil : store.path)
             }
             try put(record, entity)
         }

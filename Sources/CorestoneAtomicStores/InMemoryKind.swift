@@ -39,9 +39,9 @@ package struct InMemoryKind: StoreKind {
     private func nowhere(_ path: String) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "cannot use \(path) as a store of type \(type.rawValue), which does not have a file; use the coordinator "
-                + "that has the store open, or pass the type of the file",
-            file: path)
+            "cannot use \(Coordinator.shown(path)) as a store of type \(type.rawValue), which does not have a file; use the "
+                + "coordinator that has the store open, or pass the type of the file",
+            file: path.isEmpty ? nil : path)
     }
 }
 

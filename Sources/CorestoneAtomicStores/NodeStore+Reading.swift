@@ -6,7 +6,7 @@ import CorestoneValues
 
 extension NodeStore {
     package func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
-        try catchUp()
+        try adoptForeignWrites()
         try MemoryCheck.require(0, to: "fetch from \(path)", file: path)
         let query = try query(fetch)
         var outcome = StoreFetchOutcome()
@@ -34,7 +34,7 @@ extension NodeStore {
     }
 
     package func explain(_ fetch: StoreFetch) throws -> FetchExplanation.Share? {
-        try catchUp()
+        try adoptForeignWrites()
         let query = try query(fetch)
         var steps = [FetchExplanation.Step(detail: query.candidates?.step ?? "SCAN \(fetch.entity.name)", depth: 0)]
         if !fetch.sortDescriptors.isEmpty, query.remainder?.isUnordered != true {
@@ -59,7 +59,7 @@ extension NodeStore {
     ///
     /// Reads the file first, because callers use the versions to detect other processes' changes.
     package func versions(of root: Entity, primaryKeys: [Int64]) throws -> [Int64: Int32] {
-        try catchUp()
+        try adoptForeignWrites()
         var versions: [Int64: Int32] = [:]
         for key in primaryKeys { versions[key] = nodes.node(root, key)?.record.version }
         return versions

@@ -60,7 +60,7 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
     }
 
     package func metadata() throws -> StoreMetadata {
-        try catchUp()
+        try adoptForeignWrites()
         return ownMetadata
     }
     package func requireWritable(_ metadata: StoreMetadata) throws {
@@ -94,10 +94,10 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
     package func endRead() {}
     package func close() { file?.close() }
 
-    package func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? {
+    package func watch(_ notify: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? {
         guard let file else { return nil }
-        let watch = StoreFileWatch(file.place.path, file.sights, interval: watchInterval)
-        try watch.start(tell)
+        let watch = StoreFileWatch(file.place.path, file.observedStates, interval: watchInterval)
+        try watch.start(notify)
         return watch
     }
 
@@ -106,8 +106,8 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
     /// Reserves primary keys. The file of a writable store is written, so that other processes use other keys.
     package func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
         guard let file, !isReadOnly else { return try reserveKeys(of: root, count: count) }
-        return try file.alone {
-            try takeOver(file)
+        return try file.withExclusiveLock {
+            try adoptContent(file)
             try requireWritable()
             let first = try reserveKeys(of: root, count: count)
             try file.write(nodes, ownMetadata)
@@ -122,18 +122,19 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
         if let first = nodes.reserveKeys(of: root, count: count) { return first }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreSave,
-            "\(path) does not have unused primary keys for \(root.name): the highest key is \(nodes.lastKey(of: root)); "
+            "\(Coordinator.shown(path)) does not have unused primary keys for \(root.name): the highest key is "
+                + "\(nodes.lastKey(of: root)); "
                 + (file == nil ? "insert the objects into a new store" : "restore the store from a backup"),
-            entity: root.name, value: .int(nodes.lastKey(of: root)), file: path)
+            entity: root.name, value: .int(nodes.lastKey(of: root)), file: path.isEmpty ? nil : path)
     }
 
     package func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
         try requireWritable()
         try MemoryCheck.require(2 << 20, to: "save to \(path)", file: path)
         guard let file else { return try change(body) }
-        try file.alone {
+        try file.withExclusiveLock {
             // Other processes' saves are read first, so that this save is compared with them.
-            try takeOver(file)
+            try adoptContent(file)
             try requireWritable()
             try change(body)
         }
@@ -142,7 +143,8 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
     private func requireWritable() throws {
         guard let readOnlyReason else { return }
         throw CoreError(
-            .storeReadOnly, code: .persistentStoreSave, "\(path) is open read-only: \(readOnlyReason)", file: path)
+            .storeReadOnly, code: .persistentStoreSave,
+            "\(Coordinator.shown(path)) is open read-only: \(readOnlyReason)", file: path.isEmpty ? nil : path)
     }
 
     private func change(_ body: (any SaveTransaction) throws -> Void) throws {
@@ -168,16 +170,16 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
     ///
     /// - Parameter keepsVersions: Whether the rows keep their versions, because an external source assigns and compares
     ///   them. Otherwise, changed rows are assigned new versions.
-    package func takeOver(_ other: NodeStore, keepingVersions keepsVersions: Bool) {
-        if keepsVersions { nodes.become(other.nodes) } else { nodes.takeOver(other.nodes) }
+    package func adoptContent(_ other: NodeStore, keepingVersions keepsVersions: Bool) {
+        if keepsVersions { nodes.replaceContent(other.nodes) } else { nodes.adoptContent(other.nodes) }
         saves.withLock { $0 += 1 }
     }
 
     /// Reads the file again if another process or coordinator wrote it. Does nothing within a transaction.
-    func catchUp() throws { if let file, !nodes.isChanging { try takeOver(file) } }
+    func adoptForeignWrites() throws { if let file, !nodes.isChanging { try adoptContent(file) } }
 
     /// Reads the file again if it changed since it was last read or written.
-    private func takeOver(_ file: StoreFile) throws {
+    private func adoptContent(_ file: StoreFile) throws {
         guard try file.hasChanged() else { return }
         let others = file.format.nodes(nodes.model)
         let own = ownMetadata.uuid, path = path
@@ -190,9 +192,9 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
                     value: .uuid(metadata.uuid), file: path)
             }
         }
-        nodes.takeOver(others)
+        nodes.adoptContent(others)
         obstacle.withLock { $0 = file.obstacle }
-        file.sights.withLock { $0.noteTakenOver() }
+        file.observedStates.withLock { $0.noteAdopted() }
         ownMetadata = metadata
         saves.withLock { $0 += 1 }
     }

@@ -7,7 +7,7 @@ extension CustomPersistentStore {
     private func sink(_ purpose: RowSink.Purpose) -> RowSink {
         let sink = RowSink(purpose, names, place)
         sink.versionOf = { [unowned self] in version($0, $1) }
-        stamp(sink)
+        recordStates(sink)
         return sink
     }
 
@@ -19,10 +19,10 @@ extension CustomPersistentStore {
         let fetch = fetch.result == .count ? fetch.unordered : fetch
         let sink = sink(.fetch(fetch))
         let answer = try calls.run("fetch \(fetch.entity.name)", fetch.entity) { try host.fetch(fetch, into: sink) }
-        let left = try FetchLeft(fetch, answer.done, place)
+        let remaining = try RemainingFetch(fetch, answer.done, place)
         if answer.done.contains(.count) {
             var outcome = StoreFetchOutcome()
-            outcome.count = try left.count(answer.count, fetch, place)
+            outcome.count = try remaining.count(answer.count, fetch, place)
             return outcome
         }
         var seen: Set<Int64> = []
@@ -31,22 +31,22 @@ extension CustomPersistentStore {
             return (fetch.includesSubentities || row.entity === fetch.entity) && seen.insert(row.key).inserted
         }
         try complete(sink)
-        keepMembers(sink)
-        return try outcome(fetch, left, sink, places)
+        retainMembers(sink)
+        return try outcome(fetch, remaining, sink, places)
     }
 
     private func outcome(
-        _ fetch: StoreFetch, _ left: FetchLeft, _ sink: RowSink, _ found: [Int]
+        _ fetch: StoreFetch, _ remaining: RemainingFetch, _ sink: RowSink, _ found: [Int]
     ) throws -> StoreFetchOutcome {
         var outcome = StoreFetchOutcome()
         var places = found
-        if left.predicate == nil, !left.order, left.window {
+        if remaining.predicate == nil, !remaining.order, remaining.window {
             places = Array(places.dropFirst(fetch.offset))
             if fetch.limit > 0 { places = Array(places.prefix(fetch.limit)) }
         }
-        if left.predicate != nil || left.order {
+        if remaining.predicate != nil || remaining.order {
             outcome.remainder = FetchRemainder(
-                predicate: left.predicate, isUnordered: left.order, reasons: left.reasons(place))
+                predicate: remaining.predicate, isUnordered: remaining.order, reasons: remaining.reasons(place))
             outcome.batch = try rows(sink, places, fetch.entity.root)
             return outcome
         }
@@ -98,7 +98,7 @@ extension CustomPersistentStore {
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {
         try calls.refuseReentry()
         var batch = RowBatch()
-        let kept = takeSpare(primaryKeys, root)
+        let kept = takePushedRows(primaryKeys, root)
         for row in kept {
             batch.records.append(row.record)
             if batch.chunks.last !== row.chunk { batch.chunks.append(row.chunk) }
@@ -110,7 +110,7 @@ extension CustomPersistentStore {
         if missing.isEmpty { return batch }
         let sink = try read(missing, root)
         try complete(sink)
-        keepMembers(sink)
+        retainMembers(sink)
         // A row that was pushed twice is added once.
         var taken = known
         for row in sink.rows {
@@ -142,7 +142,7 @@ extension CustomPersistentStore {
 
     /// Reads omitted to-one relationships, one call for each relationship, and the unknown entities of targets.
     private func complete(_ sink: RowSink) throws {
-        if host.tellsRelationships {
+        if host.readsRelationships {
             for (relationship, places) in sink.omitted {
                 let owners = places.map { sink.rows[$0] }
                 let found = try members(
@@ -155,21 +155,21 @@ extension CustomPersistentStore {
                     targets.append(
                         (place, key, names.entity(of: key, relationship.destination) ?? relationship.destination))
                 }
-                sink.settle(relationship, targets)
+                sink.setTargets(relationship, targets)
             }
         }
         // Only the entities of these rows are needed, so their own omitted relationships are not read. Complete rows
         // are added to the row cache.
-        let unknown = sink.guesses.filter { !names.isCertain($0.key, $0.destination) }
+        let unknown = sink.unresolved.filter { !names.isCertain($0.key, $0.destination) }
         var asked: [Int: Set<Int64>] = [:]
         for guess in unknown { asked[Int(guess.destination.rootIndex), default: []].insert(guess.key) }
         for (root, keys) in asked {
             let found = try read(keys.sorted(), model.entities[root])
-            found.settleGuesses()
-            keepMembers(found)
-            keepUnasked(found, but: found.unfinished(tellsRelationships: host.tellsRelationships))
+            found.resolveTargets()
+            retainMembers(found)
+            cachePushedRows(found, but: found.unfinished(readsRelationships: host.readsRelationships))
         }
-        sink.settleGuesses()
+        sink.resolveTargets()
     }
 
     // MARK: Relationships
@@ -193,9 +193,13 @@ extension CustomPersistentStore {
         var missing: [Int64] = []
         var sinks: [RowSink] = []
         for owner in owners {
-            if let known = takeSpareMembers(relationship, owner) { found[owner] = known } else { missing.append(owner) }
+            if let known = takePushedMembers(relationship, owner) {
+                found[owner] = known
+            } else {
+                missing.append(owner)
+            }
         }
-        if !missing.isEmpty, host.tellsRelationships {
+        if !missing.isEmpty, host.readsRelationships {
             let (keys, sink) = try members(
                 of: relationship, missing.map { names.row($0, relationship.entity) }, keys: missing)
             for (owner, keys) in zip(missing, keys) { found[owner] = keys }
@@ -203,10 +207,10 @@ extension CustomPersistentStore {
             sinks.append(sink)
         }
         let destination = relationship.destination
-        if let sink = try learn(found.values.flatMap { $0 }, destination) { sinks.append(sink) }
+        if let sink = try readUnknownEntities(found.values.flatMap { $0 }, destination) { sinks.append(sink) }
         for sink in sinks {
-            keepMembers(sink)
-            if !includingRows { keepUnasked(sink) }
+            retainMembers(sink)
+            if !includingRows { cachePushedRows(sink) }
         }
         var result = StoreMembers()
         var all: [Int64] = []
@@ -241,7 +245,7 @@ extension CustomPersistentStore {
     }
 
     /// Reads rows whose entity is unknown, to determine the entity.
-    private func learn(_ keys: [Int64], _ destination: Entity) throws -> RowSink? {
+    private func readUnknownEntities(_ keys: [Int64], _ destination: Entity) throws -> RowSink? {
         if destination.withDescendants.dropFirst().isEmpty { return nil }
         let unknown = Set(keys.filter { names.entity(of: $0, destination) == nil })
         if unknown.isEmpty { return nil }
@@ -252,28 +256,28 @@ extension CustomPersistentStore {
 }
 
 /// The parts of a fetch that a custom store has not executed.
-private struct FetchLeft {
+private struct RemainingFetch {
     let predicate: Predicate?
     let order: Bool
     let window: Bool
 
-    init(_ fetch: StoreFetch, _ done: FetchWork, _ place: HostPlace) throws {
+    init(_ fetch: StoreFetch, _ done: FetchWork, _ place: HostStoreIdentity) throws {
         predicate = done.contains(.predicate) ? nil : fetch.predicate
         order = !done.contains(.order) && !fetch.sortDescriptors.isEmpty
         window = !done.contains(.window) && (fetch.limit > 0 || fetch.offset > 0)
         if done.contains(.count), fetch.result != .count {
-            throw FetchLeft.mistake(
+            throw RemainingFetch.resultError(
                 "returned a count for a fetch of \(fetch.entity.name), which does not ask for one; return a count "
                     + "only for the result type CST_RESULT_COUNT (count)",
                 fetch, place)
         }
         if done.contains(.count), predicate != nil {
-            throw FetchLeft.mistake(
+            throw RemainingFetch.resultError(
                 "counted \(fetch.entity.name) without the predicate; apply it and set CST_FETCHED_PREDICATE with "
                     + "CST_FETCHED_COUNT, or return the rows", fetch, place)
         }
         if done.contains(.window), fetch.limit > 0 || fetch.offset > 0, predicate != nil || order {
-            throw FetchLeft.mistake(
+            throw RemainingFetch.resultError(
                 "applied limit and offset of a fetch of \(fetch.entity.name) without its \(predicate != nil ? "predicate" : "order"); "
                     + "apply predicate and order first, or leave limit and offset to the library", fetch, place)
         }
@@ -287,8 +291,8 @@ private struct FetchLeft {
         }
     }
 
-    private static func mistake(
-        _ what: String, _ fetch: StoreFetch, _ place: HostPlace, value: PropertyValue? = nil
+    private static func resultError(
+        _ what: String, _ fetch: StoreFetch, _ place: HostStoreIdentity, value: PropertyValue? = nil
     ) -> CoreError {
         CoreError(
             .callback, code: .persistentStoreOperation, "\(place.subject) \(what)",
@@ -296,9 +300,9 @@ private struct FetchLeft {
     }
 
     /// Returns the application's count, after applying offset and limit if the application did not.
-    func count(_ counted: Int, _ fetch: StoreFetch, _ place: HostPlace) throws -> Int {
+    func count(_ counted: Int, _ fetch: StoreFetch, _ place: HostStoreIdentity) throws -> Int {
         guard counted >= 0 else {
-            throw FetchLeft.mistake(
+            throw RemainingFetch.resultError(
                 "returned the count \(counted) for \(fetch.entity.name); return 0 or more, or the rows", fetch, place,
                 value: .int(Int64(counted)))
         }
@@ -307,7 +311,7 @@ private struct FetchLeft {
         return fetch.limit > 0 ? min(fetch.limit, behind) : behind
     }
 
-    func reasons(_ place: HostPlace) -> [String] {
+    func reasons(_ place: HostStoreIdentity) -> [String] {
         (predicate == nil ? [] : ["a store of type \(place.type.rawValue) did not apply the predicate"])
             + (order ? ["a store of type \(place.type.rawValue) did not sort the rows"] : [])
     }

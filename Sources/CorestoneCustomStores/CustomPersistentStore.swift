@@ -11,26 +11,26 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
     let host: any HostedStore
     let calls: HostCalls
     let names: RowNames
-    let place: HostPlace
+    let place: HostStoreIdentity
     let abilities: StoreAbilities
     let isReadOnly: Bool
     let readOnlyReason: String?
-    private let said: Locked<StoreMetadata>
+    private let currentMetadata: Locked<StoreMetadata>
     /// Whether the metadata must be passed to the application with the next save.
-    private let isNews: Locked<Bool>
+    private let isMetadataChanged: Locked<Bool>
 
     /// Rows and members that are not in the coordinator's row cache.
-    private let spare: Locked<Spare>
+    private let pushedContent: Locked<PushedContent>
     /// The row cache for pushed rows.
     private let rowCache = Locked<(any RowKeeping)?>(nil)
     /// The rows of the last save whose saved values may differ from the requested ones.
     private let computed = Locked<[(entity: UInt32, primaryKey: Int64)]>([])
 
-    struct Spare {
+    struct PushedContent {
         /// The rows that the last save returned, until the context reads them; by the index of the root entity.
-        var rows: [[Int64: KeptRow]]
+        var rows: [[Int64: RetainedRow]]
         /// The members that were pushed with rows, by relationship and owner, until they are read.
-        var members: [UInt32: [Int64: KeptMembers]] = [:]
+        var members: [UInt32: [Int64: PushedMembers]] = [:]
         var memberLists = 0
         /// The number of lists at which the lists of released rows are removed.
         var sweepAt = 1024
@@ -41,33 +41,33 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
         var keepsVersions = false
     }
 
-    struct KeptRow {
+    struct RetainedRow {
         let record: Record
         let chunk: RecordChunk
         init(_ record: Record) { (self.record, chunk) = (record, record.chunk.takeUnretainedValue()) }
     }
 
     /// The members that were pushed with a row. They are valid while the row's chunk exists.
-    struct KeptMembers {
+    struct PushedMembers {
         let members: [Int64]
         weak var chunk: RecordChunk?
     }
 
     init(
         _ host: any HostedStore, _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String,
-        abilities: StoreAbilities, readOnlyReason: String?, isNews: Bool
+        abilities: StoreAbilities, readOnlyReason: String?, isMetadataChanged: Bool
     ) {
         self.host = host
-        place = HostPlace(type: type, path: path, identifier: metadata.uuid.description)
+        place = HostStoreIdentity(type: type, path: path, identifier: metadata.uuid.description)
         calls = HostCalls(place)
         names = RowNames(model, ReferenceTable.of(metadata.uuid.description))
         var abilities = abilities.union(.emptySaves)
         if host.observesRegistrations { abilities.insert(.registrations) }
         self.abilities = abilities
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
-        (said, self.isNews) = (Locked(metadata), Locked(isNews))
-        let none = [[Int64: KeptRow]](repeating: [:], count: model.entities.count)
-        spare = Locked(Spare(rows: none, versions: Array(repeating: [:], count: model.entities.count)))
+        (currentMetadata, self.isMetadataChanged) = (Locked(metadata), Locked(isMetadataChanged))
+        let none = [[Int64: RetainedRow]](repeating: [:], count: model.entities.count)
+        pushedContent = Locked(PushedContent(rows: none, versions: Array(repeating: [:], count: model.entities.count)))
     }
 
     var type: StoreType { place.type }
@@ -79,14 +79,14 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
     var postsOwnChanges: Bool { false }
     var lastOwnTransaction: Int64? { nil }
 
-    func noteEntity(_ entity: Entity, ofKey key: Int64) { if !entity.isAbstract { names.guess(entity, key) } }
+    func noteEntity(_ entity: Entity, ofKey key: Int64) { if !entity.isAbstract { names.assume(entity, key) } }
 
-    func metadata() -> StoreMetadata { said.withLock { $0 } }
+    func metadata() -> StoreMetadata { currentMetadata.withLock { $0 } }
 
-    func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? { nil }
+    func watch(_ notify: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? { nil }
     func setInterruptCheck(_ check: (() -> Bool)?) {}
-    func endRead() { forgetSpare() }
-    func keepUnasked(in rows: any RowKeeping) { rowCache.withLock { $0 = rows } }
+    func endRead() { forgetPushed() }
+    func cachePushedRows(in rows: any RowKeeping) { rowCache.withLock { $0 = rows } }
 
     func move(to path: String) throws {
         try calls.refuseReentry()
@@ -108,7 +108,7 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
         throw CoreError(
             .internal,
-            "cannot reserve primary keys in \(place.shown), which identifies rows by references; report it as a defect of the library",
+            "cannot reserve primary keys in \(place.displayName), which identifies rows by references; report it as a defect of the library",
             entity: root.name, file: place.file)
     }
 
@@ -120,7 +120,8 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
 
     func readOnlyError() -> CoreError {
         CoreError(
-            .storeReadOnly, code: .persistentStoreSave, "\(place.shown) is open read-only: \(readOnlyReason ?? "")",
+            .storeReadOnly, code: .persistentStoreSave,
+            "\(place.displayName) is open read-only: \(readOnlyReason ?? "")",
             file: place.file)
     }
 
@@ -130,7 +131,7 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
         try calls.refuseReentry()
         if isReadOnly { throw readOnlyError() }
         let changes = HostChanges(author, names)
-        if isNews.withLock({ $0 }) { changes.setMetadata(metadata()) }
+        if isMetadataChanged.withLock({ $0 }) { changes.setMetadata(metadata()) }
         try body(HostTransaction(self, changes))
         let sink = RowSink(.saved(changes.savedRecords), names, place)
         do {
@@ -138,7 +139,7 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
                 do { try host.save(changes, into: sink) } catch { if changes.conflicts.isEmpty { throw error } }
             }
             // The merge policy must compare with the rows of the store.
-            if !changes.conflicts.isEmpty { forgetSpare() }
+            if !changes.conflicts.isEmpty { forgetPushed() }
             try changes.throwConflicts(in: path)
         } catch {
             for (record, entity) in changes.inserted { names.forget(record.primaryKey, entity.root) }
@@ -149,20 +150,22 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
 
     private func finish(_ changes: HostChanges, _ sink: RowSink) {
         if let metadata = changes.metadata {
-            said.withLock { $0 = metadata }
-            isNews.withLock { $0 = false }
+            currentMetadata.withLock { $0 = metadata }
+            isMetadataChanged.withLock { $0 = false }
         }
         for row in changes.deleted { names.forget(changes.key(of: row.row), row.row.entity.root) }
-        spare.withLock { spare in
-            spare.forget()
-            if sink.sawVersions { spare.keepsVersions = true }
-            for row in sink.rows { spare.rows[Int(row.entity.rootIndex)][row.key] = row.record.map(KeptRow.init) }
-            if spare.keepsVersions { return }
+        pushedContent.withLock { pushedContent in
+            pushedContent.forget()
+            if sink.hasVersions { pushedContent.keepsVersions = true }
+            for row in sink.rows {
+                pushedContent.rows[Int(row.entity.rootIndex)][row.key] = row.record.map(RetainedRow.init)
+            }
+            if pushedContent.keepsVersions { return }
             for (record, entity) in changes.inserted {
-                spare.versions[Int(entity.rootIndex)][record.primaryKey] = record.version
+                pushedContent.versions[Int(entity.rootIndex)][record.primaryKey] = record.version
             }
             for row in changes.updated {
-                spare.versions[Int(row.entity.rootIndex)][row.record.primaryKey] = row.record.version
+                pushedContent.versions[Int(row.entity.rootIndex)][row.record.primaryKey] = row.record.version
             }
         }
         computed.withLock { $0 = sink.computed(changes) }
@@ -179,63 +182,66 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
 // MARK: - Pushed rows and members
 
 extension CustomPersistentStore {
-    func forgetSpare() { spare.withLock { $0.forget() } }
+    func forgetPushed() { pushedContent.withLock { $0.forget() } }
 
     /// Records in a sink the states that show later whether its rows are outdated.
-    func stamp(_ sink: RowSink) {
-        sink.state = spare.withLock { $0.state }
+    func recordStates(_ sink: RowSink) {
+        sink.state = pushedContent.withLock { $0.state }
         sink.rowState = rowCache.withLock { $0?.state } ?? 0
     }
 
     /// Removes and returns the spare rows of the given keys.
-    func takeSpare(_ keys: [Int64], _ root: Entity) -> [KeptRow] {
-        spare.withLock { spare in
+    func takePushedRows(_ keys: [Int64], _ root: Entity) -> [RetainedRow] {
+        pushedContent.withLock { pushedContent in
             let root = Int(root.rootIndex)
-            return spare.rows[root].isEmpty ? [] : keys.compactMap { spare.rows[root].removeValue(forKey: $0) }
+            return pushedContent.rows[root].isEmpty
+                ? [] : keys.compactMap { pushedContent.rows[root].removeValue(forKey: $0) }
         }
     }
 
-    func takeSpareMembers(_ relationship: Relationship, _ owner: Int64) -> [Int64]? {
-        spare.withLock { spare in
-            guard let kept = spare.members[relationship.key]?.removeValue(forKey: owner) else { return nil }
-            spare.memberLists -= 1
+    func takePushedMembers(_ relationship: Relationship, _ owner: Int64) -> [Int64]? {
+        pushedContent.withLock { pushedContent in
+            guard let kept = pushedContent.members[relationship.key]?.removeValue(forKey: owner) else { return nil }
+            pushedContent.memberLists -= 1
             return kept.chunk == nil ? nil : kept.members
         }
     }
 
     /// Keeps the members that were pushed with rows.
-    func keepMembers(_ sink: RowSink) {
-        spare.withLock { spare in
-            if sink.sawVersions, !spare.keepsVersions {
-                spare.keepsVersions = true
-                for root in spare.versions.indices { spare.versions[root].removeAll() }
+    func retainMembers(_ sink: RowSink) {
+        pushedContent.withLock { pushedContent in
+            if sink.hasVersions, !pushedContent.keepsVersions {
+                pushedContent.keepsVersions = true
+                for root in pushedContent.versions.indices { pushedContent.versions[root].removeAll() }
             }
-            if sink.state != spare.state { return }
+            if sink.state != pushedContent.state { return }
             // The members of a row that was pushed without members may have changed.
-            for relationship in spare.members.keys {
-                guard let owners = spare.members[relationship] else { continue }
+            for relationship in pushedContent.members.keys {
+                guard let owners = pushedContent.members[relationship] else { continue }
                 let old = sink.rows.filter { row in
                     let slot = Int(relationship & (1 << Entity.slotBits - 1))
                     return row.record != nil && slot < Int(row.entity.slotCount)
                         && row.entity.slotKeys[slot] == relationship && owners[row.key] != nil
                 }
-                for row in old where spare.members[relationship]?.removeValue(forKey: row.key) != nil {
-                    spare.memberLists -= 1
+                for row in old where pushedContent.members[relationship]?.removeValue(forKey: row.key) != nil {
+                    pushedContent.memberLists -= 1
                 }
             }
             for each in sink.embedded {
-                let kept = KeptMembers(
+                let kept = PushedMembers(
                     members: each.members, chunk: sink.rows[each.row].record?.chunk.takeUnretainedValue())
-                if spare.members[each.relationship.key, default: [:]].updateValue(kept, forKey: each.owner) == nil {
-                    spare.memberLists += 1
+                if pushedContent.members[each.relationship.key, default: [:]].updateValue(kept, forKey: each.owner)
+                    == nil
+                {
+                    pushedContent.memberLists += 1
                 }
             }
-            if spare.memberLists > spare.sweepAt { spare.sweep() }
+            if pushedContent.memberLists > pushedContent.sweepAt { pushedContent.sweep() }
         }
     }
 
     /// Adds pushed rows to the row cache. They expire like all other rows.
-    func keepUnasked(_ sink: RowSink, but unfinished: Set<Int> = []) {
+    func cachePushedRows(_ sink: RowSink, but unfinished: Set<Int> = []) {
         guard let rowCache = rowCache.withLock({ $0 }) else { return }
         var batches: [Int: RowBatch] = [:]
         for (place, row) in sink.rows.enumerated() where !unfinished.contains(place) {
@@ -251,7 +257,7 @@ extension CustomPersistentStore {
 
     /// Returns the version of a row that was pushed without a version.
     func version(_ key: Int64, _ root: Entity) -> Int32 {
-        spare.withLock { $0.versions[Int(root.rootIndex)][key] ?? 0 }
+        pushedContent.withLock { $0.versions[Int(root.rootIndex)][key] ?? 0 }
     }
 }
 
@@ -266,7 +272,7 @@ extension RowSink {
     }
 }
 
-extension CustomPersistentStore.Spare {
+extension CustomPersistentStore.PushedContent {
     mutating func forget() {
         state += 1
         for root in rows.indices { rows[root].removeAll() }
@@ -302,20 +308,20 @@ extension HostChanges {
         let taken = conflicts.first { $0.kind == .unique }.map { taken in
             CoreError(
                 .conflict, code: .managedObjectConstraintMerge,
-                "another \(taken.row.entity.root.name) in \(HostPlace.shown(path)) already has the unique values of \(taken.row.entity.name) "
+                "another \(taken.row.entity.root.name) in \(HostStoreIdentity.displayName(path)) already has the unique values of \(taken.row.entity.name) "
                     + "\(taken.row.reference); change the values, or fetch that object and change it instead",
                 entity: taken.row.entity.name, value: taken.row.reference.value,
                 file: path.isEmpty ? nil : path)
         }
         let rows = conflicts.filter { $0.kind == .version }.map { ($0.row.entity, key(of: $0.row)) }
-        throw SaveObstacle.reported(ReportedRows(rows, taken: taken))
+        throw SaveObstacle.reported(ReportedRows(rows, duplicateError: taken))
     }
 }
 
 extension HostCalls {
     /// Returns the keys of new rows, from the references that the application returns, or generated references.
     func keys(
-        for rows: [NewRow], of host: any HostedStore, _ names: RowNames, _ place: HostPlace,
+        for rows: [NewRow], of host: any HostedStore, _ names: RowNames, _ place: HostStoreIdentity,
         made: (NewRow) -> StoreReference
     ) throws -> [Int64] {
         let given = try run("obtain permanent IDs", rows.first?.entity, code: .persistentStoreSave) {

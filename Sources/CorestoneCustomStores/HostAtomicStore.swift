@@ -13,14 +13,14 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     private let host: any HostedStore
     private let calls: HostCalls
     private let names: RowNames
-    private let place: HostPlace
+    private let place: HostStoreIdentity
     private let memory: NodeStore
     let abilities: StoreAbilities
     let isReadOnly: Bool
     let readOnlyReason: String?
-    private let said: Locked<StoreMetadata>
+    private let currentMetadata: Locked<StoreMetadata>
     /// Whether the metadata must be passed to the application with the next save.
-    private let isNews: Locked<Bool>
+    private let isMetadataChanged: Locked<Bool>
     private let computed = Locked<[(entity: UInt32, primaryKey: Int64)]>([])
 
     /// Creates a store, and loads its rows unless it is new.
@@ -29,19 +29,19 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     ///   - abilities: The abilities of the custom store. Only `derivedAttributes` applies, because the in-memory store
     ///     determines the others.
     ///   - isNew: Whether the store is new, so that nothing is loaded.
-    ///   - isNews: Whether the metadata differs from the metadata that the application returned.
+    ///   - isMetadataChanged: Whether the metadata differs from the metadata that the application returned.
     init(
         _ host: any HostedStore, _ model: Model, _ metadata: StoreMetadata, type: StoreType, path: String,
-        abilities: StoreAbilities, isNew: Bool, readOnlyReason: String?, isNews: Bool
+        abilities: StoreAbilities, isNew: Bool, readOnlyReason: String?, isMetadataChanged: Bool
     ) throws {
         self.host = host
-        place = HostPlace(type: type, path: path, identifier: metadata.uuid.description)
+        place = HostStoreIdentity(type: type, path: path, identifier: metadata.uuid.description)
         calls = HostCalls(place)
         names = RowNames(model, ReferenceTable.of(metadata.uuid.description))
         memory = .inMemory(model, metadata, type: type, path: path)
         self.abilities = memory.abilities.union(.emptySaves).union(abilities.intersection(.derivedAttributes))
         (isReadOnly, self.readOnlyReason) = (readOnlyReason != nil, readOnlyReason)
-        (said, self.isNews) = (Locked(metadata), Locked(isNews))
+        (currentMetadata, self.isMetadataChanged) = (Locked(metadata), Locked(isMetadataChanged))
         if !isNew { try load(into: memory) }
     }
 
@@ -53,8 +53,8 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     var postsOwnChanges: Bool { false }
     var lastOwnTransaction: Int64? { nil }
     func noteEntity(_ entity: Entity, ofKey key: Int64) {}
-    func metadata() -> StoreMetadata { said.withLock { $0 } }
-    func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? { nil }
+    func metadata() -> StoreMetadata { currentMetadata.withLock { $0 } }
+    func watch(_ notify: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? { nil }
     func setInterruptCheck(_ check: (() -> Bool)?) { memory.setInterruptCheck(check) }
     func endRead() {}
     func close() { calls.close { host.close() } }
@@ -74,8 +74,8 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     private func load(into memory: NodeStore) throws -> Bool {
         let sink = RowSink(.load, names, place)
         try calls.run("be loaded", nil, code: .persistentStoreOpen) { try host.load(into: sink) }
-        sink.settleGuesses()
-        try takeInverses(sink)
+        sink.resolveTargets()
+        try setInverses(sink)
         try memory.save { transaction in
             for row in sink.rows { if let record = row.record { try transaction.insert([record], entity: row.entity) } }
             for each in sink.embedded where each.relationship.inverse?.isToMany ?? true {
@@ -86,17 +86,17 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
                 try transaction.setOrder(each.relationship, owners: [(each.owner, each.members)])
             }
         }
-        return sink.sawVersions
+        return sink.hasVersions
     }
 
     /// Loads all rows again after the application reported conflicts, and replaces the rows in memory.
-    private func loadAnew() throws {
+    private func reload() throws {
         let fresh = NodeStore.inMemory(names.model, metadata(), type: type, path: path)
-        memory.takeOver(fresh, keepingVersions: try load(into: fresh))
+        memory.adoptContent(fresh, keepingVersions: try load(into: fresh))
     }
 
     /// Sets the to-one side of a relationship from the owner's list of members, for rows that omit that side.
-    private func takeInverses(_ sink: RowSink) throws {
+    private func setInverses(_ sink: RowSink) throws {
         var places: [Int: [Int64: Int]] = [:]
         for (place, row) in sink.rows.enumerated() { places[Int(row.entity.rootIndex), default: [:]][row.key] = place }
         for each in sink.embedded {
@@ -108,7 +108,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
                 else { return nil }
                 return (place, each.owner, owner)
             }
-            sink.settle(inverse, targets)
+            sink.setTargets(inverse, targets)
         }
     }
 
@@ -148,7 +148,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     func reservePrimaryKeys(of root: Entity, count: Int) throws -> Int64 {
         throw CoreError(
             .internal,
-            "cannot reserve primary keys in \(place.shown), which identifies rows by references; report it as a defect of the library",
+            "cannot reserve primary keys in \(place.displayName), which identifies rows by references; report it as a defect of the library",
             entity: root.name, file: place.file)
     }
 
@@ -163,14 +163,15 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         try calls.refuseReentry()
         if isReadOnly {
             throw CoreError(
-                .storeReadOnly, code: .persistentStoreSave, "\(place.shown) is open read-only: \(readOnlyReason ?? "")",
+                .storeReadOnly, code: .persistentStoreSave,
+                "\(place.displayName) is open read-only: \(readOnlyReason ?? "")",
                 file: place.file)
         }
         let changes = HostChanges(author, names)
-        if isNews.withLock({ $0 }) { changes.setMetadata(metadata()) }
-        changes.whole = memory
+        if isMetadataChanged.withLock({ $0 }) { changes.setMetadata(metadata()) }
+        changes.content = memory
         // If the application keeps the changes, it must not see later saves.
-        defer { changes.whole = nil }
+        defer { changes.content = nil }
         var sink = RowSink(.saved([:]), names, place)
         do {
             try memory.save(by: author) { transaction in
@@ -192,12 +193,12 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
                 }
             }
         } catch let obstacle as SaveObstacle where !changes.conflicts.isEmpty {
-            try loadAnew()
+            try reload()
             throw obstacle
         }
         if let metadata = changes.metadata {
-            said.withLock { $0 = metadata }
-            isNews.withLock { $0 = false }
+            currentMetadata.withLock { $0 = metadata }
+            isMetadataChanged.withLock { $0 = false }
         }
         for row in changes.deleted { names.forget(changes.key(of: row.row), row.row.entity.root) }
         computed.withLock { $0 = sink.computed(changes) }
@@ -229,7 +230,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         func insert(_ records: [Record], entity: Entity) throws {
             let there = records.filter { store.memory.row(of: entity.root, primaryKey: $0.primaryKey) != nil }
             if !there.isEmpty {
-                throw SaveObstacle.reported(ReportedRows(there.map { (entity, $0.primaryKey) }, taken: nil))
+                throw SaveObstacle.reported(ReportedRows(there.map { (entity, $0.primaryKey) }, duplicateError: nil))
             }
             try memory.insert(records, entity: entity)
             changes.insert(records, entity)

@@ -8,10 +8,10 @@ import Glibc
 ///
 /// `HostCalls` records the threads that are in a callback, and adds the operation to errors.
 final class HostCalls: @unchecked Sendable {
-    private let place: HostPlace
+    private let place: HostStoreIdentity
     private let state = Locked<(inside: [UInt64: Int], isClosed: Bool)>(([:], false))
 
-    init(_ place: HostPlace) { self.place = place }
+    init(_ place: HostStoreIdentity) { self.place = place }
 
     /// Checks that the calling thread is not in a callback of this store.
     ///
@@ -20,7 +20,7 @@ final class HostCalls: @unchecked Sendable {
         guard state.withLock({ $0.inside[platform_thread_id()] != nil }) else { return }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(place.shown) was used within one of its own callbacks; use the store's own data there",
+            "\(place.displayName) was used within one of its own callbacks; use the store's own data there",
             file: place.file)
     }
 
@@ -36,7 +36,7 @@ final class HostCalls: @unchecked Sendable {
         guard enter() else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(place.shown) was removed from its coordinator, or the coordinator was closed; open it again to read or "
+                "\(place.displayName) was removed from its coordinator, or the coordinator was closed; open it again to read or "
                     + "save its objects", file: place.file)
         }
         defer { leave() }
@@ -85,7 +85,7 @@ final class HostCalls: @unchecked Sendable {
 
     /// Wraps an error of the application, which becomes a child of the result.
     static func failure(
-        _ place: HostPlace, _ doing: String, _ entity: Entity?, key: String? = nil, value: PropertyValue? = nil,
+        _ place: HostStoreIdentity, _ doing: String, _ entity: Entity?, key: String? = nil, value: PropertyValue? = nil,
         _ code: CocoaCode, _ error: any Error
     ) -> CoreError {
         let known = error as? CoreError ?? CoreError(.callback, "\(error)", domain: "Host")

@@ -30,7 +30,7 @@ package final class HostChanges {
     private var members: [MemberKey: Members] = [:]
     private var memberOrder: [MemberKey] = []
     /// The content of an atomic store after the save; nil for an incremental store.
-    var whole: (any StoreReading)?
+    var content: (any StoreReading)?
     /// The conflicts that the application reported.
     package private(set) var conflicts: [(kind: RowConflict, row: RowReference)] = []
 
@@ -54,7 +54,7 @@ package final class HostChanges {
 
     /// The keys of the rows of this save, by the index of the root entity. They are computed at the first use, when all
     /// rows are known.
-    private lazy var ours: [UInt32: Set<Int64>] = {
+    private lazy var savedKeys: [UInt32: Set<Int64>] = {
         var keys: [UInt32: Set<Int64>] = [:]
         for row in inserted { keys[row.entity.rootIndex, default: []].insert(row.record.primaryKey) }
         for row in updated { keys[row.entity.rootIndex, default: []].insert(row.record.primaryKey) }
@@ -64,7 +64,7 @@ package final class HostChanges {
 
     package func addConflict(_ kind: RowConflict, _ row: RowReference) throws {
         let key = names.table.key(of: row.reference, row.entity.root)
-        guard ours[row.entity.rootIndex]?.contains(key) == true else {
+        guard savedKeys[row.entity.rootIndex]?.contains(key) == true else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
                 "\(row.entity.name) \(row.reference) is not a row of this save; report conflicts only for rows of "
@@ -111,27 +111,27 @@ package final class HostChanges {
     }
 
     /// Returns the keys of all rows of an atomic store, entity by entity, or nil for an incremental store.
-    package func wholeKeys() throws -> [(entity: Entity, key: Int64)]? {
-        guard let whole else { return nil }
+    package func allKeys() throws -> [(entity: Entity, key: Int64)]? {
+        guard let content else { return nil }
         var rows: [(entity: Entity, key: Int64)] = []
         for root in names.model.entities where root.parent == nil {
-            let found = try whole.fetch(StoreFetch(entity: root, result: .identifiers)).identifiers
+            let found = try content.fetch(StoreFetch(entity: root, result: .identifiers)).identifiers
             rows += found.map { (names.model.entities[Int($0.entity)], $0.primaryKey) }
         }
         return rows.enumerated().sorted { ($0.element.entity.index, $0.offset) < ($1.element.entity.index, $1.offset) }
             .map(\.element)
     }
 
-    /// Calls `body` with a row from `wholeKeys` and the members of its to-many relationships.
-    package func withWhole(
+    /// Calls `body` with a row from `allKeys` and the members of its to-many relationships.
+    package func withRow(
         _ row: (entity: Entity, key: Int64),
         _ body: (Record, _ members: [(relationship: Relationship, rows: [RowReference])]) throws -> Void
     ) throws {
-        guard let (record, chunk) = try whole?.row(of: row.entity.root, primaryKey: row.key) else { return }
+        guard let (record, chunk) = try content?.row(of: row.entity.root, primaryKey: row.key) else { return }
         defer { withExtendedLifetime(chunk) {} }
         var members: [(relationship: Relationship, rows: [RowReference])] = []
         for relationship in row.entity.relationships where relationship.isToMany && !relationship.isTransient {
-            let found = try whole?.members(of: relationship, owners: [row.key], includingRows: false).members ?? []
+            let found = try content?.members(of: relationship, owners: [row.key], includingRows: false).members ?? []
             if found.isEmpty { continue }
             members.append(
                 (relationship, found.map { names.row($0.primaryKey, names.model.entities[Int($0.entity)]) }))

@@ -20,14 +20,14 @@ package final class HostKind: StoreKind {
         let fresh = StoreMetadata(model: model, type: type)
         let opening = StoreOpening(
             type: type, path: path, model: model, configuration: options.configuration, isReadOnly: options.isReadOnly,
-            mustExist: options.mustExist, isNew: HostKind.isNothing(path), metadata: fresh,
+            mustExist: options.mustExist, isNew: HostKind.isMissingOrEmpty(path), metadata: fresh,
             options: options.hostOptions)
-        let place = HostPlace(type: type, path: path, identifier: fresh.uuid.description)
+        let place = HostStoreIdentity(type: type, path: path, identifier: fresh.uuid.description)
         let opened: (store: any HostedStore, metadata: [String: PropertyListValue]?)?
         do { opened = try host.open(opening) } catch {
             throw HostCalls.failure(place, "be opened", nil, .persistentStoreOpen, error)
         }
-        guard let (store, said) = opened else {
+        guard let (store, values) = opened else {
             let allow = "open it without CST_STORE_MUST_EXIST (must_exist)"
             let remedy: String
             if path.isEmpty {
@@ -39,22 +39,22 @@ package final class HostKind: StoreKind {
                 .storeIO, code: .persistentStoreOpen, "\(place.subject) does not exist; \(remedy)", file: place.file)
         }
         do {
-            var metadata = try said.map { try self.metadata($0, fresh, path) } ?? fresh
+            var metadata = try values.map { try self.metadata($0, fresh, path) } ?? fresh
             if !options.ignoresVersioning { try checkModel(metadata, model, path) }
             let reason =
                 options.isReadOnly
                 ? Store.isOpenForReading
                 : store.canSave ? nil : "this store of type \(type.rawValue) does not support saving"
-            let isNews = options.ignoresVersioning && reason == nil && metadata.isOfAnotherModel(than: model)
-            if isNews { metadata.setModel(model) }
+            let isMetadataChanged = options.ignoresVersioning && reason == nil && metadata.isOfAnotherModel(than: model)
+            if isMetadataChanged { metadata.setModel(model) }
             if host.isAtomic {
                 return try HostAtomicStore(
-                    store, model, metadata, type: type, path: path, abilities: host.abilities, isNew: said == nil,
-                    readOnlyReason: reason, isNews: isNews)
+                    store, model, metadata, type: type, path: path, abilities: host.abilities, isNew: values == nil,
+                    readOnlyReason: reason, isMetadataChanged: isMetadataChanged)
             }
             return CustomPersistentStore(
                 store, model, metadata, type: type, path: path, abilities: host.abilities, readOnlyReason: reason,
-                isNews: isNews)
+                isMetadataChanged: isMetadataChanged)
         } catch {
             store.close()
             throw error
@@ -62,7 +62,7 @@ package final class HostKind: StoreKind {
     }
 
     /// Whether a path does not exist, or is an empty file, which may have been created to reserve the name.
-    private static func isNothing(_ path: String) -> Bool {
+    private static func isMissingOrEmpty(_ path: String) -> Bool {
         var facts = stat()
         guard !path.isEmpty, !path.utf8.contains(0), stat(path, &facts) == 0 else { return true }
         return facts.st_mode & S_IFMT == S_IFREG && facts.st_size == 0
@@ -81,20 +81,24 @@ package final class HostKind: StoreKind {
                     "\(StoreMetadata.Key.uuid) in the metadata of \(subject(path)) is "
                         + "\(given.string.map { "\"\($0)\", not a UUID" } ?? "not a string"); return the UUID with which the "
                         + "store was created", key: StoreMetadata.Key.uuid, value: given.string.map { .string($0) },
-                    file: filed(path))
+                    file: errorFile(path))
             }
             metadata.uuid = uuid
         }
         // Case is ignored, as in the search for store types.
-        if let said = values[StoreMetadata.Key.storeType], said.string?.lowercased() != type.rawValue.lowercased() {
+        if let typeName = values[StoreMetadata.Key.storeType],
+            typeName.string?.lowercased() != type.rawValue.lowercased()
+        {
             let complaint =
-                said.string.map { "\"\($0)\", but the store is used as type \"\(type.rawValue)\"; use its own type" }
+                typeName.string.map {
+                    "\"\($0)\", but the store is used as type \"\(type.rawValue)\"; use its own type"
+                }
                 ?? "not a string; return \"\(type.rawValue)\""
             throw CoreError(
                 .notAStore, code: .persistentStoreTypeMismatch,
-                "\(StoreMetadata.Key.storeType) in the metadata of \(HostPlace.shown(path)) is \(complaint), or leave out "
+                "\(StoreMetadata.Key.storeType) in the metadata of \(HostStoreIdentity.displayName(path)) is \(complaint), or leave out "
                     + "\(StoreMetadata.Key.storeType)", key: StoreMetadata.Key.storeType,
-                value: said.string.map { .string($0) }, file: filed(path))
+                value: typeName.string.map { .string($0) }, file: errorFile(path))
         }
         metadata.values[StoreMetadata.Key.uuid] = nil
         metadata.values[StoreMetadata.Key.storeType] = .string(type.rawValue)
@@ -107,7 +111,7 @@ package final class HostKind: StoreKind {
     }
 
     /// Returns the file of an error, or nil for a store without a path.
-    private func filed(_ path: String) -> String? { path.isEmpty ? nil : path }
+    private func errorFile(_ path: String) -> String? { path.isEmpty ? nil : path }
 
     private func checkModel(_ metadata: StoreMetadata, _ model: Model, _ path: String) throws {
         if metadata.entityVersionHashes.isEmpty { return }
@@ -115,36 +119,36 @@ package final class HostKind: StoreKind {
         if difference.isEmpty { return }
         throw CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(HostPlace.shown(path)) was written with another model: \(difference.text); open it with that model",
-            entity: difference.first, file: filed(path))
+            "\(HostStoreIdentity.displayName(path)) was written with another model: \(difference.text); open it with that model",
+            entity: difference.first, file: errorFile(path))
     }
 
     // MARK: Functions for stores that are not open
 
-    private func calling<Result>(_ doing: String, _ path: String, _ body: () throws -> Result) throws -> Result {
+    private func callingHost<Result>(_ doing: String, _ path: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.status == .unsupported { throw error } catch {
             throw HostCalls.failure(
-                HostPlace(type: type, path: path, identifier: ""), doing, nil, .persistentStoreOperation, error)
+                HostStoreIdentity(type: type, path: path, identifier: ""), doing, nil, .persistentStoreOperation, error)
         }
     }
 
     package func metadata(ofStoreAt path: String) throws -> StoreMetadata {
-        guard let values = try calling("return its metadata", path, { try host.metadata(ofStoreAt: path) }) else {
+        guard let values = try callingHost("return its metadata", path, { try host.metadata(ofStoreAt: path) }) else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "\(subject(path)) does not exist; \(path.isEmpty ? "pass its path" : "check the path")",
-                file: filed(path))
+                file: errorFile(path))
         }
         return try metadata(values, StoreMetadata(uuid: .random()), path)
     }
 
     package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
-        try calling("set its metadata", path) { try host.setMetadata(metadata.dictionary, ofStoreAt: path) }
+        try callingHost("set its metadata", path) { try host.setMetadata(metadata.dictionary, ofStoreAt: path) }
     }
 
     package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool {
         try removing()
-        return try calling("be destroyed", path) { try host.destroy(path) }
+        return try callingHost("be destroyed", path) { try host.destroy(path) }
     }
 
     package func replace(
@@ -153,10 +157,13 @@ package final class HostKind: StoreKind {
         if path == source {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot replace \(HostPlace.shown(path)) with itself; choose another path", file: filed(path))
+                "cannot replace \(HostStoreIdentity.displayName(path)) with itself; choose another path",
+                file: errorFile(path))
         }
         try removing()
-        try calling("be replaced by \(HostPlace.shown(source))", path) { try host.replace(path, byStoreAt: source) }
+        try callingHost("be replaced by \(HostStoreIdentity.displayName(source))", path) {
+            try host.replace(path, byStoreAt: source)
+        }
     }
 
     package func unlink(_ place: StoreLocation, if isEmpty: () -> Bool) {}
@@ -164,7 +171,9 @@ package final class HostKind: StoreKind {
 
 extension CoreError {
     /// Creates the error for an operation that a type of custom stores does not support.
-    package static func cannot(_ what: String, type: String, path: String? = nil, reason: String) -> CoreError {
+    package static func unsupportedOperation(_ what: String, type: String, path: String? = nil, reason: String)
+        -> CoreError
+    {
         CoreError(
             .unsupported, code: .persistentStoreOperation,
             (path.map { "the \(type) store \($0.isEmpty ? "without a path" : $0)" } ?? "stores of type \(type)")

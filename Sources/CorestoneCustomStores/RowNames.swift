@@ -11,24 +11,24 @@ package final class RowNames: @unchecked Sendable {
     /// Whether an entity tree has several entities, by the index of its root.
     private let isMixed: [Bool]
 
-    struct Known {
+    struct RecordedEntity {
         let entity: UInt32
         /// Whether the store returned the entity. If false, the entity is a guess from a reference or an object ID.
         let isCertain: Bool
     }
 
-    private let known: Locked<[[Int64: Known]]>
+    private let entities: Locked<[[Int64: RecordedEntity]]>
 
     init(_ model: Model, _ table: ReferenceTable) {
         (self.model, self.table) = (model, table)
         isMixed = model.entities.map { !$0.withDescendants.dropFirst().isEmpty }
-        known = Locked(Array(repeating: [:], count: model.entities.count))
+        entities = Locked(Array(repeating: [:], count: model.entities.count))
     }
 
     /// Returns the entity of a row, or nil if it is unknown.
     func entity(of key: Int64, _ root: Entity) -> Entity? {
         if !isMixed[Int(root.rootIndex)] { return root.root }
-        return known.withLock { $0[Int(root.rootIndex)][key] }.map { model.entities[Int($0.entity)] }
+        return entities.withLock { $0[Int(root.rootIndex)][key] }.map { model.entities[Int($0.entity)] }
     }
 
     /// Returns the reference of a row.
@@ -45,36 +45,38 @@ package final class RowNames: @unchecked Sendable {
     func note(_ entity: Entity, _ key: Int64) -> Entity? {
         let root = Int(entity.rootIndex)
         if !isMixed[root] { return nil }
-        return known.withLock { known in
-            if let before = known[root][key], before.isCertain, before.entity != entity.index {
+        return entities.withLock { entities in
+            if let before = entities[root][key], before.isCertain, before.entity != entity.index {
                 return model.entities[Int(before.entity)]
             }
-            known[root][key] = Known(entity: entity.index, isCertain: true)
+            entities[root][key] = RecordedEntity(entity: entity.index, isCertain: true)
             return nil
         }
     }
 
-    func known(_ key: Int64, _ root: Entity) -> Known? {
-        isMixed[Int(root.rootIndex)] ? known.withLock { $0[Int(root.rootIndex)][key] } : nil
+    func recordedEntity(_ key: Int64, _ root: Entity) -> RecordedEntity? {
+        isMixed[Int(root.rootIndex)] ? entities.withLock { $0[Int(root.rootIndex)][key] } : nil
     }
 
     /// Restores the previous entity after a row was rejected.
-    func restore(_ key: Int64, _ root: Entity, _ before: Known?) {
-        if isMixed[Int(root.rootIndex)] { known.withLock { $0[Int(root.rootIndex)][key] = before } }
+    func restore(_ key: Int64, _ root: Entity, _ before: RecordedEntity?) {
+        if isMixed[Int(root.rootIndex)] { entities.withLock { $0[Int(root.rootIndex)][key] = before } }
     }
 
     /// Records an assumed entity, unless an entity is already recorded.
-    func guess(_ entity: Entity, _ key: Int64) {
+    func assume(_ entity: Entity, _ key: Int64) {
         let root = Int(entity.rootIndex)
         if !isMixed[root] { return }
-        known.withLock { if $0[root][key] == nil { $0[root][key] = Known(entity: entity.index, isCertain: false) } }
+        entities.withLock {
+            if $0[root][key] == nil { $0[root][key] = RecordedEntity(entity: entity.index, isCertain: false) }
+        }
     }
 
     func isCertain(_ key: Int64, _ root: Entity) -> Bool {
-        !isMixed[Int(root.rootIndex)] || known.withLock { $0[Int(root.rootIndex)][key]?.isCertain } == true
+        !isMixed[Int(root.rootIndex)] || entities.withLock { $0[Int(root.rootIndex)][key]?.isCertain } == true
     }
 
     func forget(_ key: Int64, _ root: Entity) {
-        if isMixed[Int(root.rootIndex)] { known.withLock { $0[Int(root.rootIndex)][key] = nil } }
+        if isMixed[Int(root.rootIndex)] { entities.withLock { $0[Int(root.rootIndex)][key] = nil } }
     }
 }

@@ -108,7 +108,7 @@ package protocol HostedType: AnyObject, Sendable {
 package protocol HostedStore: AnyObject {
     var canSave: Bool { get }
     var observesRegistrations: Bool { get }
-    var tellsRelationships: Bool { get }
+    var readsRelationships: Bool { get }
     func fetch(_ fetch: StoreFetch, into sink: RowSink) throws -> (done: FetchWork, count: Int)
     func values(of rows: [RowReference], into sink: RowSink) throws
     func members(of relationship: Relationship, owners: [RowReference], into sink: RowSink) throws

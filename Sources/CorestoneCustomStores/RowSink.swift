@@ -17,7 +17,7 @@ package final class RowSink {
     }
 
     /// A row that was pushed.
-    struct Sunk {
+    struct SinkRow {
         let key: Int64
         let entity: Entity
         /// The record; nil if only the reference was pushed.
@@ -27,10 +27,10 @@ package final class RowSink {
     let purpose: Purpose
     let names: RowNames
     /// The store, for errors.
-    private let place: HostPlace
+    private let place: HostStoreIdentity
     /// The path of the store.
     package var path: String { place.path }
-    private(set) var rows: [Sunk] = []
+    private(set) var rows: [SinkRow] = []
     private(set) var writer = RecordWriter()
     /// The members of each owner, in the order of the owners.
     private(set) var members: [[Int64]] = []
@@ -39,14 +39,14 @@ package final class RowSink {
     /// The to-one relationships that rows omitted, with the indexes of the rows.
     private(set) var omitted: [(relationship: Relationship, rows: [Int])] = []
     /// The targets whose entity is unknown.
-    private(set) var guesses: [Guess] = []
-    /// The states of the store and of the row cache when the callback began; see `CustomPersistentStore.stamp`.
+    private(set) var unresolved: [UnresolvedTarget] = []
+    /// The states of the store and of the row cache when the callback began; see `CustomPersistentStore.recordStates`.
     var state: UInt64 = 0
     var rowState: UInt64 = 0
     /// The previous entities of the rows that are being pushed, to be restored if the push fails.
-    private var noted: [(key: Int64, root: Entity, before: RowNames.Known?)] = []
+    private var replacedEntities: [(key: Int64, root: Entity, before: RowNames.RecordedEntity?)] = []
     /// Whether a row was pushed with a version.
-    private(set) var sawVersions = false
+    private(set) var hasVersions = false
 
     struct Embedded {
         /// The index of the owner's row.
@@ -56,14 +56,14 @@ package final class RowSink {
         let members: [Int64]
     }
 
-    struct Guess {
+    struct UnresolvedTarget {
         let row: Int
         let slot: Int
         let key: Int64
         let destination: Entity
     }
 
-    init(_ purpose: Purpose, _ names: RowNames, _ place: HostPlace) {
+    init(_ purpose: Purpose, _ names: RowNames, _ place: HostStoreIdentity) {
         (self.purpose, self.names, self.place) = (purpose, names, place)
         if case .members(_, let owners) = purpose { members = Array(repeating: [], count: owners.count) }
     }
@@ -88,7 +88,7 @@ package final class RowSink {
     func refuse(_ error: any Error) {
         hasRefused = true
         DebugLog.write(
-            "CoreData: warning: \(place.shown) saved, but returned an invalid row, so the saved rows are read again: "
+            "CoreData: warning: \(place.displayName) saved, but returned an invalid row, so the saved rows are read again: "
                 + "\((error as? CoreError)?.message ?? "\(error)")")
     }
 
@@ -102,13 +102,13 @@ package final class RowSink {
     }
 
     private func pushAll(_ pushed: [PushedRow]) throws {
-        let state = (rows.count, embedded.count, guesses.count, omitted.map(\.rows.count))
-        noted.removeAll(keepingCapacity: true)
-        do { for row in pushed { try take(row) } } catch {
-            for each in noted.reversed() { names.restore(each.key, each.root, each.before) }
+        let state = (rows.count, embedded.count, unresolved.count, omitted.map(\.rows.count))
+        replacedEntities.removeAll(keepingCapacity: true)
+        do { for row in pushed { try add(row) } } catch {
+            for each in replacedEntities.reversed() { names.restore(each.key, each.root, each.before) }
             rows.removeLast(rows.count - state.0)
             embedded.removeLast(embedded.count - state.1)
-            guesses.removeLast(guesses.count - state.2)
+            unresolved.removeLast(unresolved.count - state.2)
             omitted.removeLast(omitted.count - state.3.count)
             for (place, count) in state.3.enumerated() {
                 omitted[place].rows.removeLast(omitted[place].rows.count - count)
@@ -141,7 +141,7 @@ package final class RowSink {
 
     private func refusal(_ why: String, relationship: Relationship?, value: PropertyValue? = nil) -> CoreError {
         CoreError(
-            .invalidArgument, code: .persistentStoreOperation, "\(place.shown): \(why)",
+            .invalidArgument, code: .persistentStoreOperation, "\(place.displayName): \(why)",
             entity: relationship?.entity.name, key: relationship?.name, value: value, file: place.file)
     }
 
@@ -150,11 +150,12 @@ package final class RowSink {
     ) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(place.shown) cannot push \(entity?.name ?? "a row") \(row.reference): \(why)", entity: entity?.name,
+            "\(place.displayName) cannot push \(entity?.name ?? "a row") \(row.reference): \(why)",
+            entity: entity?.name,
             value: value ?? row.reference.value, file: place.file)
     }
 
-    private func take(_ row: PushedRow) throws {
+    private func add(_ row: PushedRow) throws {
         let entity = try entity(of: row)
         let key = names.table.key(of: row.reference, entity.root)
         guard 0...Int64(Int32.max) ~= row.version else {
@@ -162,7 +163,7 @@ package final class RowSink {
                 row, entity, "its version is \(row.version), but must be 0 to \(Int32.max)",
                 value: .int(Int64(row.version)))
         }
-        if row.version > 0 { sawVersions = true }
+        if row.version > 0 { hasVersions = true }
         var base: Record?
         switch purpose {
         case .values(_, let wanted) where !wanted.contains(key):
@@ -174,16 +175,16 @@ package final class RowSink {
             }
         default: break
         }
-        let known = names.known(key, entity)
+        let known = names.recordedEntity(key, entity)
         if let before = names.note(entity, key) {
             throw refused(
                 row, entity,
                 "its reference already identifies an object of \(before.name); make references unique in the entity tree, for "
                     + "example by including the name of the entity")
         }
-        if known?.isCertain != true { noted.append((key, entity, known)) }
+        if known?.isCertain != true { replacedEntities.append((key, entity, known)) }
         if row.values.isEmpty, mayBeReference {
-            rows.append(Sunk(key: key, entity: entity))
+            rows.append(SinkRow(key: key, entity: entity))
             return
         }
         let version = row.version == 0 ? versionOf(key, entity) : Int32(row.version)
@@ -205,7 +206,7 @@ package final class RowSink {
         case .members(let relationship, _): (wanted, isExact) = (relationship.destination, true)
         case .saved, .load: (wanted, isExact) = (nil, false)
         }
-        guard let entity = row.entity ?? wanted.map({ known(row, $0) }) else {
+        guard let entity = row.entity ?? wanted.map({ recordedEntity(row, $0) }) else {
             throw refused(row, nil, "its entity is missing; pass an entity with each row")
         }
         guard Int(entity.index) < names.model.entities.count, names.model.entities[Int(entity.index)] === entity else {
@@ -223,7 +224,7 @@ package final class RowSink {
         return entity
     }
 
-    private func known(_ row: PushedRow, _ wanted: Entity) -> Entity {
+    private func recordedEntity(_ row: PushedRow, _ wanted: Entity) -> Entity {
         names.entity(of: names.table.key(of: row.reference, wanted.root), wanted) ?? wanted
     }
 
@@ -254,18 +255,18 @@ package final class RowSink {
                 try set(value, target, slot, entity, key, &seen)
             }
         } catch let error as CoreError {
-            throw error.within("\(place.shown) cannot push \(entity.name) \(row.reference)", file: place.file)
+            throw error.within("\(place.displayName) cannot push \(entity.name) \(row.reference)", file: place.file)
         }
         for slot in 0..<Int(entity.slotCount) where !seen.contains(slot) {
             let layout = entity.layout.slots[slot]
             if let base {
                 if layout.kind != .none { writer.set(base.view(slot, layout), slot, layout) }
             } else if layout.kind == .toOne {
-                leaveOut(entity.relationship(slot))
+                omit(entity.relationship(slot))
             }
         }
         if base == nil { writeDefaults(of: entity, except: seen) }
-        rows.append(Sunk(key: key, entity: entity, record: writer.finish()))
+        rows.append(SinkRow(key: key, entity: entity, record: writer.finish()))
     }
 
     /// Writes the defaults of required attributes that the application did not push.
@@ -280,7 +281,7 @@ package final class RowSink {
         }
     }
 
-    private func leaveOut(_ relationship: Relationship) {
+    private func omit(_ relationship: Relationship) {
         if case .load = purpose { return }
         if let known = omitted.firstIndex(where: { $0.relationship === relationship }) {
             omitted[known].rows.append(rows.count)
@@ -310,10 +311,11 @@ package final class RowSink {
             withExtendedLifetime(accepted) {}
         case .toOne:
             let relationship = entity.relationship(slot)
-            guard layout.kind == .toOne, let found = try leads(value, target, relationship) else { return }
+            guard layout.kind == .toOne, let found = try resolvedTarget(value, target, relationship) else { return }
             if found.isGuess {
-                guesses.append(
-                    Guess(row: rows.count, slot: slot, key: found.key, destination: relationship.destination))
+                unresolved.append(
+                    UnresolvedTarget(row: rows.count, slot: slot, key: found.key, destination: relationship.destination)
+                )
             }
             writer.setTarget(found.key, entity: found.entity.index, slot, layout)
         case .toMany:
@@ -327,7 +329,7 @@ package final class RowSink {
             }
             var seen: Set<Int64> = []
             let keys = try elements.compactMap { element -> Int64? in
-                guard let found = try leads(element, nil, relationship, isElement: true) else {
+                guard let found = try resolvedTarget(element, nil, relationship, isElement: true) else {
                     throw mismatch(element, relationship, isElement: true)
                 }
                 // A repeated member is kept only at its first position.
@@ -338,7 +340,7 @@ package final class RowSink {
     }
 
     /// Returns the target of a relationship's value; nil for null.
-    private func leads(
+    private func resolvedTarget(
         _ value: PropertyValue, _ named: Entity?, _ relationship: Relationship, isElement: Bool = false
     ) throws -> (key: Int64, entity: Entity, isGuess: Bool)? {
         let destination = relationship.destination
@@ -355,7 +357,7 @@ package final class RowSink {
                 throw CoreError(
                     .invalidArgument, code: .managedObjectExternalRelationship,
                     "\(relationship.entity.name).\(relationship.name) cannot refer to \(object.id.uri), which is not a saved object of "
-                        + "\(place.shown); set a reference or a permanent ID of this store",
+                        + "\(place.displayName); set a reference or a permanent ID of this store",
                     entity: relationship.entity.name,
                     key: relationship.name, value: value, objectURI: object.id.uri, file: place.file)
             }
@@ -376,7 +378,7 @@ package final class RowSink {
                         + "from it", entity: relationship.entity.name, key: relationship.name, value: value,
                     objectURI: uri, file: place.file)
             }
-            if !entity.isAbstract { names.guess(entity, key) }
+            if !entity.isAbstract { names.assume(entity, key) }
         }
         if let known = names.entity(of: key, destination), known.isKind(of: destination) { return (key, known, false) }
         return (key, entity ?? destination, !(entity ?? destination).withDescendants.dropFirst().isEmpty)
@@ -404,14 +406,14 @@ package final class RowSink {
     /// Returns the indexes of incomplete rows.
     ///
     /// Such a row has a target of an unknown entity, or an omitted to-one relationship that the application can return.
-    func unfinished(tellsRelationships: Bool) -> Set<Int> {
-        var rows = Set(guesses.filter { !names.isCertain($0.key, $0.destination) }.map(\.row))
-        if tellsRelationships { for each in omitted { rows.formUnion(each.rows) } }
+    func unfinished(readsRelationships: Bool) -> Set<Int> {
+        var rows = Set(unresolved.filter { !names.isCertain($0.key, $0.destination) }.map(\.row))
+        if readsRelationships { for each in omitted { rows.formUnion(each.rows) } }
         return rows
     }
 
     /// Sets an omitted to-one relationship of rows.
-    func settle(_ relationship: Relationship, _ targets: [(row: Int, key: Int64, entity: Entity)]) {
+    func setTargets(_ relationship: Relationship, _ targets: [(row: Int, key: Int64, entity: Entity)]) {
         for (row, key, entity) in targets {
             guard let record = rows[row].record else { continue }
             let slot = Int(relationship.slot)
@@ -422,19 +424,19 @@ package final class RowSink {
     }
 
     /// Sets the entities of targets that have become known.
-    func settleGuesses() {
-        for guess in guesses {
+    func resolveTargets() {
+        for guess in unresolved {
             guard let record = rows[guess.row].record, let entity = names.entity(of: guess.key, guess.destination),
                 entity.isKind(of: guess.destination)
             else { continue }
-            record.settleTarget(
+            record.replaceTarget(
                 guess.key, entity: entity.index, rows[guess.row].entity.layout.slots[guess.slot])
         }
     }
 }
 
 /// The type, path and identifier of a custom store, for errors.
-final class HostPlace: Sendable {
+final class HostStoreIdentity: Sendable {
     let type: StoreType
     let identifier: String
     private let location: Locked<String>
@@ -447,13 +449,13 @@ final class HostPlace: Sendable {
     var path: String { location.withLock { $0 } }
 
     /// The path for messages, or a phrase for an empty path.
-    var shown: String { HostPlace.shown(path) }
+    var displayName: String { HostStoreIdentity.displayName(path) }
     /// The type and the path for messages, as in "the Shelf store notes.shelf".
     var subject: String { "the \(type.rawValue) store \(path.isEmpty ? "without a path" : path)" }
     /// The file of an error; nil for a store without a path.
     var file: String? { path.isEmpty ? nil : path }
 
-    static func shown(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
+    static func displayName(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
 
     func move(to path: String) { location.withLock { $0 = path } }
 }

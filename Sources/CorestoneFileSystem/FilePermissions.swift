@@ -13,9 +13,9 @@ package struct FilePermissions: Sendable {
 
     /// Reads the permissions of a file, following links; nil if they cannot be read, for example of a missing file.
     package init?(of path: String) {
-        var facts = stat()
-        guard stat(path, &facts) == 0 else { return nil }
-        (owner, group, mode) = (facts.st_uid, facts.st_gid, facts.st_mode & 0o7777)
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        (owner, group, mode) = (status.st_uid, status.st_gid, status.st_mode & 0o7777)
         list = AccessList(of: path)
         if let list { mode = mode & ~0o070 | list.groupBits }
     }
@@ -52,8 +52,8 @@ package struct FilePermissions: Sendable {
     ///   - reserved: the permissions of an empty file that the copy replaces. The copy gets the group of the empty
     ///     file, and without an explicit mode only permissions that the empty file has too. The copy gets the owner of
     ///     the empty file too, if that user owns the original, or if all users may read the original.
-    ///   - asked: an explicit mode; nil derives the mode from the original.
-    package func ofCopy(inPlaceOf reserved: FilePermissions?, mode asked: UInt32? = nil) -> FilePermissions {
+    ///   - explicitMode: an explicit mode; nil derives the mode from the original.
+    package func ofCopy(inPlaceOf reserved: FilePermissions?, mode explicitMode: UInt32? = nil) -> FilePermissions {
         var permissions = ofCompanions
         (permissions.owner, permissions.list) = (nil, nil)
         if let reserved {
@@ -61,10 +61,10 @@ package struct FilePermissions: Sendable {
             if reserved.group != group { permissions.mode = modeInAnotherGroup & 0o666 | 0o600 }
             permissions.group = reserved.group
             permissions.mode &= reserved.mode | 0o600
-        } else if asked != nil {
+        } else if explicitMode != nil {
             permissions.group = nil
         }
-        permissions.mode = asked ?? permissions.mode
+        permissions.mode = explicitMode ?? permissions.mode
         return permissions
     }
 
@@ -81,25 +81,25 @@ package struct FilePermissions: Sendable {
     /// Applies the permissions to a file, as far as the system allows.
     ///
     /// Uses the descriptor, because the path may refer to another file meanwhile.
-    package func give(to descriptor: Int32) {
+    package func apply(to descriptor: Int32) {
         if let owner { _ = fchown(descriptor, owner, gid_t.max) }
         let isInGroup = group.map { fchown(descriptor, uid_t.max, $0) == 0 } ?? true
         // The mode is set last, because a change of the owner clears set-user-ID and set-group-ID bits.
         fchmod(descriptor, isInGroup ? mode : modeInAnotherGroup)
-        if isInGroup, let list { list.give(to: descriptor) }
+        if isInGroup, let list { list.apply(to: descriptor) }
     }
 
     /// Applies the permissions to a new folder. A set-group-ID bit that the folder inherited from its parent is kept.
-    package func give(toFolderAt path: String) {
+    package func apply(toFolderAt path: String) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        var facts = stat()
+        var status = stat()
         // Another process may have replaced the folder.
-        guard fstat(descriptor, &facts) == 0, facts.st_uid == geteuid() else { return }
+        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid() else { return }
         var permissions = self
-        permissions.mode |= facts.st_mode & S_ISGID
-        permissions.give(to: descriptor)
+        permissions.mode |= status.st_mode & S_ISGID
+        permissions.apply(to: descriptor)
     }
 }
 
@@ -133,5 +133,5 @@ private struct AccessList {
         return mode_t(group & mask & 0o7) << 3
     }
 
-    package func give(to descriptor: Int32) { _ = platform_set_access_list(descriptor, bytes, bytes.count) }
+    package func apply(to descriptor: Int32) { _ = platform_set_access_list(descriptor, bytes, bytes.count) }
 }

@@ -31,7 +31,7 @@ package struct FolderDraft {
     /// Copies the contents of the folder to be replaced, as hard links where possible.
     ///
     /// Files and folders directly in it are left out if `isDropped` returns true for their names.
-    package func keep(isDropped: (_ name: String) -> Bool = { _ in false }) throws {
+    package func copyTarget(isDropped: (_ name: String) -> Bool = { _ in false }) throws {
         guard target.exists else { return }
         try FolderDraft.link(target, into: file, depth: 0, isDropped: isDropped)
     }
@@ -54,7 +54,7 @@ package struct FolderDraft {
             if old.isFolder, !old.isLink {
                 try make(new)
                 try link(old, into: new, depth: depth + 1)
-                old.permissions?.give(toFolderAt: new.path)
+                old.permissions?.apply(toFolderAt: new.path)
             } else if linkat(AT_FDCWD, old.path, AT_FDCWD, new.path, 0) != 0 {
                 // For example, the file system does not support hard links.
                 if let goal = old.linkGoal {
@@ -94,7 +94,7 @@ package struct FolderDraft {
         try FolderDraft.make(link)
         guard goal.isFolder else { return }
         try FolderDraft.link(goal, into: link, depth: 1)
-        goal.permissions?.give(toFolderAt: link.path)
+        goal.permissions?.apply(toFolderAt: link.path)
     }
 
     /// Removes a copied file, if it exists.
@@ -104,7 +104,7 @@ package struct FolderDraft {
     package func commit() throws {
         try file.synchronize()
         if let permissions = target.permissions {
-            permissions.give(toFolderAt: file.path)
+            permissions.apply(toFolderAt: file.path)
             if !platform_exchange(file.path, target.path) {
                 // The exchange failed, for example because the file system does not support it.
                 let former = target.draft

@@ -49,8 +49,8 @@ package final class FolderWatch: @unchecked Sendable {
         stopping = platform_event_new()
         failure = stopping < 0 ? errno : 0
         folder = listens ? platform_folder_watch(place) : -1
-        let isTold = folder >= 0 && platform_folder_tells(place)
-        longest = interval > 0 ? interval : isTold ? 30_000 : 500
+        let reportsWrites = folder >= 0 && platform_folder_reports_writes(place)
+        longest = interval > 0 ? interval : reportsWrites ? 30_000 : 500
     }
 
     deinit {

@@ -34,9 +34,9 @@ package final class FolderNames: Sequence, IteratorProtocol {
 ///
 /// Symbolic links are removed, not followed.
 package func removeTree(at path: String) {
-    var facts = stat()
-    guard lstat(path, &facts) == 0 else { return }
-    guard facts.st_mode & S_IFMT == S_IFDIR else {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
         unlink(path)
         return
     }

@@ -10,7 +10,7 @@ extension LocalFile {
     ///
     /// - Throws: `.storeBusy` if another process still holds the lock after 30 seconds; `.storeIO` if the parent folder
     ///   cannot be opened.
-    package func alone<Result>(_ change: () throws -> Result) throws -> Result {
+    package func withWriterLock<Result>(_ change: () throws -> Result) throws -> Result {
         // The parent folder is locked, because a bundle itself is replaced.
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -28,17 +28,17 @@ extension LocalFile {
     /// The lock that serialises writers of this process, even on file systems without locks.
     private static let writers = RecursiveLock(.modelFiles)
     /// The time-out for the lock, in seconds.
-    private static let patience = 30.0
+    private static let lockTimeout = 30.0
 
     private func lock(_ descriptor: Int32) throws {
         let pause: UInt32 = 5_000
-        for _ in 0..<Int(LocalFile.patience * 1_000_000 / Double(pause)) {
+        for _ in 0..<Int(LocalFile.lockTimeout * 1_000_000 / Double(pause)) {
             // On a file system that does not support locks, the change runs without a lock.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR) { return }
             usleep(pause)
         }
         throw failure(
-            "is in a folder that another process has locked for \(Int(LocalFile.patience)) seconds; try again",
+            "is in a folder that another process has locked for \(Int(LocalFile.lockTimeout)) seconds; try again",
             .storeBusy)
     }
 }

@@ -94,7 +94,7 @@ extension LocalFile {
                 try progress(place)
             }
         }
-        permissions?.give(to: descriptor)
+        permissions?.apply(to: descriptor)
         guard fsync(descriptor) == 0 else { throw systemFailure("cannot be flushed to disk") }
     }
 

@@ -37,13 +37,13 @@ package struct LocalFile {
     }
 
     /// The file status, following links; nil if it cannot be read, for example because the file does not exist.
-    package var facts: stat? {
-        var facts = stat()
-        return stat(path, &facts) == 0 ? facts : nil
+    package var fileStatus: stat? {
+        var fileStatus = stat()
+        return stat(path, &fileStatus) == 0 ? fileStatus : nil
     }
 
-    package var isFolder: Bool { facts.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
-    package var exists: Bool { facts != nil }
+    package var isFolder: Bool { fileStatus.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false }
+    package var exists: Bool { fileStatus != nil }
     /// The permissions of the file; nil if they cannot be read, for example of a missing file.
     package var permissions: FilePermissions? { FilePermissions(of: path) }
 
@@ -51,8 +51,8 @@ package struct LocalFile {
     ///
     /// - Throws: `.storeIO` if it does not exist, or with the system's error if its status cannot be read.
     package func requireExistence() throws {
-        var facts = stat()
-        guard stat(path, &facts) != 0 else { return }
+        var fileStatus = stat()
+        guard stat(path, &fileStatus) != 0 else { return }
         let number = errno
         throw failure(
             number == ENOENT || number == ENOTDIR
@@ -89,14 +89,14 @@ package struct LocalFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure("cannot be read: \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
-        var facts = stat()
-        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+        var fileStatus = stat()
+        guard fstat(descriptor, &fileStatus) == 0, fileStatus.st_mode & S_IFMT == S_IFREG else {
             throw failure("is not a regular file")
         }
-        guard facts.st_size <= limit else {
-            throw failure("has \(facts.st_size) bytes, but the limit is \(limit)")
+        guard fileStatus.st_size <= limit else {
+            throw failure("has \(fileStatus.st_size) bytes, but the limit is \(limit)")
         }
-        let size = Int(facts.st_size)
+        let size = Int(fileStatus.st_size)
         if hasHoles(descriptor, size: size, over: holes) {
             throw failure(
                 "is a sparse file of \(size) bytes with holes beyond the store's value_limit of \(holes) bytes; raise "

@@ -32,8 +32,8 @@ package final class WorkFolder {
             }
             // Another process may have found the folder before the lock was set, and removed it.
             flock(lock, LOCK_SH)
-            var facts = stat()
-            if fstat(lock, &facts) == 0, facts.st_nlink > 0 {
+            var status = stat()
+            if fstat(lock, &status) == 0, status.st_nlink > 0 {
                 (self.path, self.lock) = (path, lock)
                 return
             }
@@ -72,8 +72,8 @@ package final class WorkFolder {
     /// work folder, or just before removing one, left it empty. A running process whose folder is removed before it
     /// creates the lock file creates another folder.
     package static func removeAbandoned(_ path: String) {
-        var facts = stat()
-        guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_uid == geteuid() else { return }
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { return }
         if rmdir(path) == 0 { return }
         let lock = open("\(path)/\(lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard lock >= 0 else { return }

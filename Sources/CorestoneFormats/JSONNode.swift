@@ -35,28 +35,28 @@ package func decodeJSONNode(
     failure: @escaping (_ complaint: String, _ offset: Int) -> CoreError
 ) throws -> JSONNode {
     var reader = JSONReader(bytes, allowsTwins: true, keepsDigits: true, readsBytes: false, failure: failure)
-    var left = limit
-    return try reader.whole { try $0.readNode(depth: 0, left: &left, limit: limit) }
+    var remaining = limit
+    return try reader.whole { try $0.readNode(depth: 0, remaining: &remaining, limit: limit) }
 }
 
 extension JSONReader {
-    fileprivate mutating func readNode(depth: Int, left: inout Int, limit: Int) throws -> JSONNode {
+    fileprivate mutating func readNode(depth: Int, remaining: inout Int, limit: Int) throws -> JSONNode {
         try check(depth: depth)
         skipSpace()
-        left -= 1
-        guard left >= 0 else { throw error("has more than \(limit) values") }
+        remaining -= 1
+        guard remaining >= 0 else { throw error("has more than \(limit) values") }
         let start = place
         switch next {
         case UInt8(ascii: "{"):
             var members: [JSONMember] = []
             try eachMember { reader, name, offset in
-                let value = try reader.readNode(depth: depth + 1, left: &left, limit: limit)
+                let value = try reader.readNode(depth: depth + 1, remaining: &remaining, limit: limit)
                 members.append(JSONMember(name: name, value: value, offset: offset))
             }
             return JSONNode(content: .object(members), offset: start)
         case UInt8(ascii: "["):
             var elements: [JSONNode] = []
-            try eachElement { elements.append(try $0.readNode(depth: depth + 1, left: &left, limit: limit)) }
+            try eachElement { elements.append(try $0.readNode(depth: depth + 1, remaining: &remaining, limit: limit)) }
             return JSONNode(content: .array(elements), offset: start)
         default: return JSONNode(content: .plain(try read(depth: depth)), offset: start)
         }

@@ -66,14 +66,14 @@ package struct JSONReader {
     }
 
     /// Consumes a required character.
-    private mutating func take(_ character: Unicode.Scalar, besides other: String = "") throws {
+    private mutating func expect(_ character: Unicode.Scalar, besides other: String = "") throws {
         skipSpace()
         guard next == UInt8(ascii: character) else { throw error("is missing a \(other)\"\(character)\"") }
         place += 1
     }
 
     /// Consumes an optional character. Returns whether it was present.
-    private mutating func takes(_ character: Unicode.Scalar) -> Bool {
+    private mutating func accept(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard next == UInt8(ascii: character) else { return false }
         place += 1
@@ -95,9 +95,9 @@ package struct JSONReader {
             return readsBytes ? bytes(tagged: members) ?? .dictionary(members) : .dictionary(members)
         case UInt8(ascii: "["): return .array(try elements(depth: depth))
         case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "t"): return try word("true", .bool(true))
-        case UInt8(ascii: "f"): return try word("false", .bool(false))
-        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
         default: return try number()
         }
     }
@@ -107,10 +107,10 @@ package struct JSONReader {
         return decodeBase64(Array(text.utf8)).map { .bytes(Bytes($0)) }
     }
 
-    private mutating func word(_ word: StaticString, _ value: PropertyValue) throws -> PropertyValue {
-        let count = word.utf8CodeUnitCount
+    private mutating func literal(_ literal: StaticString, _ value: PropertyValue) throws -> PropertyValue {
+        let count = literal.utf8CodeUnitCount
         guard place + count <= bytes.count,
-            (0..<count).allSatisfy({ bytes[place + $0] == word.utf8Start[$0] })
+            (0..<count).allSatisfy({ bytes[place + $0] == literal.utf8Start[$0] })
         else { throw error("has a literal other than true, false or null") }
         place += count
         return value
@@ -135,24 +135,24 @@ package struct JSONReader {
 
     /// Parses an array; `body` parses each element.
     package mutating func eachElement(_ body: (inout JSONReader) throws -> Void) throws {
-        try take("[")
-        if takes("]") { return }
-        repeat { try body(&self) } while takes(",")
-        try take("]", besides: "\",\" or a ")
+        try expect("[")
+        if accept("]") { return }
+        repeat { try body(&self) } while accept(",")
+        try expect("]", besides: "\",\" or a ")
     }
 
     /// Parses an object; `body` parses the value of each member and receives the name and its offset.
     package mutating func eachMember(_ body: (inout JSONReader, _ name: String, _ offset: Int) throws -> Void) throws {
-        try take("{")
-        if takes("}") { return }
+        try expect("{")
+        if accept("}") { return }
         repeat {
             skipSpace()
             let start = place
             let name = try string()
-            try take(":")
+            try expect(":")
             try body(&self, name, start)
-        } while takes(",")
-        try take("}", besides: "\",\" or a ")
+        } while accept(",")
+        try expect("}", besides: "\",\" or a ")
     }
 
     // MARK: Strings

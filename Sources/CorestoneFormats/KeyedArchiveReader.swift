@@ -29,7 +29,7 @@ package struct KeyedArchiveReader {
         guard let root = roots["root"] ?? sortedByBytes(roots.keys).first.flatMap({ roots[$0] }) else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "the keyed archive does not have a root object; archive a value")
+                "the keyed archive does not have a root object")
         }
         self.objects = objects
         self.roots = roots

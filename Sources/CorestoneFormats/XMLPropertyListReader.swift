@@ -71,16 +71,16 @@ private final class XMLPropertyListReader: XMLHandler {
     package func end(_ name: String) throws {
         if leaf != nil {
             leaf = nil
-            if name == "key" { return try take(key: String(decoding: characters, as: UTF8.self)) }
+            if name == "key" { return try add(key: String(decoding: characters, as: UTF8.self)) }
             guard let value = value(of: name) else {
                 let start = String(decoding: characters.prefix(40), as: UTF8.self)
                 throw parser.corrupt("<\(name)> has the content \"\(start)\", but must have \(content(of: name))")
             }
-            try take(value)
+            try add(value)
         } else if name != "plist", let container = containers.popLast() {
             switch container {
-            case .array(let values): try take(.array(values))
-            case .dictionary(let entries, nil): try take(reference(entries) ?? .dictionary(entries))
+            case .array(let values): try add(.array(values))
+            case .dictionary(let entries, nil): try add(reference(entries) ?? .dictionary(entries))
             case .dictionary(_, let key?): throw parser.corrupt("the key \"\(key)\" does not have a value", key: key)
             }
         }
@@ -92,7 +92,7 @@ private final class XMLPropertyListReader: XMLHandler {
         return UInt32(exactly: number).map { .uid($0) }
     }
 
-    private func take(key: String) throws {
+    private func add(key: String) throws {
         switch containers.popLast() {
         case .dictionary(let entries, nil)?: containers.append(.dictionary(entries, key: key))
         case .dictionary(_, let former?)?:
@@ -101,7 +101,7 @@ private final class XMLPropertyListReader: XMLHandler {
         }
     }
 
-    private func take(_ value: PropertyListValue) throws {
+    private func add(_ value: PropertyListValue) throws {
         count += 1
         guard count <= limits.count else { throw parser.corrupt("more than \(limits.count) values") }
         switch containers.popLast() {

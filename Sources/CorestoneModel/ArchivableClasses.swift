@@ -118,7 +118,8 @@ extension ArchivableClasses {
         guard depth <= PropertyListLimits().depth else {
             throw CoreError(
                 .unsupported,
-                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit; flatten it",
+                "the value for the archive is nested more than \(PropertyListLimits().depth) levels deep, which is the limit; "
+                    + "flatten it",
                 value: value as? PropertyValue)
         }
         func within(_ value: PropertyValue) throws -> PropertyValue { try archived(value, depth: depth + 1) }
@@ -141,7 +142,7 @@ extension ArchivableClasses {
                     + "\(type(of: value)); register the class with ArchivableClasses.register, or set another transformer"
             )
         }
-        let fields = try asked(known) { try known.fields(of: value) }
+        let fields = try callingClass(known) { try known.fields(of: value) }
         return .object(ArchivedObject(className: known.className, fields: try fields.mapValues(within)))
     }
 
@@ -150,7 +151,7 @@ extension ArchivableClasses {
         guard case .object(let object as ArchivedObject) = value, let known = named(object.className) else {
             return try nested(value)
         }
-        return try asked(known) { try known.object(from: object.fields) }
+        return try callingClass(known) { try known.object(from: object.fields) }
     }
 
     fileprivate static func nested(_ value: PropertyValue) throws -> PropertyValue {
@@ -160,7 +161,7 @@ extension ArchivableClasses {
         case .dictionary(let entries): return .dictionary(try entries.mapValues(nested))
         case .object(let object as ArchivedObject):
             if let known = named(object.className),
-                let made = try asked(known, { try known.member(from: object.fields) })
+                let made = try callingClass(known, { try known.member(from: object.fields) })
             {
                 return .object(made)
             }
@@ -172,7 +173,8 @@ extension ArchivableClasses {
     }
 
     /// Runs a function of the application. An error that is not a `CoreError` is reported with the name of the class.
-    private static func asked<Result>(_ known: any ArchivableClass, _ body: () throws -> Result) throws -> Result {
+    private static func callingClass<Result>(_ known: any ArchivableClass, _ body: () throws -> Result) throws -> Result
+    {
         do { return try body() } catch let error as CoreError { throw error } catch {
             throw CoreError(.callback, "a function registered for the class \"\(known.className)\" failed: \(error)")
         }
@@ -194,10 +196,12 @@ private final class FunctionClass: ArchivableClass {
     }
 
     func fields(of object: Any) throws -> [String: PropertyValue] { try makeFields(object) }
-    func object(from fields: [String: PropertyValue]) throws -> Any { try made(fields) }
-    func member(from fields: [String: PropertyValue]) throws -> ArchivableObject? { ArchivableObject(try made(fields)) }
+    func object(from fields: [String: PropertyValue]) throws -> Any { try instance(from: fields) }
+    func member(from fields: [String: PropertyValue]) throws -> ArchivableObject? {
+        ArchivableObject(try instance(from: fields))
+    }
 
-    private func made(_ fields: [String: PropertyValue]) throws -> any Hashable & Sendable {
+    private func instance(from fields: [String: PropertyValue]) throws -> any Hashable & Sendable {
         try makeObject(try fields.mapValues(ArchivableClasses.nested))
     }
 }

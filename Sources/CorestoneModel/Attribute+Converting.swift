@@ -4,13 +4,13 @@ import CorestoneValues
 extension Attribute {
     /// Converts a value from a network or file format, in which a value can be text.
     ///
-    /// Text becomes a number, `true` or `false`, an ISO 8601 date (in UTC if it does not have an offset), a UUID, or
-    /// bytes in base64. For a string attribute, numbers, Booleans, UUIDs and dates become text. For a date attribute, a
-    /// number is seconds since 2001-01-01 UTC. Decimals become the nearest double, or an integer for an integer
+    /// Text is parsed as the attribute's type: a number, `true` or `false`, a date in ISO 8601 (UTC without an offset),
+    /// a UUID, or base64. For a string attribute, numbers, Booleans, UUIDs and dates become text. For a date attribute,
+    /// a number is seconds since 2001-01-01 UTC. Decimals become the nearest double, or an integer for an integer
     /// attribute. Null becomes the default of the attribute.
     ///
-    /// - Throws: `.typeMismatch` with entity and key if the value cannot be converted; `.validation` for an integer out
-    ///   of range.
+    /// - Throws: `.typeMismatch` with entity and key if the value cannot be converted.
+    ///   `.validation` for an integer out of range.
     public func converted(_ value: PropertyValue) throws -> PropertyValue {
         switch (type, value) {
         case (_, .null): return defaultValue

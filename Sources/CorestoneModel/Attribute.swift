@@ -27,7 +27,7 @@ public final class Attribute: Property, @unchecked Sendable {
     /// The name of a composite attribute's type.
     public private(set) var compositeName: String?
     /// The composite attribute of which this one is an element; nil for other attributes.
-    public private(set) unowned var composite: Attribute? { didSet { settlePath() } }
+    public private(set) unowned var composite: Attribute? { didSet { updatePath() } }
 
     public override var isRemoved: Bool { super.isRemoved || composite?.isRemoved == true }
 
@@ -40,12 +40,12 @@ public final class Attribute: Property, @unchecked Sendable {
     ///
     /// For a composite attribute, the value is a dictionary whose entries become the default values of the elements.
     public func setDefaultValue(_ value: PropertyValue) throws {
-        try change { takeDefault(try accept(value)) }
+        try change { applyDefault(try accept(value)) }
     }
 
-    private func takeDefault(_ value: PropertyValue) {
+    private func applyDefault(_ value: PropertyValue) {
         guard type == .composite else { return defaultValue = value }
-        for element in elements { element.takeDefault(value[element: element.name]) }
+        for element in elements { element.applyDefault(value[element: element.name]) }
     }
 
     /// Sets whether the attribute is transient, including the elements of a composite attribute.
@@ -54,9 +54,9 @@ public final class Attribute: Property, @unchecked Sendable {
         for element in elements { try element.setTransient(value) }
     }
 
-    override func settlePath() {
+    override func updatePath() {
         path = (composite.map { $0.path + "." } ?? "") + name
-        for element in elements { element.settlePath() }
+        for element in elements { element.updatePath() }
     }
 
     /// Changes the type.
@@ -72,7 +72,7 @@ public final class Attribute: Property, @unchecked Sendable {
             defaultValue = (try? accept(defaultValue)) ?? .null
             if newType != .transformable { (valueTransformerName, valueClassName) = (nil, nil) }
             if newType != .composite {
-                entity.model.bury(elements)
+                entity.model.registerRemoved(elements)
                 (elements, compositeName) = ([], nil)
             }
         }
@@ -166,7 +166,7 @@ public final class Attribute: Property, @unchecked Sendable {
                     "\(entity.name).\(path) has no element \"\(name)\"\(hint)", entity: entity.name,
                     key: "\(path).\(name)")
             }
-            entity.model.bury([elements.remove(at: place)])
+            entity.model.registerRemoved([elements.remove(at: place)])
         }
     }
 }

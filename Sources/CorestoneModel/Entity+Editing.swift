@@ -62,14 +62,14 @@ extension Entity {
                             : "belongs to another model; pass a property of \(name)"),
                     entity: name, key: property.name)
             }
-            (property as? Relationship)?.letGoOfInverse()
+            (property as? Relationship)?.clearInverse()
             forget(property)
             model.forgetLocalization(of: property)
             ownByName[property.name] = nil
             ownAttributes.removeAll { $0 === property }
             ownRelationships.removeAll { $0 === property }
             ownFetchedProperties.removeAll { $0 === property }
-            model.bury([property])
+            model.registerRemoved([property])
             model.uncountProperties(1)
         }
     }

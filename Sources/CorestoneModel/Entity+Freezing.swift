@@ -74,7 +74,7 @@ extension Entity {
     }
 
     /// Removes properties that have the name of an inherited property, because they cannot be laid out.
-    func leaveOutRepeated(_ note: (CoreError) -> Void) throws {
+    func removeRepeatedProperties(_ note: (CoreError) -> Void) throws {
         for property in ownProperties + ownFetchedProperties.map({ $0 as Property })
         where parent?.anyProperty(named: property.name) != nil {
             note(repeated(property.name))

@@ -49,7 +49,7 @@ public final class Entity: @unchecked Sendable {
     /// The number of the entity in a new store (`Z_ENT`). Set by `freeze`.
     public internal(set) var number: UInt32 = 0
     /// The root of the entity tree. Set by `freeze`.
-    private unowned(unsafe) var settledRoot: Entity?
+    private unowned(unsafe) var resolvedRoot: Entity?
     /// The `index` of the root, which identifies the table of an object. Set by `freeze`.
     @usableFromInline package private(set) var rootIndex: UInt32 = 0
     /// All attributes and relationships by slot, inherited ones first. Set by `freeze`.
@@ -95,7 +95,7 @@ public final class Entity: @unchecked Sendable {
 extension Entity {
     /// The root of the entity tree, whose table contains the rows of all subentities.
     public var root: Entity {
-        if let settledRoot { return settledRoot }
+        if let resolvedRoot { return resolvedRoot }
         var top = self
         while let parent = top.parent { top = parent }
         return top
@@ -107,9 +107,9 @@ extension Entity {
     package func isOfTree(of other: Entity) -> Bool { root === other.root || root.name == other.root.name }
 
     /// Sets the root and its index. Must be called after the indexes of all entities have been assigned.
-    func settleRoot() {
+    func resolveRoot() {
         let top = parent?.root ?? self
-        settledRoot = top
+        resolvedRoot = top
         rootIndex = top.index
     }
 
@@ -160,7 +160,7 @@ extension Entity {
     /// missing property.
     public func setParent(_ newParent: Entity?) throws {
         try change {
-            guard let newParent else { return leaveParent() }
+            guard let newParent else { return detachFromParent() }
             guard newParent.model === model, !newParent.isRemoved else {
                 throw modelError(
                     newParent.isRemoved
@@ -177,19 +177,19 @@ extension Entity {
                     "\(name) cannot inherit from \(newParent.name): the inheritance would be circular; set another parent",
                     entity: name)
             }
-            leaveParent()
+            detachFromParent()
             parent = newParent
             newParent.children.append(self)
         }
     }
 
-    func leaveParent() {
+    func detachFromParent() {
         parent?.children.removeAll { $0 === self }
         parent = nil
     }
 
     /// Releases the children when the model is deallocated. The model still owns every entity then.
-    func letGoOfChildren() { children = [] }
+    func releaseChildren() { children = [] }
 
     public func setAbstract(_ value: Bool) throws { try change { isAbstract = value } }
     /// Sets the class name; nil is `NSManagedObject`.
@@ -271,14 +271,14 @@ extension Entity {
             if index.isRTree { try checkName(index.name, of: "an R-tree index", in: name) }
             var index = index
             index.isOfProgram = true
-            try keepIndex(index)
+            try appendIndex(index)
         }
     }
 
     /// Adds an index from a file, in which two indexes may have the same name.
     ///
     /// In that case, a store contains only the first one.
-    func keepIndex(_ index: FetchIndex) throws {
+    func appendIndex(_ index: FetchIndex) throws {
         try change {
             if let fault = nameFault(ofIndex: index.name) {
                 throw modelError(fault, entity: name, key: String(index.name.prefix(60)))

@@ -13,7 +13,7 @@ extension Entity {
     package func setHooks(_ hooks: (any EntityHooks)?) throws { try change { self.hooks = hooks } }
 
     /// Combines the hooks of the entity and of its subentities with inherited ones. Called for each root entity.
-    func settleHooks() {
+    func resolveHooks() {
         let inherited = parent?.allHooks
         if let hooks, let inherited {
             allHooks = hooks.inheriting(inherited)
@@ -21,6 +21,6 @@ extension Entity {
             allHooks = hooks ?? inherited
         }
         hookKinds = allHooks?.kinds ?? 0
-        for child in children { child.settleHooks() }
+        for child in children { child.resolveHooks() }
     }
 }

@@ -49,7 +49,7 @@ extension Entity {
     }
 
     /// Copies the validators and hooks of another entity.
-    func takeValidators(of other: Entity) throws {
+    func copyValidators(of other: Entity) throws {
         try change {
             validators = validators.with(other.validators)
             hooks = other.hooks
@@ -59,7 +59,7 @@ extension Entity {
     /// Combines the entity's validators with inherited ones.
     ///
     /// Those of superentities are first, and those of the hooks last.
-    func settleValidators() throws {
+    func resolveValidators() throws {
         let hooked = allHooks?.validators ?? EntityValidators()
         for (key, _) in validators.values + hooked.values
         where anyProperty(named: key).map({ $0 is FetchedProperty }) != false {

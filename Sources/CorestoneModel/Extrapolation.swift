@@ -93,7 +93,7 @@ extension FetchRequestTemplate {
     fileprivate func extrapolations(_ what: String) -> [String] {
         var found: [String] = []
         if let text = archiveDoubt(predicate?.predicate?.archiveDoubts ?? []) { found.append("\(what): \(text)") }
-        if FetchRequestTemplate.archivedFlags.contains(where: { self[keyPath: $0.value] != $0.isUsual }) {
+        if FetchRequestTemplate.archivedFlags.contains(where: { self[keyPath: $0.value] != $0.defaultValue }) {
             found.append(
                 "\(what): the compiled form of its options is not confirmed, so Apple's framework uses the defaults")
         }

@@ -7,7 +7,7 @@ extension Model {
         try ModelCopier(copy).add(entities)
         for identifier in versionIdentifiers { try copy.addVersionIdentifier(identifier) }
         for (name, template) in fetchRequestTemplates { try copy.setFetchRequestTemplate(template, forName: name) }
-        for configuration in configurations { try copy.keepConfiguration(configuration) }
+        for configuration in configurations { try copy.upsertConfiguration(configuration) }
         for (key, text) in localization { try copy.setLocalization(text, forKey: key) }
         try copy.setExtras(extras)
         copy.sourceForm = sourceForm
@@ -45,8 +45,8 @@ struct ModelCopier {
         try copy.setExtras(entity.extras)
         copy.sourceForm = entity.sourceForm
         for (key, value) in entity.userInfo { try copy.setUserInfo(value, forKey: key) }
-        for index in entity.indexes { try copy.keepIndex(index) }
-        try copy.takeValidators(of: entity)
+        for index in entity.indexes { try copy.appendIndex(index) }
+        try copy.copyValidators(of: entity)
         for constraint in entity.uniqueConstraints { try copy.addUniqueConstraint(constraint) }
     }
 

@@ -25,8 +25,8 @@ extension Model {
             }
             for property in entity.ownByName.values { entity.forget(property) }
             for child in entity.children { try child.setParent(entity.parent) }
-            for relationship in entity.ownRelationships { relationship.letGoOfInverse() }
-            entity.leaveParent()
+            for relationship in entity.ownRelationships { relationship.clearInverse() }
+            entity.detachFromParent()
             fetchRequestTemplates = fetchRequestTemplates.filter { $0.value.entityName != entity.name }
             configurations = configurations.map { configuration in
                 configuration.mapNames { $0 == entity.name ? nil : $0 }

@@ -33,7 +33,7 @@ extension Model {
     ///   draft.
     public convenience init(draftAt path: String, version: String? = nil) throws {
         try self.init(path, version, asDraft: true)
-        try settleDraft()
+        try freezeDraft()
     }
 
     private convenience init(_ path: String, _ version: String?, asDraft: Bool) throws {

@@ -90,7 +90,7 @@ extension Model {
         for configuration in model.configurations {
             let known = self.configuration(named: configuration.name)
             let names = known?.entityNames ?? []
-            try keepConfiguration(
+            try upsertConfiguration(
                 ModelConfiguration(
                     name: configuration.name,
                     entityNames: names + configuration.entityNames.filter { !names.contains($0) },

@@ -30,19 +30,19 @@ extension Model {
         }
         let bytes = try kind.isSource ? source(isLossy: isLossy) : compiledFile()
         let file = try named.withoutLinks()
-        try file.alone {
+        try file.withWriterLock {
             switch kind {
             case .compiled: try file.write(bytes)
             case .source:
                 let draft = try FolderDraft(replacing: file)
                 defer { draft.discard() }
-                try draft.keep()
+                try draft.copyTarget()
                 try draft.write(bytes, to: "contents")
                 try draft.commit()
             case .sourceBundle, .compiledBundle:
                 let draft = try BundleDraft(file, kind)
                 defer { draft.discard() }
-                try draft.keep()
+                try draft.copyExistingBundle()
                 let former = file.exists ? try ModelBundle(named) : nil
                 let names = former?.versions.map(\.name) ?? []
                 let current = former?.versions.first(where: \.isCurrent)?.name
@@ -59,7 +59,7 @@ extension Model {
 
     /// Returns the bytes of a `.mom`.
     func compiledFile() throws -> [UInt8] {
-        try requireSound()
+        try requireNoErrors()
         // Freezing checks the model. A copy is frozen, because this model may still be under construction.
         if !isFrozen { try copy().freeze() }
         return try compiledModel(self, form: .file)
@@ -113,10 +113,10 @@ extension Model {
         guard kind.isBundle else {
             return try current.naming { try read(current).write(to: target, isLossy: isLossy) }
         }
-        try file.alone {
+        try file.withWriterLock {
             let draft = try BundleDraft(file, kind)
             defer { draft.discard() }
-            try draft.keepOthers()
+            try draft.copyOtherFiles()
             for version in versions {
                 try version.naming {
                     let model = try read(version)

@@ -53,7 +53,7 @@ public final class Model: @unchecked Sendable {
     deinit {
         atEnd?(self)
         // Releasing children recursively would use stack space in proportion to the depth of the tree.
-        for entity in entities { entity.letGoOfChildren() }
+        for entity in entities { entity.releaseChildren() }
     }
 
     public func entity(named name: String) -> Entity? { entitiesByName[name] }
@@ -115,11 +115,11 @@ public final class Model: @unchecked Sendable {
                         + "choose another name", key: configuration.name)
             }
         }
-        try keepConfiguration(configuration)
+        try upsertConfiguration(configuration)
     }
 
     /// Adds a configuration of a model from a file, in which any name may occur.
-    func keepConfiguration(_ configuration: ModelConfiguration) throws {
+    func upsertConfiguration(_ configuration: ModelConfiguration) throws {
         try change {
             if let place = configurationPlaces[configuration.name] {
                 configurations[place] = configuration
@@ -176,15 +176,15 @@ public final class Model: @unchecked Sendable {
     public func freeze() throws {
         if let problem = draftProblems.first { throw problem }
         if isFrozen { return }
-        try settle { try $0() }
+        try checkAndFreeze { try $0() }
     }
 
     /// Makes a draft immutable.
     ///
     /// Failed checks become draft problems, so that the model can be inspected but not used.
-    func settleDraft() throws {
-        for entity in entities { try entity.leaveOutRepeated { draftProblems.append($0) } }
-        try settle { check in
+    func freezeDraft() throws {
+        for entity in entities { try entity.removeRepeatedProperties { draftProblems.append($0) } }
+        try checkAndFreeze { check in
             do { try check() } catch let problem as CoreError where problem.status == .model {
                 // The problem from reading the same part is more specific.
                 if draftProblems.contains(where: { $0.entity == problem.entity && $0.key == problem.key }) { return }
@@ -197,23 +197,23 @@ public final class Model: @unchecked Sendable {
     /// Checks the model and computes its derived structures.
     ///
     /// - Parameter attempt: runs a check.
-    private func settle(_ attempt: (() throws -> Void) throws -> Void) throws {
+    private func checkAndFreeze(_ attempt: (() throws -> Void) throws -> Void) throws {
         try edit {
             for entity in entities { try attempt { try entity.checkHierarchy() } }
             try checkSize()
             for entity in roots { try entity.layOut(after: []) }
-            for entity in roots { entity.settleHooks() }
+            for entity in roots { entity.resolveHooks() }
             for entity in entities {
                 try entity.check(attempt)
-                try entity.settleValidators()
+                try entity.resolveValidators()
             }
             hasValidators = entities.contains { !$0.allValidators.isEmpty }
             hookKinds = entities.reduce(0) { $0 | $1.hookKinds }
             for (number, entity) in preorder.enumerated() { entity.number = UInt32(number + 1) }
             for (index, entity) in entities.enumerated() { entity.index = UInt32(index) }
             for entity in entities {
-                entity.settleRoot()
-                for relationship in entity.ownRelationships { relationship.settle() }
+                entity.resolveRoot()
+                for relationship in entity.ownRelationships { relationship.resolve() }
             }
             isFrozen = true
         }
@@ -239,7 +239,7 @@ public final class Model: @unchecked Sendable {
     public static let maximumSlots = 4_000_000
 
     /// Keeps removed properties for existing references.
-    func bury(_ properties: [Property]) {
+    func registerRemoved(_ properties: [Property]) {
         for property in properties { property.wasRemoved = true }
         removedProperties += properties
     }
@@ -285,20 +285,20 @@ public final class Model: @unchecked Sendable {
     /// Records an error that occurred before the model was called.
     ///
     /// Such an error, for example an unknown type or invalid UTF-8, is treated like an error of the model itself.
-    package func remember(_ mistake: CoreError) {
-        if !isFrozen, firstError == nil { firstError = mistake.withoutObjects }
+    package func recordError(_ error: CoreError) {
+        if !isFrozen, firstError == nil { firstError = error.withoutObjects }
     }
 
     /// Throws the first error of the construction, or the error of a relationship without a destination.
     ///
     /// A model with such an error cannot be written.
-    func requireSound() throws {
+    func requireNoErrors() throws {
         if let error = firstError ?? draftProblems.first { throw error }
         for entity in entities { for relationship in entity.ownRelationships { try relationship.requireDestination() } }
     }
 
     /// Clears the first error, for readers of drafts, which have recorded it.
-    func forgetMistake() { firstError = nil }
+    func clearFirstError() { firstError = nil }
 
     /// Runs a change of the model or of a part of it. Records the first error.
     ///

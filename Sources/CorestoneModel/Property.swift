@@ -6,7 +6,7 @@ public class Property: @unchecked Sendable {
     public internal(set) var name: String {
         didSet {
             nameText = Text(name)
-            settlePath()
+            updatePath()
         }
     }
     /// The key path from the object: the name, or `location.latitude` for an element of a composite attribute.
@@ -60,7 +60,7 @@ public class Property: @unchecked Sendable {
     }
 
     /// Updates the path after a change of the name.
-    func settlePath() { path = name }
+    func updatePath() { path = name }
 
     /// Runs a change that validates before it modifies anything; see `Model.edit`.
     func edit<Result>(_ body: () throws -> Result) throws -> Result {

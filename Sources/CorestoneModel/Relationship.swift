@@ -9,10 +9,10 @@ public final class Relationship: Property, @unchecked Sendable {
     /// The index of the destination in the model. Set by `Model.freeze`.
     package private(set) var destinationIndex: UInt32 = 0
     /// The destination as an unchecked reference, for callers that retain the model. Set by `Model.freeze`.
-    package private(set) unowned(unsafe) var settledDestination: Entity
+    package private(set) unowned(unsafe) var resolvedDestination: Entity
     public internal(set) unowned var inverse: Relationship?
     /// The inverse as an unchecked reference, for callers that retain the model. Set by `Model.freeze`.
-    package private(set) unowned(unsafe) var settledInverse: Relationship?
+    package private(set) unowned(unsafe) var resolvedInverse: Relationship?
     /// The name of a destination that is missing from a draft or an incomplete model text; otherwise nil.
     ///
     /// Empty if the relationship does not name a destination. If the destination is missing, `destination` is only a
@@ -31,7 +31,7 @@ public final class Relationship: Property, @unchecked Sendable {
 
     init(name: String, destination: Entity, entity: Entity) {
         self.destination = destination
-        settledDestination = destination
+        resolvedDestination = destination
         super.init(name: name, entity: entity)
     }
 
@@ -40,17 +40,17 @@ public final class Relationship: Property, @unchecked Sendable {
     /// A relationship can be its own inverse.
     public func setInverse(_ other: Relationship?) throws {
         try change {
-            guard let other else { return letGoOfInverse() }
+            guard let other else { return clearInverse() }
             guard other.entity.model === entity.model else {
                 throw modelError(
                     "\(other.entity.name).\(other.name) belongs to another model and cannot be the inverse of \(entity.name).\(name); pass a relationship of the same model",
-                    entity: entity.name, key: name)
+                    entity: entity.name, key: name, value: .string(other.name))
             }
             guard !other.isRemoved else {
                 throw modelError(
                     "\(other.entity.name).\(other.name) was removed from its model and cannot be the inverse of "
                         + "\(entity.name).\(name); pass a relationship of the same model", entity: entity.name,
-                    key: name)
+                    key: name, value: .string(other.name))
             }
             if let old = inverse, old !== other { old.inverse = nil }
             if let old = other.inverse, old !== self { old.inverse = nil }
@@ -66,7 +66,7 @@ public final class Relationship: Property, @unchecked Sendable {
         try change {
             try entity.checkDestination(newDestination, of: name)
             (destination, missingDestination) = (newDestination, nil)
-            if let inverse, !leads(to: inverse.entity) { letGoOfInverse() }
+            if let inverse, !canContain(inverse.entity) { clearInverse() }
         }
     }
 
@@ -109,25 +109,25 @@ public final class Relationship: Property, @unchecked Sendable {
         }
     }
 
-    func letGoOfInverse() {
+    func clearInverse() {
         inverse?.inverse = nil
         inverse = nil
     }
 
     /// Whether objects of an entity can be members of the relationship.
-    func leads(to other: Entity) -> Bool { other.isKind(of: destination) || destination.isKind(of: other) }
+    func canContain(_ other: Entity) -> Bool { other.isKind(of: destination) || destination.isKind(of: other) }
 
-    func settle() {
+    func resolve() {
         destinationIndex = destination.index
-        settledDestination = destination
-        settledInverse = inverse
-        ownsJoinRows = inverse.map { $0.isToMany && isToMany && speaks(over: $0) } ?? isToMany
+        resolvedDestination = destination
+        resolvedInverse = inverse
+        ownsJoinRows = inverse.map { $0.isToMany && isToMany && determinesPairs(over: $0) } ?? isToMany
     }
 
     /// Whether this one of two to-many inverses determines the pairs.
     ///
     /// It is the one whose entity has the lower number, or, within one entity, the one whose name is first.
-    private func speaks(over other: Relationship) -> Bool {
+    private func determinesPairs(over other: Relationship) -> Bool {
         if self === other { return true }
         let (a, b) = (entity.number, other.entity.number)
         return a == b ? name < other.name : a < b
@@ -154,13 +154,13 @@ public final class Relationship: Property, @unchecked Sendable {
             throw modelError(
                 "\(entity.name).\(name) has the inverse \(inverse.entity.name).\(inverse.name), whose destination is "
                     + "\(inverse.destination.name) instead of \(entity.name); set that destination to \(entity.name), or set "
-                    + "another inverse", entity: entity.name, key: name)
+                    + "another inverse", entity: entity.name, key: name, value: .string(inverse.name))
         }
-        guard leads(to: inverse.entity) else {
+        guard canContain(inverse.entity) else {
             throw modelError(
                 "\(entity.name).\(name) has the destination \(destination.name), but its inverse \"\(inverse.name)\" "
                     + "belongs to \(inverse.entity.name); set the destination to \(inverse.entity.name), or set another inverse",
-                entity: entity.name, key: name)
+                entity: entity.name, key: name, value: .string(inverse.name))
         }
     }
 }

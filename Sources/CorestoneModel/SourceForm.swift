@@ -26,8 +26,8 @@ struct SourceForm: Hashable, Sendable {
 
 extension SourceForm {
     /// Records the attributes that the writer would spell differently.
-    mutating func note(_ said: [String: String], _ extras: SourceExtras, instead written: [String: String]) {
-        for (name, text) in said {
+    mutating func note(_ original: [String: String], _ extras: SourceExtras, instead written: [String: String]) {
+        for (name, text) in original {
             let instead = written[name]
             if instead == text || (instead == nil && extras.attributes[name] != nil) { continue }
             spellings[name] = Spelling(text: text, instead: instead)
@@ -37,14 +37,16 @@ extension SourceForm {
     /// Records the elements that the writer would write differently or at another position.
     ///
     /// Neither list contains properties or entities.
-    mutating func note(_ said: [SourceElement], _ extras: SourceExtras, instead written: [SourceElement]) {
-        let saidGroups = Dictionary(grouping: said, by: \.identity)
+    mutating func note(_ original: [SourceElement], _ extras: SourceExtras, instead written: [SourceElement]) {
+        let originalGroups = Dictionary(grouping: original, by: \.identity)
         let writtenGroups = Dictionary(grouping: written, by: \.identity)
-        let isInOrder = zip(said, said.dropFirst()).allSatisfy { $0.rank <= $1.rank }
+        let isInOrder = zip(original, original.dropFirst()).allSatisfy { $0.rank <= $1.rank }
         let extra = Set(extras.elements.map(\.place))
-        for (identity, group) in saidGroups {
+        for (identity, group) in originalGroups {
             let instead = writtenGroups[identity] ?? []
-            if isInOrder, group.count == instead.count, zip(group, instead).allSatisfy({ $0.says($1) }) { continue }
+            if isInOrder, group.count == instead.count, zip(group, instead).allSatisfy({ $0.hasSameContent(as: $1) }) {
+                continue
+            }
             elements += group.filter { !extra.contains($0.place) && !instead.isEmpty }
             if !instead.isEmpty { self.instead[identity] = instead }
         }
@@ -60,17 +62,17 @@ extension SourceForm {
 
     /// Returns the child elements except properties and entities, with their original index if they have one.
     func elements(_ written: [SourceElement], _ extras: SourceExtras) -> [SourceItem] {
-        let said = Dictionary(grouping: elements + extras.elements, by: \.identity)
+        let original = Dictionary(grouping: elements + extras.elements, by: \.identity)
         var items: [SourceItem] = []
         var done: Set<SourceElement.Identity> = []
         let writtenGroups = Dictionary(grouping: written, by: \.identity)
         for identity in (written + elements + extras.elements).map(\.identity) where done.insert(identity).inserted {
             let now = writtenGroups[identity] ?? []
-            let kept = (said[identity] ?? []).sorted { $0.place < $1.place }
+            let kept = (original[identity] ?? []).sorted { $0.place < $1.place }
             let before = instead[identity] ?? []
             if kept.isEmpty {
                 items += now.map { SourceItem($0) }
-            } else if now.count == before.count, zip(now, before).allSatisfy({ $0.says($1) }) {
+            } else if now.count == before.count, zip(now, before).allSatisfy({ $0.hasSameContent(as: $1) }) {
                 items += kept.map { SourceItem($0, place: $0.place) }
             } else if kept.count == now.count, before.isEmpty || before.count == now.count {
                 for place in now.indices {

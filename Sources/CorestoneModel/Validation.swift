@@ -78,7 +78,7 @@ extension Attribute {
         try change {
             guard let codes = type.boundCodes else {
                 throw modelError(
-                    "\(entity.name).\(path) is \(type.displayName), but only numbers, dates and strings (by length) can have "
+                    "\(entity.name).\(path) is of type \(type.displayName), but only numbers, dates and strings (by length) can have "
                         + "a minimum or maximum", entity: entity.name, key: path,
                     value: [least, greatest].compactMap { $0 }.first { !$0.isNull })
             }
@@ -129,7 +129,7 @@ extension Attribute {
         try change {
             guard type == .string else {
                 throw modelError(
-                    "\(entity.name).\(path) is \(type.displayName), but only a string can have a pattern",
+                    "\(entity.name).\(path) is of type \(type.displayName), but only a string can have a pattern",
                     entity: entity.name, key: path, value: pattern.map { .string($0) })
             }
             let rule = pattern.map { ValidationRule.pattern($0) }

@@ -3,13 +3,13 @@ extension CoreError {
     ///
     /// For example, a temporary path is replaced with the path that the application passed.
     package func replacing(_ parts: [(part: String, text: String)]) -> CoreError {
-        func settled(_ text: String) -> String {
+        func substituted(_ text: String) -> String {
             parts.reduce(text) { CorestoneValues.replacing($1.part, in: $0, by: $1.text) }
         }
         return CoreError(
-            status, settled(message), domain: domain, customCode: code, entity: entity, key: key, value: value,
+            status, substituted(message), domain: domain, customCode: code, entity: entity, key: key, value: value,
             predicate: predicate, objectURI: objectURI, children: children.map { $0.replacing(parts) },
-            sqliteCode: sqliteCode, file: file.map(settled), offset: offset, payload: payload)
+            sqliteCode: sqliteCode, file: file.map(substituted), offset: offset, payload: payload)
     }
 }
 

@@ -81,9 +81,9 @@ public enum DebugLog {
     /// Logs one line. Control characters in names and values are made visible; see `visible`.
     package static func write(_ text: String) {
         // A sink must not call the library. If it does, it is not called recursively.
-        if platform_is_telling() { return }
-        platform_set_telling(true)
-        defer { platform_set_telling(false) }
+        if platform_runs_log_callback() { return }
+        platform_set_runs_log_callback(true)
+        defer { platform_set_runs_log_callback(false) }
         let line = text.visible()
         let (sink, isQuiet, isColoured) = settings.withLock { ($0.sink, $0.isQuiet, $0.isColoured) }
         if let sink { return withCallScope { sink(line) } }
@@ -98,13 +98,13 @@ public enum DebugLog {
     /// The limit of `warned`.
     ///
     /// An application that exceeds this limit probably builds predicates dynamically, so more warnings would not help.
-    private static let mostWarnings = 1000
+    private static let maximumWarnings = 1000
 
-    /// Logs a warning about a likely mistake, once per process for each of the first `mostWarnings` subjects.
+    /// Logs a warning about a likely mistake, once per process for each of the first `maximumWarnings` subjects.
     ///
     /// - Parameter subject: the hash of the subject of the warning.
     package static func warnOnce(_ subject: Int, _ text: @autoclosure () -> String) {
-        let isNew = warned.withLock { $0.count < mostWarnings && $0.insert(subject).inserted }
+        let isNew = warned.withLock { $0.count < maximumWarnings && $0.insert(subject).inserted }
         if isNew { write("CoreData: warning: \(text())") }
     }
 

@@ -34,7 +34,7 @@ package final class FairLock: @unchecked Sendable {
     }
 
     /// Whether the calling thread holds the lock.
-    package var isMine: Bool { holder.load(ordering: .relaxed) == platform_thread_id() }
+    package var isHeldByThisThread: Bool { holder.load(ordering: .relaxed) == platform_thread_id() }
 
     package func with<Result>(_ body: () throws -> Result) rethrows -> Result {
         lock()
@@ -61,7 +61,7 @@ package final class FairLock: @unchecked Sendable {
     /// - Parameter isCancelled: called about every 20 milliseconds while the thread waits.
     /// - Returns: false, without the lock, if `isCancelled` returned true.
     package func lock(unless isCancelled: () -> Bool) -> Bool {
-        if isMine {
+        if isHeldByThisThread {
             depth += 1
             return true
         }
@@ -70,8 +70,8 @@ package final class FairLock: @unchecked Sendable {
             return false
         }
         holder.store(platform_thread_id(), ordering: .relaxed)
-        LockOrder.didTake(self, rank, number)
-        platform_did_take(kind)
+        LockOrder.didAcquire(self, rank, number)
+        platform_did_acquire(kind)
         return true
     }
 
@@ -80,10 +80,10 @@ package final class FairLock: @unchecked Sendable {
             depth -= 1
             return
         }
-        platform_did_leave(kind)
+        platform_did_release(kind)
         holder.store(0, ordering: .relaxed)
-        if !state.compareExchange(expected: 1, desired: 0, ordering: .releasing).exchanged { handOver() }
-        LockOrder.didLeave(self)
+        if !state.compareExchange(expected: 1, desired: 0, ordering: .releasing).exchanged { passOn() }
+        LockOrder.didRelease(self)
     }
 
     private func waitForTurn(_ isCancelled: () -> Bool) -> Bool {
@@ -104,7 +104,7 @@ package final class FairLock: @unchecked Sendable {
             sem_destroy(turn)
             turn.deallocate()
         }
-        while !turn.waitAWhile() {
+        while !turn.waitBriefly() {
             guard isCancelled() else { continue }
             pthread_mutex_lock(mutex)
             defer { pthread_mutex_unlock(mutex) }
@@ -120,7 +120,7 @@ package final class FairLock: @unchecked Sendable {
         return true
     }
 
-    private func handOver() {
+    private func passOn() {
         pthread_mutex_lock(mutex)
         state.subtract(2, ordering: .acquiringAndReleasing)
         sem_post(waiting.removeFirst())
@@ -130,5 +130,5 @@ package final class FairLock: @unchecked Sendable {
 
 extension UnsafeMutablePointer<sem_t> {
     /// Waits for a semaphore for at most 20 milliseconds. Returns false if it was not posted.
-    package func waitAWhile() -> Bool { platform_wait(self, 20_000_000) }
+    package func waitBriefly() -> Bool { platform_wait(self, 20_000_000) }
 }

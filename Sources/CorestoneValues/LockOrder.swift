@@ -97,14 +97,14 @@ package enum LockOrder {
     }
 
     @inlinable @inline(__always)
-    package static func didTake(_ lock: AnyObject, _ rank: LockRank, _ number: UInt32 = 0) {
+    package static func didAcquire(_ lock: AnyObject, _ rank: LockRank, _ number: UInt32 = 0) {
         #if DEBUG
             note(lock, rank, number)
         #endif
     }
 
     @inlinable @inline(__always)
-    package static func didLeave(_ lock: AnyObject) {
+    package static func didRelease(_ lock: AnyObject) {
         #if DEBUG
             forget(lock)
         #endif

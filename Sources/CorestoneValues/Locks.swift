@@ -23,10 +23,10 @@ package final class RecursiveLock: @unchecked Sendable {
     package func with<Result>(_ body: () throws -> Result) rethrows -> Result {
         LockOrder.willWait(for: self, rank)
         pthread_mutex_lock(mutex)
-        LockOrder.didTake(self, rank)
+        LockOrder.didAcquire(self, rank)
         defer {
             pthread_mutex_unlock(mutex)
-            LockOrder.didLeave(self)
+            LockOrder.didRelease(self)
         }
         return try body()
     }

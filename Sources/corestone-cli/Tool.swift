@@ -30,8 +30,8 @@ enum Tool {
             try output.finish()
             return code
         } catch {
-            if Interruption.hasCome { try? output.finish() }
-            Interruption.endIfCome()
+            if Interruption.isReceived { try? output.finish() }
+            Interruption.endIfReceived()
             return explain(error, output)
         }
     }
@@ -53,9 +53,9 @@ enum Tool {
     }
 
     private static func run(_ arguments: [String], to output: Output) throws -> ExitCode {
-        let arguments = try FileLimits.take(from: arguments)
+        let arguments = try FileLimits.parse(from: arguments)
         guard let first = arguments.first else {
-            Messages.tell(own: help)
+            Messages.printText(help)
             return .usage
         }
         switch first {
@@ -64,7 +64,7 @@ enum Tool {
             return .done
         case "--help", "-h", "help":
             var words = arguments.dropFirst()
-            try output.own(words.isEmpty ? help : try text(of: try topic(&words), for: output))
+            try output.toolText(words.isEmpty ? help : try text(of: try topic(&words), for: output))
             return .done
         default:
             var words = arguments[...]
@@ -73,12 +73,12 @@ enum Tool {
                 // A group without a command prints its help; this is an error unless help was requested.
                 let asksForHelp = words.first == "--help" || words.first == "-h"
                 let help = try text(of: topic, for: output)
-                if asksForHelp { try output.own(help) } else { Messages.tell(own: help) }
+                if asksForHelp { try output.toolText(help) } else { Messages.printText(help) }
                 return asksForHelp ? .done : .usage
             }
             let options = try command.manual.parse(Array(words))
             guard !options.asksForHelp else {
-                try output.own(command.manual.text(for: output.width))
+                try output.toolText(command.manual.text(for: output.width))
                 return .done
             }
             return try command.init(options).run(to: output)
@@ -120,23 +120,23 @@ enum Tool {
     /// Prints an error on standard error, unless the reader of a pipe closed it, and returns the exit code.
     private static func explain(_ error: any Error, _ output: Output) -> ExitCode {
         switch error {
-        case is Output.ReaderLeft: return .done
+        case is Output.ReaderClosed: return .done
         case let error as UsageError:
             try? output.finish()
-            Messages.tell(error.message, then: error.usage)
+            Messages.printMessage(error.message, then: error.usage)
             return .usage
         case let error as CoreError:
             try? output.finish()
-            Messages.tell(error.description)
+            Messages.printMessage(error.description)
             return ExitCode(error)
         default:
-            Messages.tell("\(error)")
+            Messages.printMessage("\(error)")
             return .failure
         }
     }
 
     /// Prints a note for the user on standard error.
-    static func note(_ text: String) { Messages.tell(text) }
+    static func note(_ text: String) { Messages.printMessage(text) }
 
     static var help: String {
         let lines =

@@ -667,7 +667,7 @@ static void a_handler_fills_at_most_its_capacity(void) {
     CHECK_INT(257, company_count(c.context, c.employee, "name == 'filled'"));
     filler = (struct filler){.rows = {1, 257, 0}};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_execute_batch(c.context, request, NULL, NULL, E));
-    CHECK_CONTAINS("reported 257 filled rows, but its capacity was 256", cst_error_message(check_error()));
+    CHECK_CONTAINS("reported 257 filled rows, but the capacity was 256", cst_error_message(check_error()));
     CHECK_INT(257, company_count(c.context, c.employee, NULL));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_handler(request, 1, &c.name, NULL, NULL, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_object_handler(request, NULL, NULL, NULL, E));

@@ -356,7 +356,8 @@ static void the_request_of_a_fetched_property_can_be_changed(void) {
     CHECK_CONTAINS("\"predicate\": null", text(json.data));
     OK(cst_release(found));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_set_fetched_request(employee, text("level"), request, E));
-    CHECK_TEXT("Employee.level is not a fetched property; pass the name of one", cst_error_message(check_error()));
+    CHECK_TEXT("Employee.level is not a fetched property; pass the name of a fetched property",
+               cst_error_message(check_error()));
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     CHECK_TEXT("level", cst_error_key(check_error()));
     cst_buffer_dispose(&json);

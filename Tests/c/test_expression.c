@@ -490,16 +490,16 @@ static void variables_must_be_a_dictionary_of_names(void) {
     cst_release(three), cst_release(sum);
 }
 
-/* The value itself, 62 lists around it and one more. */
+/* 64 lists around a value, and one more. */
 static void collections_nest_up_to_64_levels(void) {
     static cst_value levels[66];
     cst_expression *made = NULL;
     levels[0] = value_int(1);
     for (int i = 1; i < 66; i++)
         levels[i] = value_list(CST_ARRAY, &levels[i - 1], 1);
-    OK(cst_expression_new_constant(&levels[63], &made, E));
+    OK(cst_expression_new_constant(&levels[64], &made, E));
     OK(cst_release(made));
-    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_new_constant(&levels[64], &made, E));
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_expression_new_constant(&levels[65], &made, E));
     CHECK_CONTAINS("more than 64 levels deep", cst_error_message(check_error()));
 }
 

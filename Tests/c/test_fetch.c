@@ -1037,7 +1037,10 @@ static void refused(const cst_fetch_options *options, cst_status status, int32_t
     CHECK_STATUS(status, cst_fetch_request_new_with_options(options, &none, &error));
     CHECK(none == NULL);
     CHECK_INT(code, cst_error_code(error));
-    CHECK_TEXT(key, cst_error_key(error));
+    if (key)
+        CHECK_TEXT(key, cst_error_key(error));
+    else
+        CHECK(cst_error_key(error).data == NULL);
     CHECK_CONTAINS(message, cst_error_message(error));
     cst_release(error);
 }
@@ -1064,7 +1067,7 @@ static void options_set_every_part_of_a_new_request(void) {
     options.limit = 3, options.offset = 1;
     fetch = with_options(&options);
     OK(cst_release(predicate)); /* the request retains it */
-    expect(&c, fetch, "CZd");
+    expect(&c, fetch, "Cdb");
     OK(cst_release(fetch));
     company_close(&c);
 }
@@ -1119,13 +1122,12 @@ static void options_have_columns_groups_paths_and_stores(void) {
     options.prefetch_count = 2, options.prefetch = paths;
     options.stores = (const cst_store *const[]){c.store}; /* a count of 0: no store */
     cst_fetch_request *fetch = with_options(&options);
-    OK(cst_release(having)), OK(cst_release(count));
     OK(cst_fetch_request_copy_json(fetch, &json, E));
-    CHECK_CONTAINS("\"propertiesToGroupBy\":[\"level\"]", text_of_size(json.data, json.size));
+    CHECK_CONTAINS("\"propertiesToGroupBy\": [\"level\"]", text_of_size(json.data, json.size));
     CHECK_CONTAINS("\"people\"", text_of_size(json.data, json.size));
     CHECK_CONTAINS("people > 1", text_of_size(json.data, json.size));
-    CHECK_CONTAINS("[\"department\",\"reviews.tasks\"]", text_of_size(json.data, json.size));
-    CHECK_CONTAINS("\"affectedStores\":[]", text_of_size(json.data, json.size));
+    CHECK_CONTAINS("[\"department\", \"reviews.tasks\"]", text_of_size(json.data, json.size));
+    CHECK_CONTAINS("\"affectedStores\": []", text_of_size(json.data, json.size));
     cst_buffer_dispose(&json);
     OK(cst_release(fetch));
     options.store_count = 1;
@@ -1134,6 +1136,7 @@ static void options_have_columns_groups_paths_and_stores(void) {
     CHECK_CONTAINS("a.sqlite", text_of_size(json.data, json.size));
     cst_buffer_dispose(&json);
     OK(cst_release(fetch));
+    OK(cst_release(having)), OK(cst_release(count));
     company_close(&c);
 }
 
@@ -1148,16 +1151,16 @@ static void invalid_options_are_refused(void) {
     options = plain, options.struct_size = 3;
     refused(&options, CST_E_INVALID_ARGUMENT, 0, "struct_size", "CST_FETCH_OPTIONS_INIT");
     options = plain, options.result_type = 3;
-    refused(&options, CST_E_UNSUPPORTED, 134091, "", "3 is not a result type");
+    refused(&options, CST_E_UNSUPPORTED, 134091, NULL, "3 is not a result type");
     options = plain, options.nulls = 9;
-    refused(&options, CST_E_INVALID_ARGUMENT, 0, "", "9 is not a mode of comparisons with nil");
+    refused(&options, CST_E_INVALID_ARGUMENT, 0, NULL, "9 is not a mode of comparisons with nil");
     options = plain, options.prefetch_count = 1;
     refused(&options, CST_E_INVALID_ARGUMENT, 0, "prefetch", "prefetch");
     options = plain, options.entity = c.employee, options.entity_name = text("Person");
     refused(&options, CST_E_INVALID_ARGUMENT, 0, "entity_name",
             "both entity and entity_name are set, to Employee and \"Person\"");
     options = plain, options.entity = (const cst_entity *)c.model;
-    refused(&options, CST_E_INVALID_HANDLE, 0, "", "");
+    refused(&options, CST_E_INVALID_HANDLE, 0, NULL, "handle");
     company_close(&c);
 }
 

@@ -445,13 +445,13 @@ static void stores_without_history_have_no_consumers(void) {
         CHECK_TEXT("[]", consumers_of(c, &json));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                      cst_coordinator_register_history_consumer(c->coordinator, c->store, text("reader"), NULL, 0, E));
-        CHECK_CONTAINS("has no history", cst_error_message(check_error()));
+        CHECK_CONTAINS("does not have a history", cst_error_message(check_error()));
         CHECK_CONTAINS("CST_STORE_HISTORY", cst_error_message(check_error()));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                      cst_coordinator_move_history_consumer(c->coordinator, c->store, text("reader"), token, E));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                      cst_coordinator_purge_history(c->coordinator, c->store, NULL, NULL, NULL, NULL, E));
-        CHECK_CONTAINS("has no history", cst_error_message(check_error()));
+        CHECK_CONTAINS("does not have a history", cst_error_message(check_error()));
         OK(cst_coordinator_copy_history_size(c->coordinator, c->store, &json, E));
         CHECK_CONTAINS("\"transactions\": 0", text_of_size(json.data, json.size));
         cst_buffer_dispose(&json);

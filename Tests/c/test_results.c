@@ -275,7 +275,9 @@ static void windows_beyond_the_results_return_end(void) {
     OK(cst_context_fetch_ids(c.context, fetch, &ids, E));
     CHECK_INT(COUNT, cst_results_count(ids));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_object(ids, 0, objects, E));
-    CHECK_TEXT("the results are object IDs; read them with cst_results_copy_id", cst_error_message(check_error()));
+    CHECK_TEXT("the results are object IDs, not objects; read them with cst_results_copy_id, or fetch objects with "
+               "cst_context_fetch",
+               cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_objects(ids, 0, 1, objects, &count, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_column(ids, c.number, 0, 1, values, &count, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_results_get_column_path(ids, text("number"), 0, 1, values, &count, E));

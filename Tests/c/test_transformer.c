@@ -199,7 +199,7 @@ static void transformer_failures_name_entity_and_key(void) {
     CHECK(read.as.bytes.size == 1);
     /* Archives do not contain values of the host. */
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set_transformed(wall, p.plain, &p, E));
-    CHECK_CONTAINS("use its bytes", cst_error_message(check_error()));
+    CHECK_CONTAINS("set its bytes with cst_object_set", cst_error_message(check_error()));
     OK(cst_release(wall));
     paint_close(&p);
     OK(cst_transformer_unregister(text("Colour"), E));

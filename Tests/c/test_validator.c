@@ -161,7 +161,7 @@ static void registered_functions_can_be_validators(void) {
     save(c.context);
     set(ada, c.name, value_text("Ada Lovelace"));
     CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
-    CHECK_CONTAINS("the function \"is short\" rejected the value", cst_error_message(check_error()));
+    CHECK_CONTAINS(", which the function \"is short\" rejected", cst_error_message(check_error()));
     CHECK_TEXT("name", cst_error_key(check_error()));
     set(ada, c.name, value_text("Xyz"));
     CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
@@ -210,7 +210,7 @@ static void zero_or_no_result_of_a_function_rejects_the_value(void) {
     set(ada, c.notes, value_null());
     set(ada, c.site, value_uri("a:b"));
     CHECK_STATUS(CST_E_VALIDATION, cst_context_validate(c.context, E));
-    CHECK_CONTAINS("the function \"nothing\" rejected the value", cst_error_message(check_error()));
+    CHECK_CONTAINS(", which the function \"nothing\" rejected", cst_error_message(check_error()));
     CHECK_INT(1, asked);
     OK(cst_function_unregister(text("zero"), E));
     OK(cst_function_unregister(text("nothing"), E));

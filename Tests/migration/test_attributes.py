@@ -61,7 +61,7 @@ def test_added_required_attribute_without_a_default_is_rejected(shop: Workshop) 
     shop.write(PERSON, people)
     error = shop.refused({"Person": {**PERSON["Person"], "more": "string"}}, 134110)
     assert (error.entity, error.key) == ("Person", "more")
-    assert "Person.more is required and 3 objects have no value" in str(error)
+    assert "Person.more is required, but 3 objects do not have a value" in str(error)
 
 
 def test_added_required_attribute_is_accepted_without_rows(shop: Workshop) -> None:
@@ -80,7 +80,7 @@ def test_null_values_of_a_new_required_attribute_are_rejected(shop: Workshop) ->
     shop.write(PERSON, people)
     error = shop.refused({"Person": {"name": "string", "age": "int32?"}}, 134110)
     assert (error.entity, error.key) == ("Person", "name")
-    assert "1 object has no value" in str(error)
+    assert "1 object does not have a value" in str(error)
 
 
 def test_attribute_can_become_required_when_every_row_has_a_value(shop: Workshop) -> None:

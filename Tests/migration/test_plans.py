@@ -93,8 +93,8 @@ def test_plan_for_the_current_model_is_empty(path: Path) -> None:
 @pytest.mark.parametrize(
     ("properties", "key", "code", "words"),
     [
-        ({"title": "string"}, "title", 134110, "Note.title is required and 1 object has no value"),
-        ({"extra": "string"}, "extra", 134110, "Note.extra is required and 3 objects have no value"),
+        ({"title": "string"}, "title", 134110, "Note.title is required, but 1 object does not have a value"),
+        ({"extra": "string"}, "extra", 134110, "Note.extra is required, but 3 objects do not have a value"),
         ({"size": "int32?"}, "size", 134110, "Note.size has the value 1.5"),
     ],
 )
@@ -148,7 +148,8 @@ def test_tool_prints_the_plan(path: Path, tmp_path: Path) -> None:
         "  size: removed, with 2 values",
         'warning: Note.size has the identifier "size" in the store\'s model, but "none" in the new one, so its values '
         'are lost; keep the renaming identifier "size"',
-        "problem: Note.title is required and 1 object has no value; give the attribute a default, or make it optional",
+        "problem: Note.title is required, but 1 object does not have a value; give the attribute a default, or make it "
+        "optional",
     ]
     found = json.loads(tool(path, "--to", target, "--plan", "--format", "json").stdout)
     assert "statements" not in found

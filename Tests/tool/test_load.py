@@ -800,7 +800,7 @@ def test_members_may_be_named_by_uri_or_file_name(groups: tuple[Path, dict[str, 
     ("line", "message"),
     [
         ({"group.title": "x"}, 'Person.group: more than one object has the value "x" for Group.title'),
-        ({"group.title": "z"}, 'Person.group: no object has the value "z" for Group.title'),
+        ({"group.title": "z"}, 'Person.group: an object with the value "z" for Group.title does not exist'),
         (
             {"group": "x-coredata://ABC/Group/p1"},
             'Person.group refers to "x-coredata://ABC/Group/p1", which is not an @id',

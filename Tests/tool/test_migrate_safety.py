@@ -172,7 +172,7 @@ def test_stages_are_loaded_from_a_file(notes: Notes) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([], "its root is"),
+        ([], "the root is"),
         ({}, '"stages" is missing; set it to the list of stages'),
         ({"stages": 1}, '"stages" is 1, but must be a list of stages'),
         ({"stages": [{"lightwait": []}]}, 'has the unknown key "lightwait"; did you mean "lightweight"?'),

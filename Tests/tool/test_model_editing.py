@@ -681,7 +681,7 @@ def test_single_model_does_not_have_versions(tmp_path: Path) -> None:
             ["remove", "Note"],
             'Tag.count is derived by "count:(notes)", which refers to the unknown property "notes" of Tag',
         ),
-        (["remove", "Tag.notes"], "correct the derivation, or remove Tag.count too"),
+        (["remove", "Tag.notes"], "correct the derivation, or remove Tag.count"),
         (
             ["remove", "Note.rank"],
             'Tag.total is derived by "sum:(notes.rank)", which refers to the unknown property "rank" of Note',

@@ -2,8 +2,8 @@
  *
  * cst_entity_accessor creates a C function for a property at run time, with the C type of the property: the counterpart
  * of @dynamic in Objective-C. `corestone model codegen --language c` writes a header with such functions for a whole
- * model. The first argument of an accessor is an object; call it on the queue of the object's context. An accessor is
- * valid as long as its model, and must not be released.
+ * model. The first argument of an accessor is an object; call the accessor on the queue of the object's context. An
+ * accessor is valid as long as its model, and must not be released.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,7 +34,7 @@ enum {
     CST_ACCESSOR_IS_NULL = 3,  /* bool (*)(const cst_object *, cst_error **) */
     CST_ACCESSOR_SET_NULL = 4, /* cst_status (*)(cst_object *, cst_error **) */
     /* Like GET and SET, but without change tracking: a value set in this way does not count as a change and does not
-     * change an inverse. It is saved with other changes of the object, and a refresh discards it. */
+     * change an inverse. Such a value is saved with other changes of the object, and discarded by a refresh. */
     CST_ACCESSOR_GET_PRIMITIVE = 5,
     CST_ACCESSOR_SET_PRIMITIVE = 6,
     /* To-many relationships. */
@@ -64,7 +64,7 @@ typedef void (*cst_function)(void);
  * each property and kind, so a second call returns the same function. The function accepts objects of the entity that
  * declares the property, and of all its subentities. Freezes the model. Returns CST_NOT_FOUND if there is no such
  * property. Fails with CST_E_INVALID_ARGUMENT if the property does not have an accessor of this kind, and with
- * CST_E_TYPE_MISMATCH for a composite attribute, which has no accessors. */
+ * CST_E_TYPE_MISMATCH for a composite attribute, which does not have accessors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_accessor(const cst_entity *entity, cst_string property, uint32_t kind,
                                                          cst_function *out_function, cst_error **error);
 

@@ -74,11 +74,11 @@ enum {
 };
 
 /* Streams the results of a request in batches of at most `batch_size` rows (0: 65,536). Later saves do not change the
- * results. The rows of a batch are read when the batch is requested, on any thread, if the context has no parent, if
- * one store that supports query generations evaluates the whole request, and if no unsaved change affects the request.
- * Otherwise all rows are read during this call. Columns are key paths: attributes and relationships, including those of
- * targets of to-one relationships, and "objectID". With a count of 0, the columns are those of the request, or every
- * stored attribute if the request does not name columns. The request is read during the call only. */
+ * results. Batches are read on demand, on any thread, if the context has no parent, one store that supports query
+ * generations evaluates the whole request, and no unsaved change affects the request. Otherwise all rows are read
+ * during this call. Columns are key paths: attributes and relationships, including those of targets of to-one
+ * relationships, and "objectID". With a count of 0, the columns are those of the request, or every stored attribute if
+ * the request does not name columns. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_arrow(cst_context *context, const cst_fetch_request *request,
                                                            size_t batch_size, uint32_t flags, size_t count,
                                                            const cst_string *key_paths,
@@ -102,7 +102,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_export_arrow_stream(const cst_res
 
 /* Exports the rows of a fetch as one array of structs. Lazy rows are read during this call and must be exported on the
  * queue of their context. Other rows can be exported on any thread. Fails with CST_E_TYPE_MISMATCH for a column whose
- * values have no common type; the error names the column. */
+ * values do not have a common type; the error names the column. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow(const cst_rows *rows, uint32_t flags,
                                                          struct ArrowSchema *out_schema CST_OWNED,
                                                          struct ArrowArray *out_array CST_OWNED, cst_error **error);

@@ -38,8 +38,8 @@ enum {
     CST_COLUMN_INT64 = 1,  /* int64_t: integers, booleans */
     CST_COLUMN_INT32 = 2,  /* int32_t */
     CST_COLUMN_DOUBLE = 3, /* double: floating-point numbers, dates */
-    CST_COLUMN_STRING = 4, /* cst_string; a null string means no value */
-    CST_COLUMN_BYTES = 5,  /* cst_bytes; NULL means no value */
+    CST_COLUMN_STRING = 4, /* cst_string; a null string is a null value */
+    CST_COLUMN_BYTES = 5,  /* cst_bytes; NULL is a null value */
     CST_COLUMN_UUID = 6,   /* 16 bytes each */
     CST_COLUMN_VALUE = 7   /* cst_value of any type */
 };
@@ -49,7 +49,7 @@ typedef struct cst_batch_column {
     cst_key key;
     uint32_t form;          /* CST_COLUMN_… */
     const void *values;     /* one for each row */
-    const uint8_t *present; /* for each row 0 if it has no value; NULL: all rows have one */
+    const uint8_t *present; /* 0 for each row whose value is null; NULL: no value is null */
 } cst_batch_column;
 
 /* Sets the rows to insert, column by column, without copying the values. The columns are copied. The arrays to which
@@ -60,7 +60,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_columns(cst_batch_requ
 /* Fills the next rows. `values` has room for `capacity` rows, row by row in the order of the keys; all values are
  * initially CST_DEFAULT. `out_rows`, initially 0, receives the number of filled rows; 0 means that there are no more
  * rows. Values must stay valid until the function is called again or the execution returns. The function runs within
- * the transaction: it may read, but not save to that store. If it fails, the execution fails and writes nothing. */
+ * the transaction: it may read, but not save to that store. If the function fails, the execution fails and does not
+ * write anything. */
 typedef cst_status (*cst_batch_rows_fn)(void *userdata, size_t capacity, cst_value *values, size_t *out_rows,
                                         cst_error **error);
 
@@ -73,7 +74,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_handler(cst_batch_requ
 
 /* Sets the values of the next row on an object. The object is borrowed, and is the same in every call of an execution.
  * Before each call, it is reset to its initial state. If the function sets *out_stop to true, the values of that call
- * are discarded, and the execution reads no further rows. Otherwise like cst_batch_rows_fn. */
+ * are discarded, and no further rows are read. Otherwise like cst_batch_rows_fn. */
 typedef cst_status (*cst_batch_object_fn)(void *userdata, cst_object *object, bool *out_stop, cst_error **error);
 
 /* Sets a function that supplies the rows to insert by setting values on an object. `destroy` is as for
@@ -110,8 +111,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new_with_ids(size_t count,
                                                                    cst_batch_request **out_request CST_OWNED,
                                                                    cst_error **error);
 
-/* Sets the stores to change. NULL, the initial value, selects all stores that have the entity. With another pointer and
- * a count of 0, the request has no effect. Rows are inserted into the first writable store. */
+/* Sets the stores that a batch request changes. NULL, the initial value, selects all stores that have the entity. With
+ * another pointer and a count of 0, the request has no effect. Rows are inserted into the first writable store. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_set_stores(cst_batch_request *request, size_t count,
                                                           cst_store *const *stores, cst_error **error);
 
@@ -132,9 +133,9 @@ enum {
     CST_BATCH_REFRESHED = 4 /* changed indirectly: it referred to a deleted row, or has derived attributes */
 };
 
-/* Returns the IDs of the rows on which the last execution with `out_ids` had an effect, CST_BATCH_…. Pass the IDs to
- * cst_context_merge_changes, those of refreshed rows as updated. The list is empty before the first execution. Call the
- * function with the context that executed the request. */
+/* Returns the IDs of the rows that the last execution with `out_ids` inserted, updated, deleted or changed indirectly.
+ * `change` is a CST_BATCH_ constant. Pass the IDs to cst_context_merge_changes, those of refreshed rows as updated. The
+ * list is empty before the first execution. Call the function with the context that executed the request. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_batch_ids(cst_context *context, const cst_batch_request *request,
                                                               uint32_t change, cst_results **out_ids CST_OWNED,
                                                               cst_error **error);

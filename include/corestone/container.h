@@ -25,7 +25,7 @@ extern "C" {
 typedef struct cst_container_options {
     size_t struct_size;
     /* Names the folder of the program's data: $XDG_DATA_HOME/<application>, otherwise $HOME/.local/share/<application>.
-     * If it is null, the name of the program's file is used. */
+     * Null selects the name of the program's file. */
     cst_string application;
     size_t model_folder_count; /* folders that are searched for a model by name, before all other places */
     const cst_string *model_folders;
@@ -48,17 +48,17 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_open(cst_string path, cst_mod
                                                         const cst_store_options *options,
                                                         cst_container **out_container CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the path of the program's data folder, which need not exist. Opening a new store in it creates
- * it. `application` is as in cst_container_options. Fails with CST_E_INVALID_ARGUMENT if neither XDG_DATA_HOME nor HOME
- * is an absolute path. */
+/* Fills a buffer with the path of the program's data folder, which need not exist. The folder is created when a new
+ * store in it is opened. `application` is as in cst_container_options. Fails with CST_E_INVALID_ARGUMENT if neither
+ * XDG_DATA_HOME nor HOME is an absolute path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_data_folder(cst_string application, cst_buffer *out_path,
                                                                     cst_error **error);
 
 /* Flags of a store description. */
 enum {
     CST_DESCRIPTION_ASYNCHRONOUS = 1u << 0, /* cst_container_load opens the store on another thread */
-    CST_DESCRIPTION_NO_FOLDER = 1u << 1     /* a missing folder is an error; by default, the call creates it for the
-                                             * user only */
+    CST_DESCRIPTION_NO_FOLDER = 1u
+        << 1 /* a missing folder is an error; by default, the call creates it, with permissions for the user only */
 };
 
 /* A store that a container will open. Start from CST_STORE_DESCRIPTION_INIT. */
@@ -82,11 +82,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_add_description(cst_container
 typedef void (*cst_container_load_fn)(void *userdata, size_t index, cst_string path CST_BORROWED,
                                       cst_store *store CST_BORROWED, cst_error *error CST_BORROWED);
 
-/* Opens the stores that are not open. `handler` is called once for each, on this thread before the call returns, or on
- * another thread with CST_DESCRIPTION_ASYNCHRONOUS. With a handler, a store that cannot be opened does not make the
- * call fail. Without a handler (NULL) all stores are opened before the call returns. If one store cannot be opened, the
- * call fails with its error; if several cannot, the error has a detail for each. The other stores stay open, and the
- * next call tries to open the failed stores again. */
+/* Opens the stores of a container that are not open. `handler` is called once for each, on this thread before the call
+ * returns, or on another thread with CST_DESCRIPTION_ASYNCHRONOUS. With a handler, a store that cannot be opened does
+ * not make the call fail. Without a handler (NULL) all stores are opened before the call returns. If one store cannot
+ * be opened, the call fails with its error; if several cannot, the error has a detail for each. The other stores stay
+ * open, and the next call tries to open the failed stores again. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_load(cst_container *container, cst_container_load_fn handler,
                                                         void *userdata, cst_destroy_fn destroy, cst_error **error);
 
@@ -115,8 +115,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_report(cst_container *co
 /* Saves all contexts of the container's coordinator, children first. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_save(cst_container *container, cst_error **error);
 
-/* Closes the stores; contexts can no longer read or save. `unsaved` is a CST_UNSAVED_ constant. With
- * CST_UNSAVED_REFUSE, the call fails with CST_E_UNSAVED_CHANGES if a context has unsaved changes. The error has a
+/* Closes the stores of a container. Its contexts can then no longer read or save. `unsaved` is a CST_UNSAVED_ constant.
+ * With CST_UNSAVED_REFUSE, the call fails with CST_E_UNSAVED_CHANGES if a context has unsaved changes. The error has a
  * detail for each such context: its name and the number of objects of each entity that were inserted, updated and
  * deleted.
  *
@@ -156,10 +156,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_insert(cst_container *contain
                                                           cst_string json, cst_records_fn success,
                                                           cst_failure_fn failure, void *userdata, cst_error **error);
 
-/* Reads the records that satisfy `predicate` (NULL: all), at most `limit` (0: all) after the first `offset`. To read
- * one object, pass the predicate "SELF == %@" with its ID. `sort` orders them: key paths separated by commas, in the
- * direction of `ascending`, or in the opposite one after a "-"; null means no order. Put user input into arguments of
- * cst_predicate_parse, not into its format. */
+/* Reads the records that satisfy `predicate` (NULL: all): at most `limit` (0: all), after skipping `offset`. To read
+ * one object, pass the predicate "SELF == %@" with its ID. `sort` orders the records: key paths separated by commas, in
+ * the direction of `ascending`, or in the opposite one after a "-"; null means no order. Put user input into arguments
+ * of cst_predicate_parse, not into its format. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container, cst_string entity_name,
                                                         const cst_predicate *predicate, cst_string sort, bool ascending,
                                                         uint64_t limit, uint64_t offset, cst_records_fn success,

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* The queue of a context: one of the constants below. */
+/* The queue of a context: a CST_QUEUE_ constant. */
 typedef int32_t cst_queue;
 
 /* The queues of contexts. */
@@ -51,7 +51,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform(cst_context *context, c
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *context, cst_context_perform_fn body,
                                                                   void *userdata, cst_error **error);
 
-/* When cst_context_schedule runs a body: one of the constants below. */
+/* The time at which cst_context_schedule runs a body: a CST_SCHEDULE_ constant. */
 typedef int32_t cst_schedule;
 
 /* The times at which cst_context_schedule runs a body. */
@@ -88,7 +88,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_try_lock(cst_context *context, 
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_unlock(cst_context *context, cst_error **error);
 
 /* Sets the source line at which the context was created, for messages, for example about calls on a wrong thread. A
- * null `file` removes it. */
+ * null `file` removes the source line. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_origin(cst_context *context, cst_string file, uint32_t line,
                                                             cst_error **error);
 
@@ -113,7 +113,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_name(cst_context *context, cs
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_transaction_author(cst_context *context, cst_string author,
                                                                       cst_error **error);
 
-/* Fills a buffer with the name of the context. Returns CST_NOT_FOUND if it has no name. */
+/* Fills a buffer with the name of the context. Returns CST_NOT_FOUND if the context does not have a name. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_name(const cst_context *context, cst_buffer *out_name,
                                                          cst_error **error);
 
@@ -164,15 +164,15 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_changes(const cst_context *co
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_persistent_changes(const cst_context *context, bool *out_changes,
                                                                       cst_error **error);
 
-/* Processes pending changes, which ends an event. Applies delete rules, unless the context applies them only in a save
- * (CST_OPTION_DELETES_AT_END_OF_EVENT). The library does this automatically at the end of a perform and before a save,
- * a count and a fetch. */
+/* Processes the pending changes of the context, which ends an event. Applies delete rules, unless the context applies
+ * them only in a save (CST_OPTION_DELETES_AT_END_OF_EVENT). The library processes pending changes automatically at the
+ * end of a perform and before a save, a count and a fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_context *context, cst_error **error);
 
-/* Validates and writes all changes, in one transaction for each store. The save of a child passes the changes to its
- * parent instead. CST_E_VALIDATION and CST_E_CONFLICT have the failures as details. After a failure nothing is written,
- * except to stores that were already written (below), and the changes are still pending. The merge policy of the
- * context resolves conflicts (merging.h).
+/* Validates and writes all changes of the context, in one transaction for each store. The save of a child passes the
+ * changes to its parent instead. CST_E_VALIDATION and CST_E_CONFLICT have the failures as details. After a failure
+ * nothing is written, except to stores that were already written (below), and the changes are still pending. The merge
+ * policy of the context resolves conflicts (merging.h).
  *
  * An object whose properties were set to their former values is not written: its version, derived values and history do
  * not change. If the row changed in the store meanwhile, the save finds a conflict.
@@ -187,14 +187,14 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_save(cst_context *context, cst_er
  * (CST_CODE_MANAGED_OBJECT_CONSTRAINT_VALIDATION); only a save also compares them with the rows of the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_validate(cst_context *context, cst_error **error);
 
-/* Discards all unsaved changes. */
+/* Discards all unsaved changes of the context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_rollback(cst_context *context, cst_error **error);
 
-/* Detaches all objects and discards unsaved changes. Calls on their handles fail with CST_E_OBJECT_GONE from then
- * on. */
+/* Detaches all objects of the context and discards unsaved changes. From then on, calls with the handles of the objects
+ * fail with CST_E_OBJECT_GONE. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_reset(cst_context *context, cst_error **error);
 
-/* Closes a context and its children. Calls on their objects fail with CST_E_OBJECT_GONE, every other call with
+/* Closes a context and its children. Calls with their objects fail with CST_E_OBJECT_GONE, other calls with
  * CST_E_INVALID_HANDLE. The handle must still be released. `unsaved` is a CST_UNSAVED_ constant. With
  * CST_UNSAVED_REFUSE, the call closes nothing and fails with CST_E_UNSAVED_CHANGES if there are unsaved changes. The
  * error has counts by entity and a detail for each context. The save of a child passes its changes to its parent. Waits
@@ -272,7 +272,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_explain(cst_context *context, con
                                                        uint32_t form, cst_buffer *out_explanation, cst_error **error);
 
 /* Returns values of the columns of a request instead of objects, without the unsaved changes of the context. Fails with
- * CST_E_INVALID_ARGUMENT for a property or expression that cannot be a column, and names it. */
+ * CST_E_INVALID_ARGUMENT for a property or expression that cannot be a column; the error names the property or
+ * expression. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_rows(cst_context *context, const cst_fetch_request *request,
                                                           cst_rows **out_rows CST_OWNED, cst_error **error);
 
@@ -287,9 +288,9 @@ enum {
     CST_AGGREGATE_DEVIATION = 7
 };
 
-/* Computes a value over the objects of a request, as one row of one column. With groups
- * (cst_fetch_request_set_group_by), there is one row for each group, with the grouping columns and the value.
- * `aggregate` is a CST_AGGREGATE_ constant. The name of the value's column is its expression, for example
+/* Computes a value over the objects of a request, as one row, or one row for each group. Without groups
+ * (cst_fetch_request_set_group_by), the row has one column, the value; with groups, it has the grouping columns and the
+ * value. `aggregate` is a CST_AGGREGATE_ constant. The name of the value's column is its expression, for example
  * "sum:(salary)"; a sort descriptor may name it. `key` is a key path, possibly with a collection operator
  * ("projects.@count"), or an expression; a null string counts objects. Nulls are ignored. docs/reference/rows.md lists
  * the types of the values. Fails with CST_E_INVALID_ARGUMENT for a key whose values the function cannot aggregate. */
@@ -314,7 +315,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_registered_object(cst_context *co
 
 /* Selects the store into which an inserted object is saved, instead of the first suitable one. Fails with
  * CST_E_INVALID_ARGUMENT for an object that was saved or has a permanent ID, for a store of another coordinator, and
- * for a store whose configuration lacks the object's entity. */
+ * for a store whose configuration does not have the object's entity. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_assign(cst_context *context, cst_object *object, cst_store *store,
                                                       cst_error **error);
 

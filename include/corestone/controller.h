@@ -31,7 +31,7 @@ typedef struct cst_controller_delegate {
     /* The changes as steps between IDs, for a controller without sections and a delegate without did_change_all.
      * Updates are not reported. The first four functions are not called then. */
     void (*did_change_ids)(void *userdata, cst_controller *controller, size_t count, const cst_id_change *changes);
-    /* The context was reset (`error` is NULL), or observing it failed: there are no results until the next
+    /* The context was reset (`error` is NULL), or the observation failed: there are no results until the next
      * cst_controller_perform_fetch. If a function resets the context after will_change, did_change is called first,
      * without the rest of the change. */
     void (*did_reset)(void *userdata, cst_controller *controller, const cst_error *error);
@@ -52,8 +52,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_controller_new(cst_context *context, cst_
                                                       cst_string section_key_path, cst_string cache_name,
                                                       cst_controller **out_controller CST_OWNED, cst_error **error);
 
-/* Returns the name of an object's section: a string, valid until the next call, or null for the section without a
- * name. It may read the object and must not change anything. */
+/* Returns the name of an object's section: a string, valid until the next call, or null for the section without a name.
+ * The function may read the object, but must not change anything. */
 typedef cst_status (*cst_section_name_fn)(void *userdata, cst_object *object, cst_value *out_name, cst_error **error);
 
 /* Creates a controller with a function that returns section names. */

@@ -25,7 +25,8 @@ extern "C" {
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_new(cst_model *model, cst_string type, cst_queue queue,
                                                       cst_document **out_document CST_OWNED, cst_error **error);
 
-/* Opens an existing document for writing. `model` and `options` may be NULL, as for cst_coordinator_open_store. */
+/* Opens an existing document, for writing unless the options have CST_STORE_READ_ONLY. `model` and `options` may be
+ * NULL, as for cst_coordinator_open_store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_open(cst_string path, cst_model *model,
                                                        const cst_store_options *options, cst_queue queue,
                                                        cst_document **out_document CST_OWNED, cst_error **error);
@@ -44,7 +45,7 @@ enum {
     CST_DOCUMENT_SAVING = 1u << 1,
     CST_DOCUMENT_CONFLICT = 1u << 2,        /* the last save found objects that were changed elsewhere */
     CST_DOCUMENT_FAILED = 1u << 3,          /* the last save failed: cst_document_copy_error */
-    CST_DOCUMENT_UNTITLED = 1u << 4,        /* it has no path yet */
+    CST_DOCUMENT_UNTITLED = 1u << 4,        /* the document does not have a path yet */
     CST_DOCUMENT_CHANGED_ON_DISK = 1u << 5, /* another process or coordinator wrote, replaced or removed the file */
     CST_DOCUMENT_CLOSED = 1u << 6
 };
@@ -63,23 +64,24 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_has_unsaved_changes(const cst_
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_error(const cst_document *document,
                                                              cst_error **out_failure CST_OWNED, cst_error **error);
 
-/* Receives the CST_DOCUMENT_ flags after each change, in order. It is called on the thread that causes the change: the
- * queue of the context, the thread that saves, or the watcher of the store. That thread also delivers the changes that
- * other threads cause meanwhile. */
+/* Receives the CST_DOCUMENT_ flags after each change, in order. The function is called on the thread that causes the
+ * change: the queue of the context, the thread that saves, or the watcher of the store. That thread also delivers the
+ * changes that other threads cause meanwhile. */
 typedef void (*cst_document_observe_fn)(void *userdata, uint32_t flags);
 
-/* Calls `observe` whenever the flags change, until the observation ends (observation.h). */
+/* Calls `observe` whenever the CST_DOCUMENT_ flags of the document change, until the observation ends
+ * (observation.h). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_observe(cst_document *document, cst_document_observe_fn observe,
                                                           void *userdata, cst_destroy_fn destroy,
                                                           cst_observation **out_observation CST_OWNED,
                                                           cst_error **error);
 
-/* Saves the document automatically, on the queue of its context: after `changes` events with unsaved changes, and
- * `idle_ms` milliseconds after the last change; 0 disables either. Changes made before the call count too. A failure
- * sets CST_DOCUMENT_FAILED and the error of cst_document_copy_error. The changes are kept, and the save is repeated
- * with the next change and after a delay, which grows to a minute, or to `idle_ms` if that is longer. An untitled
- * document is saved into its own folder and stays edited. Fails with CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER,
- * unless both numbers are 0. */
+/* Enables automatic saves of the document, on the queue of its context: after `changes` changes, and `idle_ms`
+ * milliseconds after the last change; 0 disables either. Each processing of pending changes after which the context has
+ * unsaved changes counts as one change, also before this call. A failure sets CST_DOCUMENT_FAILED and the error of
+ * cst_document_copy_error. The changes are kept, and the save is repeated after the next change, and after a delay that
+ * grows to a minute, or to `idle_ms` if that is longer. An untitled document is saved into its own folder and stays
+ * edited. Fails with CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER, unless both numbers are 0. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *document, uint32_t changes,
                                                                uint32_t idle_ms, cst_error **error);
 
@@ -103,8 +105,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document
  * that is confined to another thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
 
-/* Closes the file. `unsaved` is a CST_UNSAVED_ constant. The details of CST_E_UNSAVED_CHANGES are the counts by entity
- * and, if the last save failed, its error. Releasing a document never fails; see cst_container_close. */
+/* Closes the document and its file. `unsaved` is a CST_UNSAVED_ constant. The details of CST_E_UNSAVED_CHANGES are the
+ * counts by entity and, if the last save failed, its error. Releasing a document never fails; see
+ * cst_container_close. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_close(cst_document *document, uint32_t unsaved, cst_error **error);
 
 #ifdef __cplusplus

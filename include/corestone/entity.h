@@ -1,12 +1,12 @@
 /* corestone/entity.h: entities: their properties, indexes, constraints and validators.
  *
  * An entity describes a kind of object: attributes, relationships, fetched properties, indexes and unique constraints.
- * It may inherit from another entity. cst_entity_add_attribute and cst_entity_add_relationship build it, and
- * cst_entity_property_at reads its properties. cst_entity_key looks up the key by which properties of objects are read
- * and set. The rename and remove functions edit a model. Validators check objects before each save.
+ * An entity may inherit from another entity. cst_entity_add_attribute and cst_entity_add_relationship add properties,
+ * and cst_entity_property_at describes them. cst_entity_key returns the key by which a property of objects is read and
+ * set. The rename and remove functions edit a model. Validators check objects before each save.
  *
- * Entities belong to their model and are borrowed from it. They are changed by one thread at a time, until the model
- * is frozen; then they never change and are usable on any thread.
+ * Handles of entities are borrowed from the model. Entities are changed by one thread at a time, until the model is
+ * frozen. Then they are usable on any thread, and only the user info of fetched properties can change.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,15 +19,18 @@
 extern "C" {
 #endif
 
-/* Returns the name of the entity, or a null string for an invalid handle. Valid as long as the model. */
+/* Returns the name of the entity, or a null string for an invalid handle. Valid until the entity is renamed, at most as
+ * long as the model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_name(const cst_entity *entity);
 
-/* Returns the localised name of the entity, or its name if the localisation does not have an entry. Valid as long as
- * the model. */
+/* Returns the localised name of the entity, or its name if the localisation does not have an entry. Valid until
+ * the name or its localisation changes, at most as long as the model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_entity_localized_name(const cst_entity *entity);
 
-/* Returns the localised name of a property, which may be inherited: the most specific entry of the localisation, or
- * else the name of the property. Returns CST_NOT_FOUND if there is no such property. The model must be frozen. */
+/* Returns the localised name of a property, which may be inherited.
+ *
+ * The name is the most specific entry of the localisation, or else the name of the property. Returns CST_NOT_FOUND if
+ * there is no such attribute or relationship. The model must be frozen. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_localized_property_name(const cst_entity *entity, cst_string property,
                                                                         cst_string *out_text CST_BORROWED,
                                                                         cst_error **error);
@@ -63,8 +66,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_class_name(cst_entity *entit
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_user_info(cst_entity *entity, cst_string key, cst_string value,
                                                               cst_error **error);
 
-/* Returns the value of a key of the entity's user info, borrowed from the model. Returns CST_NOT_FOUND if the key has
- * no value. */
+/* Returns the value of a key of the entity's user info, borrowed from the model. Returns CST_NOT_FOUND if the key does
+ * not have a value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_user_info(const cst_entity *entity, cst_string key,
                                                           cst_string *out_value CST_BORROWED, cst_error **error);
 
@@ -146,7 +149,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_relationship(cst_entity *ent
 /* The kinds of properties. */
 enum { CST_PROPERTY_ATTRIBUTE = 1, CST_PROPERTY_RELATIONSHIP = 2, CST_PROPERTY_FETCHED = 3 };
 
-/* The description of a property. Start from CST_PROPERTY_INFO_INIT. Text lives as long as the model. */
+/* The description of a property. Start from CST_PROPERTY_INFO_INIT. Text is valid until the property or its inverse
+ * is renamed, at most as long as the model. */
 typedef struct cst_property_info {
     size_t struct_size;
     cst_string name;
@@ -172,18 +176,22 @@ CST_EXPORT CST_ANY_THREAD size_t cst_entity_property_count(const cst_entity *ent
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *entity, size_t index,
                                                             cst_property_info *out_info, cst_error **error);
 
-/* Returns the key of a property, which may be inherited, or of an element of a composite attribute
- * ("location.latitude"). Returns CST_NOT_FOUND if there is no such property. Freezes the model. */
+/* Returns the key of a property or of an element of a composite attribute.
+ *
+ * The property may be inherited. An element is passed as a path: "location.latitude". Returns CST_NOT_FOUND if there is
+ * no such property, or if it is a fetched property. Freezes the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_key(const cst_entity *entity, cst_string property, cst_key *out_key,
                                                     cst_error **error);
 
-/* Removes the entity from its model, together with the parts that depend on it: relationships to it, fetched properties
- * and fetch requests for it, its entries in configurations. Its subentities then inherit from its superentity. Calls
+/* Removes the entity from its model, together with the parts that depend on it.
+ *
+ * These parts are relationships to it, fetched properties and fetch requests for it, and its entries in configurations
+ * and in the localisation. Its subentities then inherit from its superentity. Calls
  * with the handles of removed parts fail with CST_E_INVALID_HANDLE, as after every removal.
  *
- * This function and those below edit a model that is not frozen. A rejected removal or renaming changes nothing and,
- * unlike an error during construction, is not permanent. Views of changed text become invalid. Properties are passed by
- * name, and must be declared by the entity itself. */
+ * Functions that remove, rename or change existing parts require a model that is not frozen. A rejected removal or
+ * renaming changes nothing and, unlike an error during construction, is not permanent. Views of changed text become
+ * invalid. Properties are passed by name, and must be declared by the entity itself. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove(cst_entity *entity, cst_error **error);
 
 /* Renames the entity, also in configurations, fetch requests and the localisation. */
@@ -193,16 +201,19 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename(cst_entity *entity, cst_s
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_renaming_identifier(cst_entity *entity, cst_string identifier,
                                                                         cst_error **error);
 
-/* Removes an index. Returns CST_NOT_FOUND if there is no index of that name. */
+/* Removes a fetch index of the entity. Returns CST_NOT_FOUND if there is no index of that name. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_index(cst_entity *entity, cst_string name, cst_error **error);
 
-/* Removes a unique constraint. Returns CST_NOT_FOUND if there is no constraint of these attributes, in any order. */
+/* Removes a unique constraint of the entity. Returns CST_NOT_FOUND if there is no constraint of these attributes, in
+ * any order. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_unique_constraint(cst_entity *entity, size_t count,
                                                                          const cst_string *attributes,
                                                                          cst_error **error);
 
-/* Fills a buffer with the description of a property, which may be inherited, or of the entity, in the JSON form of
- * cst_model_copy_json. A null `property` selects the entity. Returns CST_NOT_FOUND if there is no such property. */
+/* Fills a buffer with the JSON description of a property or of the entity.
+ *
+ * The form is that of cst_model_copy_json. The property may be inherited; a null `property` selects the entity. Returns
+ * CST_NOT_FOUND if there is no such property. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_json(const cst_entity *entity, cst_string property,
                                                           cst_buffer *out_json, cst_error **error);
 
@@ -222,8 +233,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_relationship(const cst_entity *e
                                                              cst_relationship **out_relationship CST_BORROWED,
                                                              cst_error **error);
 
-/* Fills a buffer with the names of the relationships, inherited ones included, whose destination is exactly
- * `destination`, each terminated by a NUL. `out_count` receives their number and may be NULL. */
+/* Fills a buffer with the names of the relationships to a destination, each terminated by a NUL.
+ *
+ * Inherited relationships are included, relationships to subentities of `destination` are not. `out_count` receives
+ * their number and may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_relationships_to(const cst_entity *entity,
                                                                       const cst_entity *destination,
                                                                       cst_buffer *out_names, size_t *out_count,
@@ -233,8 +246,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_relationships_to(const cst_
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_property(cst_entity *entity, cst_string property,
                                                                 cst_error **error);
 
-/* Renames a property, also in indexes, constraints, the localisation, and key paths of predicates, derivations and sort
- * descriptors. */
+/* Renames a property and the references to it.
+ *
+ * The references are in indexes, constraints, validators, the localisation, and key paths of predicates, derivations
+ * and sort descriptors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename_property(cst_entity *entity, cst_string property,
                                                                 cst_string name, cst_error **error);
 
@@ -284,8 +299,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_fetched_request(const cst_e
                                                                      cst_fetch_request **out_request CST_OWNED,
                                                                      cst_error **error);
 
-/* The purpose of a validation: the change that a save is about to make. It is 0 if a value is not about to be saved
- * (cst_object_validate_value). */
+/* The purpose of a validation: the change that a save is about to make. The purpose is 0 if a value is not about to be
+ * saved (cst_object_validate_value). */
 enum {
     CST_VALIDATE_INSERT = 1,
     CST_VALIDATE_UPDATE = 2,
@@ -296,25 +311,26 @@ enum {
 
 /* Checks a value, or a whole object. Runs on the queue of the object, which is borrowed for the call. `value` is the
  * value to check, which may be null. For to-many relationships, composite attributes and whole objects the pointer is
- * NULL: read their values from the object. The function may replace the value by another one, which is saved instead;
- * the text or bytes of the other value must stay valid until the function is called again on the same thread. To reject
- * the value, it returns a negative status and sets *error (cst_error_new_custom): the validation error has the message
- * of *error, and its code unless that is 0. */
+ * NULL: read their values from the object. The function may replace the value, and the new value is saved
+ * instead. Its text or bytes must stay valid until the function is called again on the same thread. To reject the
+ * value, the function returns a negative status and sets *error (cst_error_new_custom): the validation error has the
+ * message of *error, and its code unless that is 0. */
 typedef cst_status (*cst_validate_fn)(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
                                       cst_error **error);
 
 /* Adds a function that checks the values of a property, or whole objects of the entity if `property` is null. The
- * function also checks objects of subentities. It runs before each save, in cst_context_validate and in
- * cst_object_validate, before the model's own validation rules. A whole object is checked only if its values are valid.
- * The function must not save. */
+ * function also checks objects of subentities. The function runs before each save, in cst_context_validate, in
+ * cst_object_validate and, for values, in cst_object_validate_value, before the model's own validation rules. A whole
+ * object is checked only if its values are valid. The function must not save. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator(cst_entity *entity, cst_string property,
                                                               cst_validate_fn validate, void *userdata,
                                                               cst_destroy_fn destroy, cst_error **error);
 
-/* Adds a validator by the name of a function that is registered for predicates (cst_function_register,
- * cst_function_register_typed). The function receives the value as its receiver and returns whether the value is valid.
- * If it returns text, the value is invalid and the text is the reason. Null is valid without a call. A save fails if
- * the function is not registered. */
+/* Adds a registered function as the validator of a property.
+ *
+ * `function` is its name (cst_function_register, cst_function_register_typed). The function receives the
+ * value as its receiver and returns whether the value is valid. If it returns text, the value is invalid and the text
+ * is the reason. Null is valid without a call. A save fails if the function is not registered. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator_function(cst_entity *entity, cst_string property,
                                                                        cst_string function, cst_error **error);
 

@@ -22,16 +22,17 @@ extern "C" {
  * also have CST_OK and CST_UNCHANGED. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_status(const cst_error *error);
 
-/* Returns Core Data's code (CST_CODE_…), the code of cst_error_new_custom, or 0 where Core Data has no code. */
+/* Returns the code of the error: one of Core Data's codes (CST_CODE_…), the code of cst_error_new_custom, or 0 for an
+ * error for which Core Data does not have a code. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_error_code(const cst_error *error);
 
-/* Returns the domain of the code: "NSCocoaErrorDomain", or the domain of cst_error_new_custom. */
+/* Returns the domain of the error's code: "NSCocoaErrorDomain", or the domain of cst_error_new_custom. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_domain(const cst_error *error);
 
-/* Returns the message, one or two sentences: the problem, the names involved, and the remedy. It can be printed and
- * logged unchanged. Control characters in names and values of a file are replaced by visible symbols, and every line
- * but the first begins with two spaces. A message of more than 16 KB is shortened in the middle. Use the other
- * functions for exact names and values. The message of cst_error_new_custom is unchanged. */
+/* Returns the message, one or two sentences: the problem, the names involved, and the remedy. The message can be
+ * printed and logged unchanged. Control characters in names and values of a file are replaced by visible symbols, and
+ * every line but the first begins with two spaces. A message of more than 16 KB is shortened in the middle. Use the
+ * other functions for exact names and values. The message of cst_error_new_custom is unchanged. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_message(const cst_error *error);
 
 /* Returns the name of the entity concerned, or a null string. */
@@ -47,7 +48,7 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_object_uri(const cst
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_file(const cst_error *error);
 
 /* Returns the rejected value, which is borrowed from the error. The value may be a CST_ARRAY, CST_SET or
- * CST_DICTIONARY, with objects as CST_OBJECT_ID. Returns CST_NOT_FOUND if the error has no value. */
+ * CST_DICTIONARY, with objects as CST_OBJECT_ID. Returns CST_NOT_FOUND if the error does not have a value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_value(const cst_error *error, cst_value *out_value CST_BORROWED);
 
 /* Returns the text of the model's predicate that the value does not satisfy, or a null string. */

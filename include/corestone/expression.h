@@ -132,8 +132,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_constant(const cst_expr
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_name(const cst_expression *expression, cst_buffer *out_text,
                                                               cst_error **error);
 
-/* Returns an operand by index, in the written order. Returns CST_END past the last one. A key path that does not start
- * at SELF has one operand, its start. */
+/* Returns the operand at an index, in the written order. Returns CST_END past the last one. A key path that does not
+ * start at SELF has one operand, its start. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_operand(const cst_expression *expression, size_t index,
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);

@@ -31,7 +31,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new_named(cst_string enti
                                                                  cst_fetch_request **out_request CST_OWNED,
                                                                  cst_error **error);
 
-/* Sets the name of the entity, which is looked up when the request is used. A null string removes it. */
+/* Sets the name of the entity, which is looked up when the request is used. A null string removes the name. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_entity_name(cst_fetch_request *request,
                                                                        cst_string entity_name, cst_error **error);
 
@@ -92,7 +92,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_fetch_request_new_from_archive(cst_byte
                                                                         cst_fetch_request **out_request CST_OWNED,
                                                                         cst_error **error);
 
-/* Returns the predicate of the request. Returns CST_NOT_FOUND if it has no predicate. */
+/* Returns the predicate of the request. Returns CST_NOT_FOUND if the request does not have a predicate. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_predicate(const cst_fetch_request *request,
                                                                       cst_predicate **out_predicate CST_OWNED,
                                                                       cst_error **error);
@@ -108,9 +108,9 @@ typedef struct cst_sort {
     uint32_t reserved;
 } cst_sort;
 
-/* Flags of a sort descriptor. Without flags it sorts ascending by compare:. The flags for other selectors are
- * CST_SORT_CASE_INSENSITIVE for caseInsensitiveCompare:, CST_SORT_LOCALIZED for localizedCompare:, both for
- * localizedCaseInsensitiveCompare:, and CST_SORT_LOCALIZED_STANDARD for localizedStandardCompare:. */
+/* Flags of a sort descriptor. Without flags, a sort descriptor sorts ascending by compare:. The flags for other
+ * selectors are CST_SORT_CASE_INSENSITIVE for caseInsensitiveCompare:, CST_SORT_LOCALIZED for localizedCompare:, both
+ * for localizedCaseInsensitiveCompare:, and CST_SORT_LOCALIZED_STANDARD for localizedStandardCompare:. */
 enum {
     CST_SORT_DESCENDING = 1u << 0,
     CST_SORT_CASE_INSENSITIVE = 1u << 1,
@@ -226,7 +226,7 @@ typedef struct cst_column {
 
 /* Sets the columns of rows. The columns are copied, and their expressions are retained. Without columns, rows have
  * every stored attribute. In a fetch of objects, the columns are the properties whose values are loaded; reading
- * another property loads all remaining values. Expressions are not allowed there. */
+ * another property loads all remaining values. Expressions are not allowed in a fetch of objects. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_columns(cst_fetch_request *request, size_t count,
                                                                    const cst_column *columns, cst_error **error);
 
@@ -234,8 +234,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_columns(cst_fetch_req
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_group_by(cst_fetch_request *request, size_t count,
                                                                     const cst_string *names, cst_error **error);
 
-/* Sets the predicate that groups must satisfy, which is retained. The predicate may name columns, and call functions
- * over the rows of a group. NULL selects all groups. */
+/* Sets the predicate that groups must satisfy, which the request retains. The predicate may name columns, and call
+ * functions over the rows of a group. NULL selects all groups. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_having(cst_fetch_request *request, cst_predicate *predicate,
                                                                   cst_error **error);
 

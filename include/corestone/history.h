@@ -51,8 +51,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_history_token_transaction(const cst_his
                                                                    int64_t *out_transaction, cst_error **error);
 
 /* Compares two history tokens: returns -1 if `a` is at an earlier position, 0 if the positions are equal, 1 if `a` is
- * at a later position. Returns CST_NOT_FOUND if the tokens have no order, because one store is at an earlier position
- * and another at a later one. A store that is missing from a token counts as being at the beginning of its history. */
+ * at a later position. Returns CST_NOT_FOUND if the tokens cannot be ordered, because one store is at an earlier
+ * position and another at a later one. A store that is missing from a token counts as being at the beginning of its
+ * history. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_history_token_compare(const cst_history_token *a, const cst_history_token *b,
                                                                int32_t *out_order, cst_error **error);
 
@@ -196,9 +197,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_merge_history(cst_context *contex
 
 /* ======== observation ==================================================================================== */
 
-/* Waits until there may be more transactions, committed by any process. Call it after cst_history_cursor_next returned
- * CST_END. The first call returns immediately, because the stores are not watched before. Returns CST_END after
- * `milliseconds` (below 0: no limit), and fails with CST_E_CANCELLED after cst_history_cursor_cancel. */
+/* Waits until there may be more transactions, committed by any process. Call the function after cst_history_cursor_next
+ * returned CST_END. The first call returns immediately, because the stores are not watched before. Returns CST_END
+ * after `milliseconds` (below 0: no limit), and fails with CST_E_CANCELLED after cst_history_cursor_cancel. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_history_cursor_wait(cst_history_cursor *cursor, int64_t milliseconds,
                                                              cst_error **error);
 

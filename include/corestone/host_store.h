@@ -6,9 +6,10 @@
  *
  * The library passes requests and lists of references to the callbacks; the callbacks push rows through a sink
  * (cst_row_sink_push). A reference identifies a row of the store: CST_INT, CST_STRING (not empty) or CST_BYTES (not
- * empty), unique within an entity tree and permanent. Object IDs and their URIs contain it: "x-coredata://<UUID of the
- * store>/<Entity>/p42", or p followed by the text, escaped as in the path of a URL. Sinks and save requests are
- * borrowed and valid until their callback returns. Callbacks run on the thread of the call that needs them.
+ * empty), unique within an entity tree and permanent. Object IDs and their URIs contain the reference:
+ * "x-coredata://<UUID of the store>/<Entity>/p42", or p followed by the text, escaped as in the path of a URL. Sinks
+ * and save requests are borrowed and valid until their callback returns. Callbacks run on the thread of the call that
+ * needs them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -62,7 +63,7 @@ typedef struct cst_store_opening {
      * are not files must determine itself whether the store is new. */
     bool is_new;
     /* The metadata for a new store, as a binary property list: type, a new NSStoreUUID, the version hashes of the
-     * model. The store must keep the metadata, and return it when it is opened again. */
+     * model. The store must keep the metadata, and return the metadata when it is opened again. */
     cst_bytes metadata;
     /* The host options of cst_store_options: names and values, in order. */
     size_t option_count;
@@ -99,9 +100,9 @@ enum {
     CST_FETCHED_PREDICATE = 1u << 0, /* all pushed rows satisfy the predicate */
     CST_FETCHED_ORDER = 1u << 1,     /* rows were pushed in the order of the sort descriptors */
     CST_FETCHED_WINDOW = 1u << 2,    /* offset and limit were applied; only together with the other two */
-    /* For CST_RESULT_COUNT, which has no order: *out_count is the number, and no rows were pushed. If there is a
-     * predicate, CST_FETCHED_PREDICATE must be set too. Without CST_FETCHED_WINDOW the library applies offset and limit
-     * to the number. */
+    /* For CST_RESULT_COUNT, which does not need an order: *out_count is the number, and no rows were pushed. If there
+     * is a predicate, CST_FETCHED_PREDICATE must be set too. Without CST_FETCHED_WINDOW the library applies offset and
+     * limit to the number. */
     CST_FETCHED_COUNT = 1u << 3
 };
 
@@ -191,12 +192,12 @@ typedef struct cst_store_callbacks {
                        cst_error **error);
     /* Closes the store. Also called if the store could not be added after it was opened. May be NULL. */
     void (*close)(void *store);
-    /* Stores the changes. Call cst_save_request_add_conflict for a change, a deletion or a lock if the row has another
-     * version in the store, and for a new row whose reference the store already has. If there is a conflict, do not
-     * store anything: the context's merge policy resolves it with the rows that `values`, or `load` of an atomic store,
-     * pushes next. Push rows into the sink if what was stored differs from the request: another version, computed
-     * values. An invalid row does not make the save fail: cst_row_sink_push logs it and returns CST_OK, and the row is
-     * read again. NULL: the store is read-only. */
+    /* Writes the changes of a save. Call cst_save_request_add_conflict for a change, a deletion or a lock if the row
+     * has another version in the store, and for a new row whose reference the store already has. If there is a
+     * conflict, do not store anything: the context's merge policy resolves it with the rows that `values`, or `load` of
+     * an atomic store, pushes next. Push rows into the sink if what was stored differs from the request: another
+     * version, computed values. An invalid row does not make the save fail: cst_row_sink_push logs it and returns
+     * CST_OK, and the row is read again. NULL: the store is read-only. */
     cst_status (*save)(void *store, const cst_save_changes *changes, cst_row_sink *sink, cst_error **error);
     /* Assigns references to new rows: out_references has one for each row, in order, initially CST_NULL. The rows have
      * their entity and the attributes that are not null, and no reference. An object whose save fails keeps its
@@ -215,11 +216,11 @@ typedef struct cst_store_callbacks {
      * an entity: its own or, if that is unknown, a superentity. Required. */
     cst_status (*values)(void *store, size_t count, const cst_row *rows, cst_row_sink *sink, cst_error **error);
     /* Pushes the targets of a relationship for each owner (cst_row_sink_push_members), at most one for a to-one
-     * relationship. `entity` is the entity of the owners, or a superentity. An owner without pushed members has no
-     * targets. NULL: the store always pushes rows with all of their relationships. */
+     * relationship. `entity` is the entity of the owners, or a superentity. An owner without pushed members does not
+     * have targets. NULL: the store always pushes rows with all of their relationships. */
     cst_status (*relationship)(void *store, const cst_entity *entity, cst_key relationship, size_t count,
                                const cst_row *owners, cst_row_sink *sink, cst_error **error);
-    /* Called when a context registers or unregisters objects, including when it is reset or deallocated. For each
+    /* Called when a context registers or unregisters objects, also when the context is reset or deallocated. For each
      * context there is one call for all objects, when the outermost call of the thread returns. New objects are
      * registered after their save. May be NULL. */
     void (*did_register)(void *store, size_t count, const cst_row *rows);
@@ -282,18 +283,18 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_unregister(cst_string name, 
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_copy_names(cst_buffer *out_names, size_t *out_count,
                                                                cst_error **error);
 
-/* Fills a buffer with the metadata of a store of a type, like cst_store_copy_metadata, which recognises the type by the
- * content at the path. */
+/* Fills a buffer with the metadata of a store of the type `type`. Otherwise like cst_store_copy_metadata, which
+ * recognises the type by the content at the path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_copy_metadata(cst_string type, cst_string path,
                                                                   cst_buffer *out_plist, cst_error **error);
 
-/* Replaces the metadata of a store of a type, like cst_store_set_metadata, which recognises the type by the content at
- * the path. */
+/* Replaces the metadata of a store of the type `type`. Otherwise like cst_store_set_metadata, which recognises the type
+ * by the content at the path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_set_metadata(cst_string type, cst_string path, cst_bytes plist,
                                                                  cst_error **error);
 
-/* Pushes rows of a store into a sink. It may be called any number of times; fewer calls with more rows are faster. A
- * call adds all of its rows or, on failure, no row. A row that is pushed twice counts once. Fails with
+/* Pushes rows of a store into a sink. The function may be called any number of times; fewer calls with more rows are
+ * faster. A call adds all of its rows or, on failure, no row. A row that is pushed twice counts once. Fails with
  * CST_E_INVALID_ARGUMENT for an entity or a row that was not requested, for a value that is not a reference, and for
  * the reference of a row of another entity. Fails with CST_E_TYPE_MISMATCH for a value of a type that its attribute
  * does not accept. The error names entity, key and value. In `save`, which may already have stored the changes, such
@@ -330,7 +331,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_save_request_add_conflict(cst_save_requ
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_reference(const cst_object_id *id,
                                                              cst_value *out_reference CST_BORROWED, cst_error **error);
 
-/* Creates the object ID of the row of an entity that has a reference in an open store. The row need not exist. */
+/* Creates the object ID for an entity and a reference of an open store. The row need not exist. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_new_object_id(const cst_store *store, const cst_entity *entity,
                                                              const cst_value *reference,
                                                              cst_object_id **out_id CST_OWNED, cst_error **error);

@@ -6,8 +6,8 @@
  *     const cst_value person[] = {cst_value_string(CST_TEXT("Ada")), cst_value_int(36)};
  *
  * These functions are compiled into the program; the library does not export them. They cannot fail. The result does
- * not own memory: it is valid as long as its text, bytes or handle, and needs no cst_value_dispose. Any thread may call
- * them.
+ * not own memory: it is valid as long as its text, bytes or handle, and need not be freed with cst_value_dispose. Any
+ * thread may call them.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -26,15 +26,16 @@ enum {
     CST_SNAPSHOT_MERGE_POLICY = 64
 };
 
-/* The hooks of an entity's objects; NULL for hooks that are not needed. Each runs on the queue of the object, which is
- * borrowed for the call. A hook may read, change, insert, delete and fetch objects. A save, reset, rollback, undo or
- * refresh in a hook fails with CST_E_INVALID_ARGUMENT. If a hook returns a negative status, the call that runs it fails
- * with the error that the hook set (cst_error_new_custom): domain, code and message are those that the host passed.
- * Start from CST_LIFECYCLE_HOOKS_INIT. */
+/* The hooks of an entity's objects; NULL for hooks that are not needed. Each hook runs on the queue of the object,
+ * which is borrowed for the call. A hook may read, change, insert, delete and fetch objects. A save, reset, rollback,
+ * undo or refresh in a hook fails with CST_E_INVALID_ARGUMENT. If a hook returns a negative status, the call that runs
+ * it fails with the error that the hook set (cst_error_new_custom): domain, code and message are those that the host
+ * passed. Start from CST_LIFECYCLE_HOOKS_INIT. */
 typedef struct cst_lifecycle_hooks {
     size_t struct_size;
-    /* Called once, after a context inserted the object with its defaults. In this hook and the next two, changes of
-     * attributes are not tracked, as between cst_context_disable_tracking and cst_context_enable_tracking. */
+    /* Called once, after a context inserted the object with its defaults. In this hook, awake_from_fetch and
+     * awake_from_snapshot_events, changes of attributes are not tracked, as between cst_context_disable_tracking and
+     * cst_context_enable_tracking. */
     cst_status (*awake_from_insert)(void *userdata, cst_object *object, cst_error **error);
     /* Called after a fault fired, which happens when a value is read, not when the object is fetched. After a failure
      * the object is a fault again. */
@@ -69,8 +70,9 @@ typedef struct cst_lifecycle_hooks {
 #define CST_LIFECYCLE_HOOKS_INIT                                                                                       \
     {sizeof(cst_lifecycle_hooks), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL}
 
-/* Sets the hooks of an entity's objects and replaces former ones; NULL removes them. Subentities inherit the hooks; a
- * hook of a subentity replaces that of its superentity. Fails with CST_E_MODEL if the model is frozen. */
+/* Sets the lifecycle hooks of an entity's objects, and replaces former hooks; NULL removes the hooks. Subentities
+ * inherit the hooks; a hook of a subentity replaces that of its superentity. Fails with CST_E_MODEL if the model is
+ * frozen. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_lifecycle(cst_entity *entity, const cst_lifecycle_hooks *hooks,
                                                               cst_error **error);
 

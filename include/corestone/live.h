@@ -52,7 +52,7 @@ typedef struct cst_difference {
     size_t section_count, change_count;
     const cst_section_change *sections;
     const cst_object_change *changes; /* deletions, insertions, moves, updates */
-    cst_snapshot *snapshot;           /* the new results; cst_retain keeps them */
+    cst_snapshot *snapshot;           /* the new results; retain the handle to keep them */
     bool is_reset;                    /* the former results are invalid: `changes` insert all new ones */
     const cst_error *error;           /* why the observation failed, in the last difference; otherwise NULL */
     size_t renamed_count;
@@ -72,12 +72,12 @@ typedef struct cst_id_change {
 /* Receives a difference of observed results. Context and difference are borrowed for the call. */
 typedef void (*cst_observe_fetch_fn)(void *userdata, cst_context *context, const cst_difference *difference);
 
-/* Calls `observe` with the results of a request, as insertions, before it returns, and then with the difference after
- * each event that changes the results. `observe` is called on the queue of the context, until the observation is
- * cancelled or released. After a reset of the context the observation starts again. `section_key_path` is the key path
- * of the section names; it may be a null string. `paths` are key paths from the results to related objects. A change of
- * a related object counts as an update of the result. The request is read during the call only. `destroy` is called
- * after the last call, at the latest when the context is deallocated. */
+/* Calls `observe` with the results of a request, as insertions, before this function returns, and then with the
+ * difference after each event that changes the results. `observe` is called on the queue of the context, until the
+ * observation is cancelled or released. After a reset of the context the observation starts again. `section_key_path`
+ * is the key path of the section names; it may be a null string. `paths` are key paths from the results to related
+ * objects. A change of a related object counts as an update of the result. The request is read during the call only.
+ * `destroy` is called after the last call, at the latest when the context is deallocated. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_observe_fetch(cst_context *context, const cst_fetch_request *request,
                                                              cst_string section_key_path, size_t path_count,
                                                              const cst_string *paths, cst_observe_fetch_fn observe,
@@ -88,7 +88,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_observe_fetch(cst_context *contex
 /* Returns the number of sections, or 0 for an invalid handle. Any thread may read the sections of a snapshot. */
 CST_EXPORT CST_ANY_THREAD size_t cst_snapshot_section_count(const cst_snapshot *snapshot);
 
-/* Returns the name of a section, or a null string past the last one. */
+/* Returns the name of the section at an index, or a null string past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_snapshot_section_name(const cst_snapshot *snapshot,
                                                                             size_t section);
 

@@ -31,9 +31,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_sql_detail(uint32_t detail, cst
 /* Returns the level of detail of logged SQL, 0 to 4, which cst_log_set_sql_detail sets. */
 CST_EXPORT CST_ANY_THREAD uint32_t cst_log_sql_detail(void);
 
-/* Receives one line, without its line break; `line` is borrowed for the call. Runs on the thread that does the work,
- * while stores may be locked. It may call cst_retain, cst_release, functions that cannot fail, and getters and setters
- * of values that are in memory; every other call fails with CST_E_INVALID_ARGUMENT. */
+/* Receives one line, without its line break; `line` is borrowed for the call. The function runs on the thread that
+ * writes the line, while stores may be locked. It may call cst_retain, cst_release, functions that cannot fail, and
+ * getters and setters of values that are in memory; every other call fails with CST_E_INVALID_ARGUMENT. */
 typedef void (*cst_log_fn)(void *userdata, cst_string line CST_BORROWED);
 
 /* Sets the function that receives the lines of the log instead of standard error. With NULL the lines are written to
@@ -44,7 +44,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_callback(cst_log_fn callback, v
 /* Applies the launch arguments of Core Data among a program's arguments, each followed by its number, for example
  * "-com.apple.CoreData.SQLDebug", "1". Other arguments are ignored. docs/reference/log.md lists the launch arguments.
  * `out_taken`, which may be NULL, receives the number of arguments that were applied. Fails with
- * CST_E_INVALID_ARGUMENT, and applies no argument, for an unknown name of this kind or a number out of range. */
+ * CST_E_INVALID_ARGUMENT, without applying any argument, for an unknown name of this kind or a number out of range. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_take_arguments(size_t count, const char *const *arguments,
                                                             size_t *out_taken, cst_error **error);
 

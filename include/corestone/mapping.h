@@ -49,7 +49,7 @@ enum {
 };
 
 /* Infers the mapping model of a lightweight migration from the names and renaming identifiers of two models, and
- * freezes both. `flags` is 0 or CST_MAPPING_ALLOW_TYPE_CHANGES. The mapping model contains both models.
+ * freezes both models. `flags` is 0 or CST_MAPPING_ALLOW_TYPE_CHANGES. The mapping model contains both models.
  *
  * CST_E_MIGRATION (134190) for changes that cannot be inferred; the details list all of them. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_new_inferred(cst_model *source, cst_model *destination,
@@ -70,7 +70,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_validate(const cst_mappin
                                                                 cst_error **error);
 
 /* Reports whether the version hashes of all entity mappings of a mapping model equal those of two models. False if an
- * entity mapping lacks a hash, and for a mapping model without entity mappings. */
+ * entity mapping does not have a hash, and for a mapping model without entity mappings. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_matches(const cst_mapping_model *mapping,
                                                                const cst_model *source, const cst_model *destination,
                                                                bool *out_matches, cst_error **error);
@@ -85,7 +85,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_find(const cst_string *pa
                                                             cst_error **error);
 
 /* Writes a mapping model: in the compiled form to a path with the extension .cdm, or as the folder of Xcode's editor to
- * one with .xcmappingmodel. A file or folder at the path is replaced atomically; other files in the folder are kept.
+ * a path with .xcmappingmodel. A file or folder at the path is replaced atomically; other files in the folder are kept.
  *
  * CST_E_INVALID_ARGUMENT for another extension.
  * CST_E_MODEL if an .xcmappingmodel cannot represent the mapping model. This format contains the two models instead of

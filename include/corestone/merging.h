@@ -1,6 +1,6 @@
 /* corestone/merging.h: merge policies and conflicts of a save.
  *
- * A save finds a version conflict if another context or process changed or deleted an object since it was read. It
+ * A save finds a version conflict if another context or process changed or deleted an object since it was read. A save
  * finds a constraint conflict if another object has the same unique values. The merge policy of the context resolves
  * such conflicts, and the save is repeated, up to 16 times. If conflicts remain unresolved, the save fails with
  * CST_E_CONFLICT, and the error lists them. Without a policy every conflict makes the save fail.
@@ -94,7 +94,8 @@ CST_EXPORT CST_ANY_THREAD size_t cst_conflict_object_count(const cst_conflict *c
 CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_object_id *cst_conflict_object_id_at(const cst_conflict *conflict,
                                                                                       size_t index);
 
-/* Returns the ID of the stored object that has the unique values, or NULL for every other conflict. */
+/* Returns the ID of the object in the store that has the unique values, or NULL for conflicts without such an
+ * object. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_object_id *cst_conflict_database_id(const cst_conflict *conflict);
 
 /* Returns the version with which the object of a version conflict was read, 0 for a new object. */
@@ -112,12 +113,12 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_conflict_property_at(const
 
 /* Returns the value of an attribute, or the ID of a to-one target, in a snapshot (CST_SNAPSHOT_…). `index` is the index
  * of the object in the conflict. The view is valid as long as the conflict. Returns CST_NOT_FOUND if there is no such
- * snapshot, object or property; snapshots have no to-many relationships. */
+ * snapshot, object or property; snapshots do not have to-many relationships. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_conflict_value(const cst_conflict *conflict, int32_t snapshot, size_t index,
                                                         cst_string property, cst_value *out_value CST_BORROWED,
                                                         cst_error **error);
 
-/* Resolves a conflict like a policy of a type, CST_MERGE_…. Objects change immediately, so values can be set
+/* Resolves a conflict like a merge policy of a type, CST_MERGE_…. Objects change immediately, so values can be set
  * afterwards. CST_MERGE_ERROR has no effect. Fails with CST_E_INVALID_ARGUMENT outside the policy's callback. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_conflict_resolve(cst_conflict *conflict, int32_t type, cst_error **error);
 

@@ -6,10 +6,10 @@
  * `manager_will_start` of cst_store_options. cst_migration_manager_migrate_store migrates a store into another file
  * instead.
  *
- * A policy is code of the host for the objects of one entity mapping. It is registered for the whole process by the
- * class name in the mapping model, and receives the manager and objects of two contexts. Managers, contexts and objects
- * that callbacks receive are used on the thread of the migration. After the migration the contexts are closed, and
- * calls with their handles fail.
+ * A policy is code of the host for the objects of one entity mapping. A policy is registered for the whole process by
+ * the class name in the mapping model, and receives the manager and objects of two contexts. Managers, contexts and
+ * objects that callbacks receive are used on the thread of the migration. After the migration the contexts are closed,
+ * and calls with their handles fail.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -280,9 +280,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_lightweight(cst_mi
                                                                           const cst_string *checksums, cst_string label,
                                                                           cst_error **error);
 
-/* Adds a stage with an inferred mapping between two versions, and code of the host before and after it. `will_migrate`
- * receives the store of the current version, `did_migrate` that of the next; both may be NULL. `destroy` is called
- * after the last use of the stage. */
+/* Adds a stage with an inferred mapping between two versions, and code of the host that runs before and after the
+ * mapping. `will_migrate` receives the store of the current version, `did_migrate` that of the next; both may be NULL.
+ * `destroy` is called after the last use of the stage. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_custom(cst_migration_stages *stages,
                                                                      const cst_model_reference *current,
                                                                      const cst_model_reference *next, cst_string label,
@@ -331,10 +331,10 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_copy_label(const cst_m
                                                                      cst_buffer *out_label, cst_error **error);
 
 /* Checks a list of stages, as when a store is opened with it. Fails with CST_E_INVALID_ARGUMENT if the list is empty,
- * if a lightweight stage does not have a version, or if a mapping model does not have an entity mapping. The same
- * applies if the two references of a stage are equal, or if two stages share their source or destination version. It
- * also applies if a stage returns to the source version of an earlier stage. Fails with CST_E_MIGRATION (134504) if a
- * model is not found. */
+ * if a lightweight stage does not have a version, or if a mapping model does not have an entity mapping. Fails with the
+ * same status if the two references of a stage are equal, if two stages have the same source or destination version, or
+ * if a stage returns to the source version of an earlier stage. Fails with CST_E_MIGRATION (134504) if a model is not
+ * found. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_validate(const cst_migration_stages *stages,
                                                                    cst_error **error);
 
@@ -348,7 +348,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_validate(const cst_mig
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_backups(cst_string path, cst_string folder, cst_buffer *out_paths,
                                                             size_t *out_count, cst_error **error);
 
-/* Replaces the store at `path` atomically with a copy that a migration made, including its backing files. Otherwise
+/* Replaces the store at `path` atomically with a copy that a migration made, including the backing files. Otherwise
  * like cst_coordinator_replace_store. The copy is kept. The store need not exist; if the coordinator has it open, the
  * store is first removed from the coordinator. `backup` is the path of the copy; null selects the newest copy in
  * `folder`. A null `folder` is the folder of the store. `out_backup` receives the path of the copy and may be NULL. Of
@@ -370,9 +370,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_deferred_migration_task_cou
                                                                                    size_t *out_count,
                                                                                    cst_error **error);
 
-/* Performs the next task that a deferred migration left in a store, like Apple's
- * finishDeferredLightweightMigrationTask: it removes the leftover columns of one table, or one leftover table. A task
- * is one transaction. `out_more` receives whether more tasks are left.
+/* Performs the next task that a deferred migration left in a store: removes the leftover columns of one table, or one
+ * leftover table. Corresponds to Apple's finishDeferredLightweightMigrationTask. A task is one transaction. `out_more`
+ * receives whether more tasks are left.
  *
  * CST_E_STORE_BUSY while another process writes.
  * CST_E_STORE_READ_ONLY for a store that is open read-only. */

@@ -63,8 +63,8 @@ typedef struct cst_migration_guard_options {
  * null.
  *
  * `path` is a model, a bundle of versions, or a folder of releases, which are also compared with the versions of the
- * same name in `new_path`. `new_path` is a model or a bundle. If it is null, the earlier versions of the bundle at
- * `path` are checked. `options` may be NULL.
+ * same name in `new_path`. `new_path` is a model or a bundle. If `new_path` is null, the earlier versions of the bundle
+ * at `path` are checked. `options` may be NULL.
  *
  * CST_E_STORE_IO if a model, a store or a folder cannot be read; CST_E_MODEL for a damaged model.
  * CST_E_INVALID_ARGUMENT for a version that does not exist, and for a folder without stores. */

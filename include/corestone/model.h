@@ -42,11 +42,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_new_from_text(cst_string text, cs
  * exists is extended by the properties and options of the text. Destinations of relationships may be in the text or in
  * the model. An error is permanent, like every error during construction.
  *
- * `out_missing` is for models that are built in several steps. If it is NULL, a relationship whose destination or
- * inverse is missing in the model is an error. Otherwise it receives a JSON array of these relationships, each an
- * object with `entity`, `key`, `destination` and `inverse` (may be null). Such a relationship does not have an inverse.
- * If its destination is missing, the destination is the relationship's own entity, and cst_model_freeze fails until
- * cst_relationship_set_destination has set another one. */
+ * `out_missing` is for models that are built in several steps. If `out_missing` is NULL, a relationship whose
+ * destination or inverse is missing in the model is an error. Otherwise `out_missing` receives a JSON array of these
+ * relationships, each an object with `entity`, `key`, `destination` and `inverse` (may be null). Such a relationship
+ * does not have an inverse. If its destination is missing, the destination is the relationship's own entity, and
+ * cst_model_freeze fails until cst_relationship_set_destination has set another one. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_text(cst_model *model, cst_string text, cst_buffer *out_missing,
                                                         cst_error **error);
 
@@ -61,7 +61,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_model_freeze(cst_model *model, cst_erro
 /* Reports whether the model is frozen and usable. False for a draft with problems (cst_model_load_draft). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_frozen(const cst_model *model, bool *out_frozen, cst_error **error);
 
-/* Adds a version identifier, a label of the model's version. Stores keep it under NSStoreModelVersionIdentifiers. */
+/* Adds a version identifier, a label of the model's version. The metadata of a store contains the identifiers under
+ * NSStoreModelVersionIdentifiers. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_version_identifier(cst_model *model, cst_string identifier,
                                                                       cst_error **error);
 
@@ -97,11 +98,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_draft(cst_string path, cst_s
                                                           cst_model **out_model CST_OWNED, cst_buffer *out_problems,
                                                           cst_error **error);
 
-/* Reads a model for opening a store. From a bundle with several versions it selects the version with which the store
- * was written, by the version hashes of all entities (see cst_model_version_name). For other models, and if the version
- * of the store cannot be determined, it reads the model like cst_model_load without a version. The model is frozen. The
- * store is only read. Fails with CST_E_MODEL_MISMATCH if the store was written with another model; the message names
- * the nearest version and the differences. */
+/* Reads a model for opening a store. From a bundle with several versions, the call reads the version with which the
+ * store was written, found by the version hashes of all entities (cst_model_version_name). For other models, and if the
+ * version of the store cannot be determined, the call reads the model like cst_model_load without a version. The model
+ * is frozen. The store is only read. Fails with CST_E_MODEL_MISMATCH if the store was written with another model; the
+ * message names the nearest version and the differences. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_for_store(cst_string path, cst_string store_path,
                                                               cst_model **out_model CST_OWNED, cst_error **error);
 
@@ -156,8 +157,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_template(const cst_model *mo
                                                              cst_error **error);
 
 /* Creates a request from a fetch request template, with `count` values for its variables; a null value binds its
- * variable to nil. Fails with CST_E_PREDICATE if a variable has no value (its name is cst_error_key), and with
- * CST_E_INVALID_ARGUMENT for an unknown template. */
+ * variable to nil. Fails with CST_E_PREDICATE if a variable does not have a value (cst_error_key returns its name), and
+ * with CST_E_INVALID_ARGUMENT for an unknown template. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_bound_template(const cst_model *model, cst_string name,
                                                                    size_t count, const cst_string *variables,
                                                                    const cst_value *values,
@@ -230,8 +231,8 @@ enum {
 /* Fills a buffer with the model as the `contents` of an .xcdatamodel, the XML that Xcode edits. Text that was read from
  * a `contents` file keeps its order and wording where the model is unchanged. Fails with CST_E_MODEL for a part that a
  * source cannot express, for example a validation predicate that is neither a bound nor a pattern, unless
- * CST_MODEL_LOSSY leaves it out. A model that cst_model_freeze rejects is written too, so that its errors can be
- * corrected one by one. */
+ * CST_MODEL_LOSSY is set. A model that cst_model_freeze rejects is written too, so that its errors can be corrected one
+ * by one. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_source(const cst_model *model, uint32_t flags, cst_buffer *out_text,
                                                            cst_error **error);
 
@@ -261,8 +262,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_convert(cst_string path, cst_stri
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_merge_folder(cst_string path, cst_string store_path,
                                                             cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the version checksum of a model, a text computed from the version hashes of all entities. Stores
- * keep it under NSStoreModelVersionChecksumKey. */
+/* Fills a buffer with the version checksum of a model, a text computed from the version hashes of all entities. The
+ * metadata of a store contains the checksum under NSStoreModelVersionChecksumKey. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_checksum(const cst_model *model, cst_buffer *out_text,
                                                              cst_error **error);
 

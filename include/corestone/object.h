@@ -6,8 +6,8 @@
  * changes the inverse. cst_object_state reports whether the object is inserted, updated, deleted or a fault;
  * cst_object_refresh reads the newest state of the store.
  *
- * An object belongs to its context and is used on the queue of the context. The caller owns the handles that are marked
- * CST_OWNED, and objects retain their context. Text and bytes that are read from an object are views; input is copied.
+ * An object is used on the queue of its context. The caller owns the handles that are marked CST_OWNED, and objects
+ * retain their context. Text and bytes that are read from an object are views; input is copied.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -87,12 +87,12 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_committed(const cst_object *ob
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_transformed(const cst_object *object, cst_key key,
                                                               void **out_value CST_BORROWED, cst_error **error);
 
-/* Sets a transformable attribute to a value of the host, which the library owns if the call succeeds. NULL clears the
- * attribute. The value must not change afterwards. */
+/* Sets a transformable attribute to a value of the host. If the call succeeds, the library owns the value. NULL clears
+ * the attribute. The value must not change afterwards. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_transformed(cst_object *object, cst_key key, void *value,
                                                               cst_error **error);
 
-/* Reports whether a property was changed since the last fetch or save. */
+/* Reports whether a property has been changed since the last fetch or save. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_changed(const cst_object *object, cst_key key, bool *out_changed,
                                                          cst_error **error);
 
@@ -112,7 +112,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_validate_value(const cst_object *o
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_member_count(const cst_object *object, cst_key key, size_t *out_count,
                                                            cst_error **error);
 
-/* Returns a snapshot of the members of a to-many relationship, in order if it is ordered. */
+/* Returns a snapshot of the members of a to-many relationship, in order if the relationship is ordered. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_members(const cst_object *object, cst_key key,
                                                            cst_results **out_members CST_OWNED, cst_error **error);
 
@@ -127,12 +127,12 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_member(const cst_object *objec
                                                          const cst_object *member, bool *out_contained,
                                                          cst_error **error);
 
-/* Adds a member to a to-many relationship, at the end if it is ordered. Returns CST_UNCHANGED if the object is already
+/* Adds a member to a to-many relationship, at the end of an ordered one. Returns CST_UNCHANGED if the object is already
  * a member. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_member(cst_object *object, cst_key key, cst_object *member,
                                                          cst_error **error);
 
-/* Adds `count` members to a to-many relationship, at the end if it is ordered. */
+/* Adds `count` members to a to-many relationship, at the end of an ordered one. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_add_members(cst_object *object, cst_key key, size_t count,
                                                           cst_object *const *members, cst_error **error);
 
@@ -144,8 +144,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_remove_member(cst_object *object, 
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_members(cst_object *object, cst_key key, size_t count,
                                                           cst_object *const *members, cst_error **error);
 
-/* Places a member at an index of an ordered relationship, and removes it from its former index. Has no effect if the
- * member is already at that index. */
+/* Inserts a member at an index of an ordered relationship, or moves it to that index. Has no effect if the member is
+ * already at that index. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_insert_member(cst_object *object, cst_key key, size_t index,
                                                             cst_object *member, cst_error **error);
 
@@ -157,8 +157,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_entity(const cst_object *object, c
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_context(const cst_object *object,
                                                         cst_context **out_context CST_BORROWED, cst_error **error);
 
-/* Returns the ID of the object, which is temporary until the object is saved. Fails with CST_E_OBJECT_GONE for an
- * object that was detached from its context. */
+/* Returns the ID of the object. The ID is temporary until the object is saved or receives a permanent ID. Fails with
+ * CST_E_OBJECT_GONE for an object that was detached from its context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_id(const cst_object *object, cst_object_id **out_id CST_OWNED,
                                                       cst_error **error);
 

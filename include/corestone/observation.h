@@ -29,8 +29,8 @@ enum {
     CST_NOTIFICATION_DID_MERGE_OBJECT_IDS = 5 /* changes of another context were merged into this one; as IDs */
 };
 
-/* The objects of a notification, or their IDs if the notification has IDs. Each list is borrowed for the call
- * (cst_retain keeps it), and NULL if it would be empty. */
+/* The objects of a notification, or their IDs if the notification has IDs. Each list is borrowed for the call (retain
+ * the list to keep it), and NULL if it would be empty. */
 typedef struct cst_changes {
     cst_results *inserted, *updated, *deleted, *refreshed;
     cst_results *invalidated;               /* objects of a removed store; calls with these objects fail */

@@ -26,7 +26,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_parse(cst_string format, size
 /* The types of compound predicates. */
 enum { CST_PREDICATE_NOT = 0, CST_PREDICATE_AND = 1, CST_PREDICATE_OR = 2 };
 
-/* Creates a compound of other predicates, which are retained. `type` is CST_PREDICATE_NOT, _AND or _OR;
+/* Creates a compound of other predicates, which the compound retains. `type` is CST_PREDICATE_NOT, _AND or _OR;
  * CST_PREDICATE_NOT requires exactly one predicate. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_compound(uint32_t type, size_t count,
                                                                 const cst_predicate *const *predicates,
@@ -63,8 +63,8 @@ enum {
     CST_COMPARE_LOCALE_SENSITIVE = 1u << 3
 };
 
-/* Creates a comparison of two expressions. `operator_type` is a CST_OPERATOR_, `modifier` a CST_MODIFIER_ constant,
- * `options` are CST_COMPARE_ flags. */
+/* Creates a comparison of two expressions. `operator_type` is a CST_OPERATOR_ constant, `modifier` a CST_MODIFIER_
+ * constant, `options` are CST_COMPARE_ flags. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_comparison(const cst_expression *left, uint32_t operator_type,
                                                                   const cst_expression *right, uint32_t modifier,
                                                                   uint32_t options,
@@ -76,8 +76,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_comparison(const cst_expr
 typedef cst_status (*cst_predicate_block_fn)(void *userdata, const cst_value *value, const cst_value *variables,
                                              bool *out_result, cst_error **error);
 
-/* Creates a predicate that a function of the host evaluates in memory, on the evaluating thread. Stores cannot
- * translate it to SQL. */
+/* Creates a predicate that a function of the host evaluates in memory, on the evaluating thread. SQL cannot express
+ * such a predicate. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_new_block(cst_predicate_block_fn block, void *userdata,
                                                              cst_destroy_fn destroy,
                                                              cst_predicate **out_predicate CST_OWNED,

@@ -26,8 +26,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_default(cst_attribute *at
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_user_info(cst_attribute *attribute, cst_string key,
                                                                  cst_string value, cst_error **error);
 
-/* Returns the value of a key of the property's user info, borrowed from the model. Returns CST_NOT_FOUND if the key has
- * no value. */
+/* Returns the value of a key of the attribute's user info, borrowed from the model. Returns CST_NOT_FOUND if the key
+ * does not have a value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_user_info(const cst_attribute *attribute, cst_string key,
                                                              cst_string *out_value CST_BORROWED, cst_error **error);
 
@@ -69,9 +69,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_derivation(cst_attribute 
                                                                   cst_string filter, cst_error **error);
 
 /* Adds an element to an attribute of type CST_ATTRIBUTE_COMPOSITE. An element may be composite too. Elements are set,
- * read, fetched, indexed and saved like attributes, by their path ("location.latitude"); the composite itself has no
- * single value. `flags` may be CST_PROPERTY_OPTIONAL, _EXTERNAL_STORAGE, _PRESERVED and _ALLOWS_NAN. `out_element` may
- * be NULL; the element is borrowed from the model. */
+ * read, fetched, indexed and saved like attributes, by their path ("location.latitude"); the composite attribute itself
+ * does not have a single value. `flags` may be CST_PROPERTY_OPTIONAL, _EXTERNAL_STORAGE, _PRESERVED and _ALLOWS_NAN.
+ * `out_element` may be NULL; the element is borrowed from the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_element(cst_attribute *attribute, cst_string name,
                                                                cst_attribute_type type, uint32_t flags,
                                                                cst_attribute **out_element CST_BORROWED,
@@ -94,8 +94,8 @@ enum { CST_DELETE_NO_ACTION = 0, CST_DELETE_NULLIFY = 1, CST_DELETE_CASCADE = 2,
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_inverse(cst_relationship *relationship,
                                                                   cst_relationship *inverse, cst_error **error);
 
-/* Changes the destination of the relationship. Removes the inverse unless it belongs to the new destination or to an
- * entity that is related to that by inheritance. */
+/* Changes the destination of the relationship. Removes the inverse, unless the inverse is a relationship of the new
+ * destination or of an entity that is related to the new destination by inheritance. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_destination(cst_relationship *relationship,
                                                                       cst_entity *destination, cst_error **error);
 
@@ -118,8 +118,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_add_validation(cst_relatio
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_user_info(cst_relationship *relationship, cst_string key,
                                                                     cst_string value, cst_error **error);
 
-/* Returns the value of a key of the property's user info, borrowed from the model. Returns CST_NOT_FOUND if the key has
- * no value. */
+/* Returns the value of a key of the relationship's user info, borrowed from the model. Returns CST_NOT_FOUND if the key
+ * does not have a value. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_relationship_user_info(const cst_relationship *relationship, cst_string key,
                                                                 cst_string *out_value CST_BORROWED, cst_error **error);
 

@@ -1,7 +1,7 @@
 /* corestone/queue.h: the main queue.
  *
- * Linux has no main run loop. A host that uses contexts of the main queue (CST_QUEUE_MAIN) declares one thread the main
- * thread with cst_main_queue_bind, and runs the waiting blocks on that thread with cst_main_queue_drain.
+ * Linux does not have a main run loop. A host that uses contexts of the main queue (CST_QUEUE_MAIN) declares one thread
+ * the main thread with cst_main_queue_bind, and runs the waiting blocks on that thread with cst_main_queue_drain.
  * cst_main_queue_descriptor returns a descriptor for poll, epoll or an event loop. docs/reference/queue.md describes
  * the queues of contexts.
  *

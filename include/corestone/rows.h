@@ -18,16 +18,16 @@ extern "C" {
 /* Returns the number of rows, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_count(const cst_rows *rows);
 
-/* Returns the number of rows that lazy rows read together, or 0 for other rows, which the fetch has read. Rows of a
- * request with a batch size are lazy if one of the columns is the object itself, which is returned as its ID. The set
- * of lazy rows is fixed, but a row has the values of the time at which it is read. A row that was deleted before that
- * time has its ID and nulls. */
+/* Returns the number of lazy rows that are read together, or 0 for rows that are not lazy. Rows of a request with a
+ * batch size are lazy if one of the columns is the object itself, which is returned as its ID. The set of lazy rows is
+ * fixed, but a row has the values of the time at which it is read. A row that was deleted before that time has its ID
+ * and nulls. */
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_batch_size(const cst_rows *rows);
 
 /* Returns the number of columns, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD size_t cst_rows_column_count(const cst_rows *rows);
 
-/* Returns the name of a column, or a null string past the last one. */
+/* Returns the name of the column at an index, or a null string past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_rows_column_name(const cst_rows *rows, size_t index);
 
 /* Returns the values of `count` rows from the index `first`, row by row: count times cst_rows_column_count values, each

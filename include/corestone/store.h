@@ -62,8 +62,8 @@ enum {
     CST_STORE_ALLOW_REMOVALS = 1u << 14,
     /* Migrates attributes whose type changed, if every value can be kept exactly. */
     CST_STORE_ALLOW_TYPE_CHANGES = 1u << 15,
-    /* Records no history. A store whose history has transactions is opened read-only (cst_store_read_only_reason), as
-     * in Apple's framework: unrecorded saves would leave a gap. */
+    /* Does not record a history. A store whose history has transactions is opened read-only
+     * (cst_store_read_only_reason), as in Apple's framework: unrecorded saves would leave a gap. */
     CST_STORE_NO_HISTORY = 1u << 16,
     /* Records a complete history, which includes the values that each transaction replaces, so that past states can be
      * read in full (cst_coordinator_open_past). A store that already records old values continues without this flag.
@@ -95,7 +95,7 @@ typedef bool (*cst_progress_fn)(void *userdata, uint64_t done, uint64_t total);
 typedef struct cst_migration_backup {
     size_t struct_size;
     cst_string folder; /* the folder of the copies, which must exist; null is the folder of the store */
-    uint64_t keep;     /* the number of copies, the newest ones, that are kept after a successful migration; 0 is 3 */
+    uint64_t keep;     /* the number of newest copies to keep after a successful migration; 0 is 3 */
 } cst_migration_backup;
 #define CST_MIGRATION_BACKUP_INIT {sizeof(cst_migration_backup), {NULL, 0}, 0}
 
@@ -108,9 +108,9 @@ typedef struct cst_store_options {
     /* The interval at which a watched store (remote.h) is checked even if the file system does not report a write. 0 is
      * 500 on file systems that do not report writes, such as network file systems, and otherwise 30000. */
     uint32_t watch_interval_ms;
-    /* The configuration of the model whose objects the store holds. New objects are saved into the first writable store
-     * whose configuration has their entity. Fetches read only the stores whose configuration has their entity. Null is
-     * the whole model. The tables are always those of the whole model. */
+    /* The configuration of the model whose objects the store contains. New objects are saved into the first writable
+     * store whose configuration has their entity. Fetches read only the stores whose configuration has their entity.
+     * With a null string, it is the whole model. The tables are always those of the whole model. */
     cst_string configuration;
     uint32_t max_connections; /* the greatest number of threads that read or save at a time; 0 is 8 */
     /* Permissions of the file of a new store, 0600 to 0777; 0 applies the process's umask. Files next to a store have
@@ -165,9 +165,9 @@ typedef struct cst_store_options {
     /* The stages of a staged migration (migration.h), instead of mapping models; may be NULL. Requires
      * CST_STORE_MIGRATE and CST_STORE_INFER_MAPPING, which containers and documents set. */
     const cst_migration_stages *stages;
-    /* Called with the manager of each mapping model before it is executed. It can set the manager's user info,
-     * functions and report, or retain the manager for a cancellation. If it returns a negative status, the migration
-     * fails (134110). */
+    /* Called with the manager of each mapping model before the mapping model is executed. The function can set the
+     * manager's user info, functions and report, or retain the manager for a cancellation. If it returns a negative
+     * status, the migration fails (134110). */
     cst_status (*manager_will_start)(void *userdata, cst_migration_manager *manager, cst_error **error);
     void *manager_will_start_userdata;
     /* The backup that is made before a migration changes the store; NULL: no backup. */
@@ -313,7 +313,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_replace_store(cst_coordinat
 
 /* Changes the path of an open store to `path` (setURL:forPersistentStore:). The next save writes an atomic store to
  * `path`, even if the context has no changes. The file of an SQLite store must have been moved or copied to `path`
- * while nothing was saved. Fails with CST_E_INVALID_ARGUMENT if the file at `path` belongs to another store. On failure
+ * while nothing was saved. Fails with CST_E_INVALID_ARGUMENT if the file at `path` is that of another store. On failure
  * the store stays at its former path. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_store_path(cst_coordinator *coordinator, cst_store *store,
                                                                     cst_string path, cst_error **error);
@@ -374,7 +374,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_checkpoint_store(cst_coordi
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_optimize_store(cst_coordinator *coordinator, cst_store *store,
                                                                     uint64_t *out_removed, cst_error **error);
 
-/* Copies a store to a store of another type (null is "SQLite") or at another `path`, which replaces it in the
+/* Copies a store to another type (null is "SQLite") or another `path`, and replaces the store by the copy in the
  * coordinator. `path` must be unused, or the path of a store without objects. All objects, backing files and the host's
  * metadata are copied; then the old store is removed as by cst_coordinator_remove_store, and its file is kept. Every
  * object receives a new ID; CST_COORDINATOR_STORES_DID_CHANGE reports the IDs. `progress` counts objects. `options`,
@@ -489,15 +489,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform(cst_coordinator *co
                                                              cst_coordinator_perform_fn body, void *userdata,
                                                              cst_destroy_fn destroy, cst_error **error);
 
-/* Runs `body` on the calling thread, after running saves, while no other code saves to the coordinator's stores. Other
- * threads can read. Fails with CST_E_INVALID_ARGUMENT during a fetch or a save of the calling thread. In `body`,
- * waiting for the queue of a context fails with CST_E_INVALID_ARGUMENT, because the owner of that queue may be waiting
- * for this call. */
+/* Waits for saves in progress, then runs `body` on the calling thread, while no other code saves to the coordinator's
+ * stores. Other threads can read. Fails with CST_E_INVALID_ARGUMENT during a fetch or a save of the calling thread. In
+ * `body`, waiting for the queue of a context fails with CST_E_INVALID_ARGUMENT, because the owner of that queue may be
+ * waiting for this call. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform_and_wait(cst_coordinator *coordinator,
                                                                       cst_coordinator_perform_fn body, void *userdata,
                                                                       cst_error **error);
 
-/* Creates the object ID for a URI. Returns CST_NOT_FOUND if the URI does not belong to a store of the coordinator. */
+/* Creates the object ID for a URI. Returns CST_NOT_FOUND if the URI is not that of an object in a store of the
+ * coordinator. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_object_id(const cst_coordinator *coordinator, cst_string uri,
                                                                cst_object_id **out_id CST_OWNED, cst_error **error);
 

@@ -54,7 +54,7 @@ typedef struct cst_coordinator cst_coordinator;
  * stays open until it is removed or its coordinator is closed. See store.h. */
 typedef struct cst_store cst_store;
 
-/* A context: it manages objects of a coordinator's stores, or of its parent context. Created by cst_context_new,
+/* A context, which manages objects of a coordinator's stores or of a parent context. Created by cst_context_new,
  * cst_context_new_child, a container or a document. Used on its queue. Lives until it is closed, or until its last
  * handle and the last handle of its objects are released. Unsaved changes are then lost. See context.h. */
 typedef struct cst_context cst_context;
@@ -110,8 +110,8 @@ typedef struct cst_rows cst_rows;
 typedef struct cst_mapping_model cst_mapping_model;
 
 /* A migration manager: executes mapping models. Created by cst_migration_manager_new, or by a migration when a store is
- * added. Used by the thread that runs its migration, except for cancellation and progress. A callback borrows it; a
- * retained one outlives the migration, but not its contexts. See migration.h. */
+ * added. Used by the thread that runs its migration, except for cancellation and progress. Borrowed by callbacks. A
+ * retained manager outlives the migration, but the contexts of the migration are closed. See migration.h. */
 typedef struct cst_migration_manager cst_migration_manager;
 
 /* A reference to a version of a model, for a stage of a migration. Created by cst_model_reference_new and others.
@@ -184,8 +184,8 @@ typedef struct cst_revisions cst_revisions;
 
 /* ======== plain values =================================================================================== */
 
-/* The outcome of a call: 0 for success, positive for an expected outcome, negative for a failure. One of the constants
- * below. */
+/* The outcome of a call: 0 for success, positive for an expected outcome, negative for a failure. CST_OK,
+ * CST_NOT_FOUND, CST_END, CST_UNCHANGED or a CST_E_ constant. */
 typedef int32_t cst_status;
 
 /* The statuses. Numbers never change. */
@@ -312,7 +312,7 @@ typedef struct cst_buffer {
     size_t capacity;
 } cst_buffer;
 
-/* The type of a cst_value: one of the constants below. */
+/* The type of a cst_value, from CST_NULL to CST_HISTORY_TOKEN. */
 typedef uint32_t cst_type;
 
 /* The types of values. */
@@ -392,7 +392,7 @@ typedef struct cst_value {
     } as;
 } cst_value;
 
-/* The type of an attribute: one of the constants below. */
+/* The type of an attribute: a CST_ATTRIBUTE_ constant. */
 typedef int32_t cst_attribute_type;
 
 /* Core Data's codes of attribute types. */

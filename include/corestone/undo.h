@@ -29,7 +29,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_new(cst_undo_manager **out
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_undo_manager(cst_context *context, cst_undo_manager *manager,
                                                                 cst_error **error);
 
-/* Returns the undo manager of the context, or NULL if it has no undo manager. */
+/* Returns the undo manager of the context, or NULL if the context does not have one. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_undo_manager(const cst_context *context,
                                                                  cst_undo_manager **out_manager CST_OWNED,
                                                                  cst_error **error);

@@ -19,10 +19,10 @@ extern "C" {
 #endif
 
 /* The callbacks by which the library reads an object of the host (CST_HOST). Callbacks run on the thread of the call
- * that needs them. A value that they return must stay valid until the next call of the callback on that thread. If a
- * callback returns a negative status, with or without *error, the evaluation fails with CST_E_CALLBACK. Each callback
- * may be NULL: objects then have no keys, are equal if their `object` is the same, and have no order. Start from
- * CST_HOST_CALLBACKS_INIT. */
+ * that needs them. A value that a callback returns must stay valid until the next call of the callback on that thread.
+ * If a callback returns a negative status, with or without *error, the evaluation fails with CST_E_CALLBACK. Each
+ * callback may be NULL: objects then do not have keys, are equal if their `object` is the same, and cannot be ordered.
+ * Start from CST_HOST_CALLBACKS_INIT. */
 typedef struct cst_host_callbacks {
     size_t struct_size;
     /* Returns the value of a key. CST_NOT_FOUND means that the key does not exist; the call of the library then fails
@@ -38,7 +38,7 @@ typedef struct cst_host_callbacks {
     bool (*is_equal)(void *object, void *other);
     uint64_t (*hash)(void *object);
     /* Returns a negative number if `object` comes first, a positive number if `other` does. CST_NOT_FOUND means that
-     * the objects have no order. */
+     * the objects cannot be ordered. */
     cst_status (*compare)(void *object, void *other, int32_t *out_order, cst_error **error);
     /* Retain and release the object, on any thread. The library calls both functions the same number of times. */
     void (*retain)(void *object);

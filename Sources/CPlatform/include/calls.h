@@ -20,15 +20,15 @@ typedef struct platform_calls {
     bool due;
     /* Whether the thread runs the log callback, which must not call the library, because lines are logged at any point,
      * even in the middle of a save. */
-    bool telling;
+    bool runs_log_callback;
 } platform_calls;
 
 extern _Thread_local platform_calls platform_own_calls __attribute__((tls_model("initial-exec")));
 
 static inline uint32_t platform_call_depth(void) { return platform_own_calls.depth; }
 
-static inline bool platform_is_telling(void) { return platform_own_calls.telling; }
-static inline void platform_set_telling(bool telling) { platform_own_calls.telling = telling; }
+static inline bool platform_runs_log_callback(void) { return platform_own_calls.runs_log_callback; }
+static inline void platform_set_runs_log_callback(bool runs) { platform_own_calls.runs_log_callback = runs; }
 
 static inline __attribute__((always_inline)) void platform_call_begin(void) {
     if (platform_own_calls.depth++ == 0) platform_own_calls.frame = (uintptr_t)__builtin_frame_address(0);
@@ -41,7 +41,7 @@ bool platform_on_own_stack(uintptr_t one, uintptr_t other);
 /* Whether the call that is counted as the outermost one no longer exists, because a callback was left by longjmp. A
  * nested call has a lower stack address than its outermost call. A later call with a lower address cannot be
  * distinguished from a nested one. */
-static inline __attribute__((always_inline)) bool platform_call_was_left(void) {
+static inline __attribute__((always_inline)) bool platform_call_was_abandoned(void) {
     if (platform_own_calls.depth < 2) return false;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     return here >= platform_own_calls.frame && platform_on_own_stack(here, platform_own_calls.frame);
@@ -63,7 +63,7 @@ void platform_call_finish(void);
 void platform_call_defer(platform_deferred_fn run, uint64_t first, uint64_t second, uint64_t third);
 
 /* Runs now those deferred calls of `run` whose second argument is `second`. */
-void platform_call_settle(platform_deferred_fn run, uint64_t second);
+void platform_call_run_deferred(platform_deferred_fn run, uint64_t second);
 
 /* Suspends the outermost call, whose only work is a callback, such as a block to be performed. Has no effect in a
  * nested call. Calls in the callback then count as outermost ones and run their deferred work when they end. Returns

@@ -65,8 +65,8 @@ static inline void platform_prefetch(const void *address) { __builtin_prefetch(a
  * thread that holds such a lock must not wait for a context's queue. */
 extern _Thread_local uint32_t platform_stores_held __attribute__((tls_model("initial-exec")));
 enum { PLATFORM_STORE = 1, PLATFORM_CONNECTION = 1 << 16 };
-static inline void platform_did_take(uint32_t what) { platform_stores_held += what; }
-static inline void platform_did_leave(uint32_t what) { platform_stores_held -= what; }
+static inline void platform_did_acquire(uint32_t what) { platform_stores_held += what; }
+static inline void platform_did_release(uint32_t what) { platform_stores_held -= what; }
 static inline bool platform_holds_store(void) { return platform_stores_held != 0; }
 static inline bool platform_holds_connection(void) { return platform_stores_held >= PLATFORM_CONNECTION; }
 
@@ -83,9 +83,9 @@ void platform_prepare(void);
 
 /* The detail level of SQL logging. It is a plain variable, because it is checked before each use of a SQLite
  * connection. */
-extern uint32_t platform_told_sql;
-static inline uint32_t platform_sql_detail(void) { return __atomic_load_n(&platform_told_sql, __ATOMIC_RELAXED); }
-static inline void platform_set_sql_detail(uint32_t v) { __atomic_store_n(&platform_told_sql, v, __ATOMIC_RELAXED); }
+extern uint32_t platform_sql_level;
+static inline uint32_t platform_sql_detail(void) { return __atomic_load_n(&platform_sql_level, __ATOMIC_RELAXED); }
+static inline void platform_set_sql_detail(uint32_t v) { __atomic_store_n(&platform_sql_level, v, __ATOMIC_RELAXED); }
 
 /* Returns the address of a thread-local pointer to the list of objects whose deallocation is deferred. Initially, the
  * pointer is NULL. */
@@ -116,7 +116,7 @@ bool platform_folder_changed(int descriptor, const char *name);
 
 /* Returns whether a watch of the folder reports the writes of all processes. False for known network and user-space
  * file systems, and if the file system cannot be determined. */
-bool platform_folder_tells(const char *folder);
+bool platform_folder_reports_writes(const char *folder);
 
 /* Retains a Swift object whose memory is still allocated. Returns NULL if its deallocation has begun. */
 void *swift_tryRetain(void *object);

@@ -11,9 +11,9 @@ import CorestoneValues
 public protocol AtomicStore: CustomStore {
     /// Returns all rows of all entities, with their relationships.
     ///
-    /// To-many relationships are arrays of references. One side of a relationship and its inverse is enough. A new
-    /// store returns an empty array. The function is called after `metadata`, and again after a save that reported
-    /// conflicts.
+    /// To-many relationships are arrays of references. It is sufficient to return one of a relationship and its
+    /// inverse. A new store returns an empty array. The function is called after `metadata`, and again after a save
+    /// that reported conflicts.
     func load() throws -> [StoreNode]
 }
 
@@ -22,7 +22,7 @@ extension StoreTypes {
     ///
     /// - Parameter make: Creates a store; by default with the type's `init`. Pass a closure to keep a reference to the
     ///   store.
-    /// - Throws: `.invalidArgument` (134000) if the name is already registered.
+    /// - Throws: `.invalidArgument` (134000) if the name is already used, empty, or contains a NUL byte.
     @discardableResult
     public static func register<Implementation: AtomicStore>(
         _ name: String, _ type: Implementation.Type,
@@ -45,7 +45,7 @@ private final class OpenAtomicStore<Implementation: AtomicStore>: HostedStore {
 
     var canSave: Bool { !store.isReadOnly }
     var observesRegistrations: Bool { false }
-    var tellsRelationships: Bool { false }
+    var readsRelationships: Bool { false }
 
     func fetch(_ fetch: StoreFetch, into sink: RowSink) throws -> (done: FetchWork, count: Int) { ([], 0) }
     func values(of rows: [RowReference], into sink: RowSink) throws {}

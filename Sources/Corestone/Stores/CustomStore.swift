@@ -9,9 +9,9 @@ import CorestoneValues
 /// Register a type with `StoreTypes.register`, and add a store by the name of its type. docs/HOST-STORES.md documents
 /// when each function is called.
 ///
-/// Unless the store has the ability `parallelReads`, one thread at a time calls it, except for `close`, `didRegister`
-/// and `didUnregister`. A store must not use itself through a coordinator or a context. An error that it throws is
-/// wrapped as the child of an error of status `.callback` that names the store.
+/// Unless the store has the ability `parallelReads`, only one thread at a time calls its functions, except for `close`,
+/// `didRegister` and `didUnregister`. A store must not use itself through a coordinator or a context. An error that a
+/// function throws becomes the child of an error of status `.callback` that names the store.
 public protocol CustomStore: AnyObject, SendableMetatype {
     /// Opens the store, or creates a new one.
     ///
@@ -29,7 +29,7 @@ public protocol CustomStore: AnyObject, SendableMetatype {
     /// - Returns: Rows that differ from the request, because the store assigned another version or computed values.
     func save(_ request: SaveChangesRequest) throws -> [StoreNode]
 
-    /// Returns references for new objects, in their order, or nil for UUIDs that the library generates.
+    /// Returns references for new objects, in the order of `objects`; nil if the library must generate UUIDs.
     func references(for objects: [NewObject]) throws -> [StoreReference]?
 
     /// Moves the store to another path.
@@ -55,8 +55,9 @@ public struct StoreNotFound: Error {
     public init() {}
 }
 
-/// Optional abilities of a custom store. Models with unique constraints or derived attributes need
-/// the corresponding ability, otherwise they are rejected.
+/// Optional abilities of a custom store.
+///
+/// A model with unique constraints or derived attributes is rejected unless the store has the corresponding ability.
 public struct HostStoreAbilities: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -77,7 +78,7 @@ public struct HostStoreAbilities: OptionSet, Sendable {
     }
 }
 
-/// An object that a save will insert, for a store that chooses its reference.
+/// An object that a save will insert, and for which the store chooses a reference.
 public struct NewObject {
     public let entity: Entity
     private let row: NewRow
@@ -93,35 +94,35 @@ public struct NewObject {
 extension CustomStore {
     public var isReadOnly: Bool { false }
     public func save(_ request: SaveChangesRequest) throws -> [StoreNode] {
-        throw CoreError.cannot(
+        throw CoreError.unsupportedOperation(
             "save", type: "\(Self.self)",
             reason: "save is not implemented; implement it, or return true from isReadOnly")
     }
     public func references(for objects: [NewObject]) throws -> [StoreReference]? { nil }
     public func move(to path: String) throws {
-        throw CoreError.cannot(
+        throw CoreError.unsupportedOperation(
             "be moved", type: "\(Self.self)",
             reason: "move(to:) is not implemented; remove the store and add it at the new path")
     }
     public func close() {}
     public static var abilities: HostStoreAbilities { [] }
     public static func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {
-        throw CoreError.cannot(
+        throw CoreError.unsupportedOperation(
             "return metadata unless it is open", type: "\(self)", path: path,
             reason: "metadata(ofStoreAt:) is not implemented; open the store")
     }
     public static func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
-        throw CoreError.cannot(
+        throw CoreError.unsupportedOperation(
             "change metadata unless it is open", type: "\(self)", path: path,
             reason: "setMetadata(_:ofStoreAt:) is not implemented; open the store, set its metadata and save")
     }
     public static func destroyStore(at path: String) throws -> Bool {
-        throw CoreError.cannot(
+        throw CoreError.unsupportedOperation(
             "be destroyed", type: "\(self)", path: path,
             reason: "destroyStore(at:) is not implemented; implement it, or delete the data directly")
     }
     public static func replaceStore(at path: String, byStoreAt source: String) throws {
-        throw CoreError.cannot(
+        throw CoreError.unsupportedOperation(
             "be replaced", type: "\(self)", path: path,
             reason: "replaceStore(at:byStoreAt:) is not implemented; migrate the store instead")
     }

@@ -21,11 +21,11 @@ public struct FetchAnswer {
 public protocol IncrementalStore: CustomStore {
     /// Returns the rows of an entity.
     ///
-    /// The store may apply the predicate, the order and other parts of the request, and reports them in
+    /// The store may apply the predicate, the order and other parts of the request. It reports the applied parts in
     /// `FetchAnswer.done`.
     func fetch(_ request: FetchRequest) throws -> FetchAnswer
 
-    /// Returns the rows of references, in any order.
+    /// Returns the rows with the given references, in any order.
     ///
     /// Rows that do not exist are left out; the library then treats their objects as deleted.
     func nodes(for rows: [RowReference]) throws -> [StoreNode]
@@ -35,7 +35,7 @@ public protocol IncrementalStore: CustomStore {
     /// For a to-one relationship, a list has at most one row.
     func members(of relationship: Relationship, for owners: [RowReference]) throws -> [[RowReference]]
 
-    /// Returns the members with their values, if the store has the values available, so that they are not read again.
+    /// Returns the members with their values, if the store has these available, so that the rows are not read again.
     ///
     /// A node without values is only a reference. The library calls `members` only through the default implementation
     /// of this function.
@@ -43,8 +43,8 @@ public protocol IncrementalStore: CustomStore {
 
     /// Receives the objects that a context registers, on any thread.
     ///
-    /// `didUnregister` receives the objects that a context deregisters, also when it is reset or closed. Objects that
-    /// are registered or deregistered together are passed together.
+    /// `didUnregister` receives the objects that a context deregisters, also when the context is reset or closed.
+    /// Objects that are registered or deregistered together are passed together.
     func didRegister(_ rows: [RowReference])
     func didUnregister(_ rows: [RowReference])
 
@@ -69,7 +69,7 @@ extension StoreTypes {
     ///
     /// - Parameter make: Creates a store; by default with the type's `init`. Pass a closure to keep a reference to the
     ///   store.
-    /// - Throws: `.invalidArgument` (134000) if the name is already registered.
+    /// - Throws: `.invalidArgument` (134000) if the name is already used, empty, or contains a NUL byte.
     @discardableResult
     public static func register<Implementation: IncrementalStore>(
         _ name: String, _ type: Implementation.Type,
@@ -91,7 +91,7 @@ private final class OpenIncrementalStore<Implementation: IncrementalStore>: Host
 
     var canSave: Bool { !store.isReadOnly }
     var observesRegistrations: Bool { Implementation.observesRegistrations }
-    var tellsRelationships: Bool { true }
+    var readsRelationships: Bool { true }
 
     func fetch(_ fetch: StoreFetch, into sink: RowSink) throws -> (done: FetchWork, count: Int) {
         let answer = try store.fetch(FetchRequest(fetch))

@@ -29,7 +29,7 @@ public struct SavedRow {
 
 /// The changes of a save, which a store writes completely or not at all.
 ///
-/// If no rows changed, only the metadata is written. Its functions must not be called after the save.
+/// If no rows changed, only the metadata is written. The functions of the request must not be called after the save.
 public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendable {
     public let inserted: [SavedRow]
     public let updated: [SavedRow]
@@ -67,14 +67,15 @@ public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendab
 
     /// Reports a version conflict.
     ///
-    /// The row has another version in the store, or was deleted, or a new row's reference already exists. The save
-    /// fails with a conflict, even if `save` returns without an error. The context's merge policy may resolve the
-    /// conflict with the values that the store returns next. A batch request or a migration fails with the conflict.
+    /// Call it for a row that has another version in the store or was deleted, and for a new row whose reference
+    /// already exists. The save fails with a conflict, even if `save` returns without an error. The context's merge
+    /// policy may resolve the conflict with the values that the store returns next. A batch request or a migration
+    /// fails with the conflict.
     ///
     /// - Throws: `.invalidArgument` if the row is not part of this save.
     public func addConflict(_ row: RowReference) throws { try changes?.addConflict(.version, row) }
 
-    /// Reports a unique-constraint conflict: another row has the same values.
+    /// Reports a unique-constraint conflict: another row has the same values of the constraint's attributes.
     public func addUniquenessConflict(_ row: RowReference) throws { try changes?.addConflict(.unique, row) }
 
     /// Calls `body` with each row that an atomic store contains after this save, entity by entity.
@@ -84,13 +85,13 @@ public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendab
     ///
     /// - Throws: `.invalidArgument` in the save of an incremental store, and after the save; the errors of `body`.
     public func forEachRow(_ body: (SavedRow, _ members: [String: [RowReference]]) throws -> Void) throws {
-        guard let changes, let keys = try changes.wholeKeys() else {
+        guard let changes, let keys = try changes.allKeys() else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
                 "forEachRow works only during the save of an atomic store; use inserted, updated and deleted instead")
         }
         for key in keys {
-            try changes.withWhole(key) { record, members in
+            try changes.withRow(key) { record, members in
                 let lists = Dictionary(uniqueKeysWithValues: members.map { ($0.relationship.name, $0.rows) })
                 try body(SavedRow(changes, record, key.entity, nil, []), lists)
             }

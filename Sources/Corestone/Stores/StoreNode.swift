@@ -12,9 +12,10 @@ public final class StoreNode {
     public let row: RowReference
     /// The version: 0 to 2147483647, increased with each change; always 0 in a store without versions.
     public private(set) var version: Int64
-    /// The values by property name; unknown names are ignored. A to-one relationship is `.null`, a reference as a value
-    /// (`.int`, `.text`, `.bytes`) or an object ID (`ObjectIDReference`). The library reads a missing relationship with
-    /// `members`. A to-many relationship may be an array of references, if the store has them available.
+    /// The values by property name; unknown names are ignored. The value of a to-one relationship is `.null`, a
+    /// reference as a value (`.int`, `.text`, `.bytes`) or an object ID (`ObjectIDReference`). The library reads a
+    /// missing relationship with `members`. A to-many relationship may be an array of references, if the store has them
+    /// available.
     public private(set) var values: [String: PropertyValue]
     /// The entities of targets, by the name of the to-one relationship, for targets of a subentity of its destination.
     public var targets: [String: Entity] = [:]

@@ -16,8 +16,8 @@ struct AccessorCall {
     private var object: OpaquePointer? { argument(0) }
 
     /// Writes an integer result as a whole word, as libffi requires for smaller results.
-    private func give(_ integer: some BinaryInteger) { result.storeBytes(of: Int64(integer), as: Int64.self) }
-    private func give(_ pointer: UnsafeMutableRawPointer?) { give(Int(bitPattern: pointer)) }
+    private func putResult(_ integer: some BinaryInteger) { result.storeBytes(of: Int64(integer), as: Int64.self) }
+    private func putResult(_ pointer: UnsafeMutableRawPointer?) { putResult(Int(bitPattern: pointer)) }
 }
 
 // MARK: - Attributes and to-one relationships
@@ -27,10 +27,10 @@ extension AccessorCall {
         switch kind {
         case .isNull:
             // The result is true after a failure too. The error distinguishes a failure from null.
-            give(read(object, key, error).type == .null ? 1 : 0)
+            putResult(read(object, key, error).type == .null ? 1 : 0)
         case .setNull:
             var null = cst_value()
-            give(cst_object_set(object, key, &null, error))
+            putResult(cst_object_set(object, key, &null, error))
         case .set: set(argument) { try $0.set($1, key: key) }
         case .setPrimitive: set(argument) { try $0.setPrimitive($1, key: key) }
         default: get(result)
@@ -44,21 +44,21 @@ extension AccessorCall {
         case .double, .date: result.storeBytes(of: view.checkedReal(error), as: Double.self)
         case .text, .bytes:
             let run = view.checkedRun(error)
-            giveWords(UInt64(UInt(bitPattern: run.data)), UInt64(run.size))
-        case .uuid: giveWords(view.type == .uuid ? view.low : 0, view.type == .uuid ? view.high : 0)
+            putWords(UInt64(UInt(bitPattern: run.data)), UInt64(run.size))
+        case .uuid: putWords(view.type == .uuid ? view.low : 0, view.type == .uuid ? view.high : 0)
         case .value: put(view, result.assumingMemoryBound(to: cst_value.self))
-        case .pointer: give(view.checkedPointer(error))
-        default: give(view.checkedInteger(error))
+        case .pointer: putResult(view.checkedPointer(error))
+        default: putResult(view.checkedInteger(error))
         }
     }
 
-    private func giveWords(_ first: UInt64, _ second: UInt64) {
+    private func putWords(_ first: UInt64, _ second: UInt64) {
         result.storeBytes(of: first, as: UInt64.self)
         result.storeBytes(of: second, toByteOffset: 8, as: UInt64.self)
     }
 
     private func set(_ type: AccessorType, _ body: (ManagedObject, PropertyValue) throws -> Void) {
-        give(
+        putResult(
             boundary(error) {
                 let target = try CorestoneABI.object(object)
                 try body(target, try target.given(newValue(type), key: key))
@@ -110,19 +110,19 @@ extension AccessorCall {
         case .get:
             var members: OpaquePointer?
             _ = cst_object_copy_members(object, key, &members, error)
-            give(UnsafeMutableRawPointer(members))
-        case .set: give(cst_object_set_members(object, key, argument(1), argument(2), error))
+            putResult(UnsafeMutableRawPointer(members))
+        case .set: putResult(cst_object_set_members(object, key, argument(1), argument(2), error))
         case .count:
             var count = 0
             _ = cst_object_member_count(object, key, &count, error)
-            give(count)
+            putResult(count)
         case .contains:
             var isMember = false
             _ = cst_object_has_member(object, key, argument(1), &isMember, error)
-            give(isMember ? 1 : 0)
-        case .add: give(cst_object_add_member(object, key, argument(1), error))
-        case .remove: give(cst_object_remove_member(object, key, argument(1), error))
-        case .addMany: give(cst_object_add_members(object, key, argument(1), argument(2), error))
+            putResult(isMember ? 1 : 0)
+        case .add: putResult(cst_object_add_member(object, key, argument(1), error))
+        case .remove: putResult(cst_object_remove_member(object, key, argument(1), error))
+        case .addMany: putResult(cst_object_add_members(object, key, argument(1), argument(2), error))
         case .removeMany:
             change {
                 for member in try managedObjects(argument(2), argument(1), "members") {
@@ -140,8 +140,8 @@ extension AccessorCall {
             _ = boundary(error) {
                 member = try ownedHandle(try CorestoneABI.object(object).member(at: argument(1), key: key))
             }
-            give(UnsafeMutableRawPointer(member))
-        case .insertAt: give(cst_object_insert_member(object, key, argument(1), argument(2), error))
+            putResult(UnsafeMutableRawPointer(member))
+        case .insertAt: putResult(cst_object_insert_member(object, key, argument(1), argument(2), error))
         case .removeAt: change { try $0.removeMember(at: argument(1), key: key) }
         case .replaceAt:
             change { try $0.replaceMember(at: argument(1), with: try CorestoneABI.argument(argument(2)), key: key) }
@@ -150,6 +150,6 @@ extension AccessorCall {
     }
 
     private func change(_ body: (ManagedObject) throws -> Void) {
-        give(boundary(error) { try body(try CorestoneABI.object(object)) })
+        putResult(boundary(error) { try body(try CorestoneABI.object(object)) })
     }
 }

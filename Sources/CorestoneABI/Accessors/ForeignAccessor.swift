@@ -14,7 +14,7 @@ final class ForeignAccessor: Accessor {
     /// Creates the accessor. `partLock` must be held.
     init(_ kind: AccessorKind, _ signature: AccessorSignature, isToMany: Bool, key: UInt32) throws {
         self.signature = signature
-        closure = try Closure.take(signature)
+        closure = try Closure.reserve(signature)
         closure.job.pointee = Job(signature, kind: kind, isToMany: isToMany, key: key)
         function = closure.function
     }
@@ -23,7 +23,7 @@ final class ForeignAccessor: Accessor {
         // The code is not freed, because a host may still call it. It is reused for the next accessor with this
         // signature.
         closure.job.pointee.key = UInt32.max
-        partLock.with { Closure.giveBack(closure, signature) }
+        partLock.with { Closure.release(closure, signature) }
     }
 }
 
@@ -57,12 +57,12 @@ private struct Closure {
     /// The remedy in errors, for attributes and relationships.
     private static let remedy = "use a cst_object_ function with the property's key instead"
 
-    static func take(_ signature: AccessorSignature) throws -> Closure {
+    static func reserve(_ signature: AccessorSignature) throws -> Closure {
         if let closure = free[signature]?.popLast() { return closure }
         return try Closure(signature)
     }
 
-    static func giveBack(_ closure: Closure, _ signature: AccessorSignature) {
+    static func release(_ closure: Closure, _ signature: AccessorSignature) {
         free[signature, default: []].append(closure)
     }
 

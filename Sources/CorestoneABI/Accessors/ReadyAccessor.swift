@@ -19,7 +19,7 @@ final class ReadyAccessor: Accessor {
             case .isNull: UInt32(PLATFORM_IS_NULL)
             default: nil
             }
-        guard let known, let place = Places.take(known) else { return nil }
+        guard let known, let place = ReadyFunctions.reserve(known) else { return nil }
         (self.type, self.place) = (known, place)
         platform_accessor_set_key(known, place, key)
     }
@@ -27,7 +27,7 @@ final class ReadyAccessor: Accessor {
     deinit {
         let (type, place) = (type, place)
         platform_accessor_set_key(type, place, UInt32.max)
-        partLock.with { Places.giveBack(type, place) }
+        partLock.with { ReadyFunctions.release(type, place) }
     }
 
     var function: cst_function { platform_accessor(type, place) }
@@ -48,17 +48,17 @@ final class ReadyAccessor: Accessor {
 }
 
 /// The free precompiled functions, by type. `partLock` protects them.
-private enum Places {
+private enum ReadyFunctions {
     nonisolated(unsafe) private static var free: [UInt32: [UInt32]] = {
         platform_accessors_install(workers)
         return [:]
     }()
 
-    static func take(_ type: UInt32) -> UInt32? {
+    static func reserve(_ type: UInt32) -> UInt32? {
         free[type, default: (0..<UInt32(PLATFORM_ACCESSORS)).reversed()].popLast()
     }
 
-    static func giveBack(_ type: UInt32, _ place: UInt32) { free[type, default: []].append(place) }
+    static func release(_ type: UInt32, _ place: UInt32) { free[type, default: []].append(place) }
 }
 
 private let workers = platform_workers(

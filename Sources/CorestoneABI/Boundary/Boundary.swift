@@ -14,7 +14,7 @@ func boundary(_ error: ErrorOut, _ body: () throws -> Void) -> cst_status {
     platform_call_begin()
     defer { endCall() }
     do {
-        if platform_is_forked() || platform_is_telling() || platform_call_was_left() { throw refusal() }
+        if platform_is_forked() || platform_runs_log_callback() || platform_call_was_abandoned() { throw refusal() }
         try body()
         return Status.ok.rawValue
     } catch let failure { return report(failure, error) }
@@ -26,7 +26,7 @@ func outcome(_ error: ErrorOut, _ body: () throws -> Status) -> cst_status {
     platform_call_begin()
     defer { endCall() }
     do {
-        if platform_is_forked() || platform_is_telling() || platform_call_was_left() { throw refusal() }
+        if platform_is_forked() || platform_runs_log_callback() || platform_call_was_abandoned() { throw refusal() }
         return try body().rawValue
     } catch let failure { return report(failure, error) }
 }
@@ -35,7 +35,7 @@ func outcome(_ error: ErrorOut, _ body: () throws -> Status) -> cst_status {
 @inline(never)
 private func refusal() -> CoreError {
     if platform_is_forked() { return Context.forked() }
-    if platform_is_telling() { return DebugLog.calledFromSink() }
+    if platform_runs_log_callback() { return DebugLog.calledFromSink() }
     return CoreError(
         .callback,
         "a callback on \(nameOfThread(platform_thread_id())) did not return, for example because of longjmp: locks and "
@@ -64,7 +64,7 @@ func building(_ error: ErrorOut, _ model: () throws -> Model, _ body: () throws 
     boundary(error) {
         let model = try model()
         do { try body() } catch let mistake as CoreError {
-            if mistake.status != .invalidHandle { model.remember(mistake) }
+            if mistake.status != .invalidHandle { model.recordError(mistake) }
             throw mistake
         }
     }

@@ -158,7 +158,7 @@ final class ResultList {
     /// The objects of a list that is not lazy.
     let objects: [ManagedObject]
     /// The results and borrowed handles of a lazy list.
-    let loans: Loans?
+    let lazyHandles: LazyHandles?
     let ids: [ObjectID]
     /// The entity whose keys are valid for an empty list; nil for a list of several entities. The owner of the handle,
     /// which is the context or the model, keeps the entity alive.
@@ -175,7 +175,8 @@ final class ResultList {
 
     convenience init(_ results: Results, entity: Entity?, box: ContextBox?) {
         self.init(
-            results.objects, loans: results.isLazy ? Loans(results) : nil, entity: entity.map(Unmanaged.passUnretained),
+            results.objects, lazyHandles: results.isLazy ? LazyHandles(results) : nil,
+            entity: entity.map(Unmanaged.passUnretained),
             nearBox: box.map(Unmanaged.passUnretained))
     }
 
@@ -185,11 +186,11 @@ final class ResultList {
     }
 
     init(
-        _ objects: __owned [ManagedObject], loans: Loans? = nil, ids: [ObjectID] = [],
+        _ objects: __owned [ManagedObject], lazyHandles: LazyHandles? = nil, ids: [ObjectID] = [],
         entity: Unmanaged<Entity>?, nearBox: Unmanaged<ContextBox>?
     ) {
         self.objects = objects
-        self.loans = loans
+        self.lazyHandles = lazyHandles
         self.ids = ids
         nearEntity = entity
         self.nearBox = nearBox
@@ -206,11 +207,11 @@ final class ResultList {
         tokens.deallocate()
     }
 
-    var count: Int { ids.isEmpty ? loans?.results.count ?? objectCount : ids.count }
-    var results: Results { loans?.results ?? Results(objects) }
+    var count: Int { ids.isEmpty ? lazyHandles?.results.count ?? objectCount : ids.count }
+    var results: Results { lazyHandles?.results ?? Results(objects) }
 
     func objectID(at index: Int) -> ObjectID {
-        ids.isEmpty ? loans?.results.objectID(at: index) ?? objects[index].objectID : ids[index]
+        ids.isEmpty ? lazyHandles?.results.objectID(at: index) ?? objects[index].objectID : ids[index]
     }
 
     /// Throws unless the calling thread may use the list's objects now.
@@ -250,8 +251,8 @@ final class ResultList {
     ///
     /// A lazy list releases the handle earlier, when it has lent handles of several later batches.
     @inline(__always)
-    func lend(at index: Int) throws -> Handle? {
-        if objectCount == 0 { return try lendLazily(at: index) }
+    func borrowedHandle(at index: Int) throws -> Handle? {
+        if objectCount == 0 { return try lazyHandle(at: index) }
         let tokens = self.tokens ?? makeTokens()
         if tokens[index] == 0, let references {
             tokens[index] = try references[index]._withUnsafeGuaranteedRef { try innerToken($0, in: nearBox) }

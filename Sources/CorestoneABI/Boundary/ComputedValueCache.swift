@@ -24,9 +24,9 @@ final class ComputedValueCache {
 
     /// Returns the cache of an object. It is freed with the object, or when the object is detached from its context.
     static func of(_ object: ManagedObject) -> ComputedValueCache {
-        if let kept = object.kept as? ComputedValueCache { return kept }
+        if let kept = object.retainedValues as? ComputedValueCache { return kept }
         let fresh = ComputedValueCache(owner: object)
-        object.kept = fresh
+        object.retainedValues = fresh
         return fresh
     }
 

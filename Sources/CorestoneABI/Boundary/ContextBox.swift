@@ -16,7 +16,7 @@ final class ContextBox {
     /// The head of the list of objects that other threads released. They are freed at the next call.
     let pendingReleases: UnsafeMutablePointer<UInt64>
     /// Handles of the temporary contexts of a running request, for callbacks that receive their objects.
-    private var guests: [Handle?] = []
+    private var temporaryContexts: [Handle?] = []
 
     /// Creates a box, which takes ownership of one of the library's references to the coordinator's token.
     init(_ context: Context, coordinatorToken: Token, parent: ContextBox? = nil) {
@@ -43,11 +43,11 @@ final class ContextBox {
     /// Retains the box of a context's token, unless the box is being freed.
     ///
     /// Used for work that the library starts on the context's queue.
-    static func hold(_ token: UInt) -> HostHold {
+    static func retainHandle(_ token: UInt) -> HandleRetention {
         boxLock.with {
             guard let entry = platform_handle_find(Token(token), HandleType.context.rawValue) else { return .none }
-            guard let box = swift_tryRetain(entry.pointee.object) else { return .ending }
-            return .held(Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue())
+            guard let box = swift_tryRetain(entry.pointee.object) else { return .beingReleased }
+            return .retained(Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue())
         }
     }
 
@@ -64,7 +64,7 @@ final class ContextBox {
     /// Creates the handle of a context that the library lends, for example the view context of a container.
     ///
     /// The host does not own a reference, so it cannot release more references than it added.
-    func makeLentHandle() throws -> Handle? {
+    func makeBorrowedHandle() throws -> Handle? {
         context.hostSlot.value = UInt(try HandleTable.makeInner(self, .context, owner: self))
         return handle
     }
@@ -72,28 +72,28 @@ final class ContextBox {
     /// Runs `body`, which executes a request.
     ///
     /// Temporary contexts that the request created are then closed, so that their objects can no longer be used.
-    func withGuests<Result>(_ body: () throws -> Result) throws -> Result {
-        let former = guests
-        guests = []
+    func closingTemporaryContexts<Result>(_ body: () throws -> Result) throws -> Result {
+        let former = temporaryContexts
+        temporaryContexts = []
         defer {
-            for guest in guests {
-                (try? contextBox(guest))?.context.end()
-                HandleTable.releaseForHost(token(guest))
+            for temporary in temporaryContexts {
+                (try? contextBox(temporary))?.context.end()
+                HandleTable.releaseForHost(token(temporary))
             }
-            guests = former
+            temporaryContexts = former
         }
         return try body()
     }
 
     /// Creates the box of a temporary context of a request.
-    func boxOfGuest(_ context: Context) throws -> ContextBox {
+    func makeTemporaryBox(_ context: Context) throws -> ContextBox {
         guard HandleTable.retain(coordinatorToken) else {
             throw CoreError(
                 .internal,
                 "the coordinator's handle was released while a context needed it; report it as a defect of the library")
         }
         let box = ContextBox(context, coordinatorToken: coordinatorToken)
-        guests.append(try box.makeHandle())
+        temporaryContexts.append(try box.makeHandle())
         return box
     }
 

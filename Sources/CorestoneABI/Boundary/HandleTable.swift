@@ -133,17 +133,17 @@ extension HandleTable {
 
     /// Removes a reference of the host that the library created and holds on its behalf.
     static func releaseForHost(_ token: Token) {
-        if case .last(let rest) = dropHost(token) { rest.end() }
+        if case .last(let finalRelease) = removeHostReference(token) { finalRelease.end() }
     }
 
     /// Removes the reference of a loan, after the callback has returned.
     ///
-    /// - Parameter wasHeld: Whether the host had references before the loan. If it does not have references now, the
-    ///   callback released them. The current call may still use the object, which is then freed at the end of the
+    /// - Parameter hadReferences: Whether the host had references before the loan. If it does not have references now,
+    ///   the callback released them. The current call may still use the object, which is then freed at the end of the
     ///   outermost call.
-    static func endLoan(_ token: Token, wasHeld: Bool) {
-        guard case .last(let rest) = dropHost(token) else { return }
-        if wasHeld && platform_call_depth() > 0 { rest.endWithCall() } else { rest.end() }
+    static func endBorrowing(_ token: Token, hadReferences: Bool) {
+        guard case .last(let finalRelease) = removeHostReference(token) else { return }
+        if hadReferences && platform_call_depth() > 0 { finalRelease.endAfterCall() } else { finalRelease.end() }
     }
 
     /// Implements cst_release.
@@ -152,16 +152,16 @@ extension HandleTable {
     /// becomes invalid immediately. The object is freed at the end of the thread's outermost call, which may be using
     /// it.
     static func releaseByHost(_ token: Token) -> Bool {
-        switch dropHost(token) {
-        case .nothing: return false
-        case .oneOfMany: return true
-        case .last(let rest):
+        switch removeHostReference(token) {
+        case .notReferenced: return false
+        case .stillReferenced: return true
+        case .last(let finalRelease):
             guard platform_call_depth() == 0 else {
-                rest.endWithCall()
+                finalRelease.endAfterCall()
                 return true
             }
             platform_call_begin()
-            rest.end()
+            finalRelease.end()
             endCall()
             return true
         }
@@ -171,18 +171,19 @@ extension HandleTable {
     ///
     /// Other calls must not be using these objects.
     static func endReleases(of box: ContextBox) {
-        platform_call_settle(Rest.endLater, UInt64(UInt(bitPattern: Unmanaged.passUnretained(box).toOpaque())))
+        platform_call_run_deferred(
+            FinalRelease.endLater, UInt64(UInt(bitPattern: Unmanaged.passUnretained(box).toOpaque())))
     }
 
-    private enum Dropped {
+    private enum ReferenceRemoval {
         /// The host did not have a reference.
-        case nothing
-        case oneOfMany
-        case last(Rest)
+        case notReferenced
+        case stillReferenced
+        case last(FinalRelease)
     }
 
     /// The remaining work for a handle without references of the host.
-    private struct Rest {
+    private struct FinalRelease {
         let index: UInt32
         let owner: UnsafeMutableRawPointer?
         /// The entry's last word if the library does not have a reference to the object either, otherwise 0.
@@ -195,33 +196,35 @@ extension HandleTable {
             if let owner { Unmanaged<AnyObject>.fromOpaque(owner).release() }
         }
 
-        func endWithCall() {
+        func endAfterCall() {
             if ended == 0 && owner == nil { return }
-            platform_call_defer(Rest.endLater, UInt64(index), UInt64(UInt(bitPattern: owner)), ended)
+            platform_call_defer(FinalRelease.endLater, UInt64(index), UInt64(UInt(bitPattern: owner)), ended)
         }
 
         static let endLater: platform_deferred_fn = { index, owner, ended in
-            Rest(index: UInt32(index), owner: UnsafeMutableRawPointer(bitPattern: UInt(owner)), ended: ended).end()
+            FinalRelease(index: UInt32(index), owner: UnsafeMutableRawPointer(bitPattern: UInt(owner)), ended: ended)
+                .end()
         }
     }
 
     @inline(__always)
-    private static func dropHost(_ token: Token) -> Dropped {
-        guard let entry = platform_handle_find_any(token) else { return .nothing }
-        return platform_handle_has_flag(entry) ? partLock.with { dropHost(token, entry) } : dropHost(token, entry)
+    private static func removeHostReference(_ token: Token) -> ReferenceRemoval {
+        guard let entry = platform_handle_find_any(token) else { return .notReferenced }
+        return platform_handle_has_flag(entry)
+            ? partLock.with { removeHostReference(token, entry) } : removeHostReference(token, entry)
     }
 
     @inline(__always)
-    private static func dropHost(_ token: Token, _ entry: HandleEntry) -> Dropped {
+    private static func removeHostReference(_ token: Token, _ entry: HandleEntry) -> ReferenceRemoval {
         let owner = entry.pointee.owner
         switch platform_handle_drop_host(entry) {
-        case 0: return .nothing
+        case 0: return .notReferenced
         case 1: break
-        default: return .oneOfMany
+        default: return .stillReferenced
         }
         var word: UInt64 = 0
         let hasEnded = platform_handle_release(token, &word)
-        return .last(Rest(index: platform_handle_index(token), owner: owner, ended: hasEnded ? word : 0))
+        return .last(FinalRelease(index: platform_handle_index(token), owner: owner, ended: hasEnded ? word : 0))
     }
 
     /// Frees the object of a handle.
@@ -266,10 +269,10 @@ extension HandleTable {
 /// A handle that is lent to a callback.
 ///
 /// It is a reference of the host that the library removes when the callback has returned.
-struct Loan {
+struct BorrowedHandle {
     let handle: Handle?
     /// Whether the host had references before.
-    let wasHeld: Bool
+    let hadReferences: Bool
 
     /// Lends an object. Must be called on the object's queue.
     init(_ object: ManagedObject) throws {
@@ -282,17 +285,17 @@ struct Loan {
     ///   - token: The token that the object had before, or 0.
     ///   - make: Returns a handle with one more reference of the host.
     init(of token: Token, _ make: () throws -> Handle?) throws {
-        wasHeld = platform_handle_find_any(token).map { platform_handle_hosts($0) > 0 } ?? false
+        hadReferences = platform_handle_find_any(token).map { platform_handle_hosts($0) > 0 } ?? false
         handle = try make()
     }
 
-    func end() { HandleTable.endLoan(token(handle), wasHeld: wasHeld) }
+    func end() { HandleTable.endBorrowing(token(handle), hadReferences: hadReferences) }
 }
 
 /// Lends an object to a callback until it returns.
 @discardableResult
-func lend<Result>(_ object: ManagedObject, to body: (Handle?) throws -> Result) throws -> Result {
-    let loan = try Loan(object)
-    defer { loan.end() }
-    return try body(loan.handle)
+func withBorrowedHandle<Result>(_ object: ManagedObject, to body: (Handle?) throws -> Result) throws -> Result {
+    let borrowed = try BorrowedHandle(object)
+    defer { borrowed.end() }
+    return try body(borrowed.handle)
 }

@@ -124,13 +124,13 @@ private func partToken(_ part: AnyObject, _ type: HandleType, _ cached: inout UI
     return handle(Token(cached))
 }
 
-func lend(_ entity: Entity) throws -> Handle? {
+func borrowedHandle(_ entity: Entity) throws -> Handle? {
     try partLock.with { try partToken(entity, .entity, &entity.hostSlot, entity.model) }
 }
-func lend(_ attribute: Attribute) throws -> Handle? {
+func borrowedHandle(_ attribute: Attribute) throws -> Handle? {
     try partLock.with { try partToken(attribute, .attribute, &attribute.hostSlot, attribute.entity.model) }
 }
-func lend(_ relationship: Relationship) throws -> Handle? {
+func borrowedHandle(_ relationship: Relationship) throws -> Handle? {
     try partLock.with { try partToken(relationship, .relationship, &relationship.hostSlot, relationship.entity.model) }
 }
 

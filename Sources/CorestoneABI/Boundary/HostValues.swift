@@ -19,7 +19,7 @@ class HostValueConverter: @unchecked Sendable {
     fileprivate func free(_ value: UnsafeMutableRawPointer) { freeValue?(userdata.pointer, value) }
 
     /// Returns an object that owns a value of the host. An override may copy the value instead.
-    func held(_ value: UnsafeMutableRawPointer) throws -> HostValue { HostValue(value, self) }
+    func wrapped(_ value: UnsafeMutableRawPointer) throws -> HostValue { HostValue(value, self) }
 
     /// Calls a callback that fills a buffer, and reads the content.
     ///
@@ -38,7 +38,7 @@ class HostValueConverter: @unchecked Sendable {
     /// Calls a callback that creates a value.
     ///
     /// - Parameter key: The registered name, for errors.
-    func made(
+    func makeValue(
         _ name: @autoclosure () -> String, key: String,
         _ body: (UnsafeMutablePointer<UnsafeMutableRawPointer?>, ErrorOut) -> cst_status
     ) throws -> HostValue {
@@ -57,7 +57,7 @@ class HostValueConverter: @unchecked Sendable {
 final class HostValue: ArchivableValue {
     let pointer: UnsafeMutableRawPointer
     private let maker: HostValueConverter
-    private var isOurs = true
+    private var isOwned = true
 
     init(_ pointer: UnsafeMutableRawPointer, _ maker: HostValueConverter) {
         self.pointer = pointer
@@ -67,12 +67,12 @@ final class HostValue: ArchivableValue {
     var archivableClass: (any ArchivableClass)? { maker as? HostClass }
 
     /// Returns ownership to the host, because the call failed.
-    func giveBack() { isOurs = false }
+    func releaseOwnership() { isOwned = false }
 
     /// Frees the value. Within a call of the interface, it is freed when the thread's outermost call ends, because its
     /// last user may be in the middle of a change.
     deinit {
-        guard isOurs else { return }
+        guard isOwned else { return }
         platform_call_defer(
             { maker, pointer, _ in
                 guard let maker = UnsafeRawPointer(bitPattern: UInt(maker)),

@@ -38,7 +38,7 @@ private func newToken(
         }
         owner = Unmanaged.fromOpaque(entry.pointee.object)
     } else if let context = object.context, let host = context.batchOwner {
-        owner = Unmanaged.passUnretained(try contextBox(host).boxOfGuest(context))
+        owner = Unmanaged.passUnretained(try contextBox(host).makeTemporaryBox(context))
     } else {
         // An object outside every context depends on its model.
         owner = Unmanaged.passUnretained(object.objectID.entity.model)
@@ -73,7 +73,7 @@ func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
 func contextBox(_ context: Context) throws -> ContextBox { try contextBox(handle(Token(context.hostSlot.value))) }
 
 /// Makes the host's handle of an object that was inserted into a context keep the context alive.
-func adopt(_ object: ManagedObject, _ box: ContextBox) {
+func keepAlive(_ box: ContextBox, for object: ManagedObject) {
     guard object.hostSlot != 0, let entry = platform_handle_find(Token(object.hostSlot), HandleType.object.rawValue)
     else {
         return
@@ -89,9 +89,9 @@ func adopt(_ object: ManagedObject, _ box: ContextBox) {
 }
 
 /// Returns a borrowed handle of a to-one target. The source keeps it until the relationship changes.
-func lend(_ target: ManagedObject, by source: ManagedObject, key: UInt32) throws -> Handle? {
-    if target.hostSlot != 0, source.heldSlot(key: key) == target.hostSlot { return handle(Token(target.hostSlot)) }
+func borrowedHandle(_ target: ManagedObject, by source: ManagedObject, key: UInt32) throws -> Handle? {
+    if target.hostSlot != 0, source.targetToken(key: key) == target.hostSlot { return handle(Token(target.hostSlot)) }
     let token = try innerToken(target)
-    if !source.holdBorrowedSlot(UInt(token), key: key) { HandleTable.release(token) }
+    if !source.retainTargetToken(UInt(token), key: key) { HandleTable.release(token) }
     return handle(token)
 }

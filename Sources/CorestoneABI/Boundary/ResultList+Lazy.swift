@@ -1,7 +1,7 @@
 import CorestoneGraph
 
 /// The borrowed handles of a lazy list of results. Handles of older batches are released.
-final class Loans {
+final class LazyHandles {
     let results: Results
     /// Tokens in the order in which they were lent.
     private var tokens: [Token] = []
@@ -27,22 +27,22 @@ extension ResultList {
     private static let batches = 4
 
     /// Releases the handles of older batches. Must be called before a call lends handles.
-    func beginLending() {
-        if let loans { loans.trim(to: ResultList.batches * loans.results.batchSize) }
+    func trimLazyHandles() {
+        if let lazyHandles { lazyHandles.trim(to: ResultList.batches * lazyHandles.results.batchSize) }
     }
 
-    func lendLazily(at index: Int) throws -> Handle? {
-        guard let loans else { return nil }
-        let token = try innerToken(try loans.results.object(at: index), in: nearBox)
-        loans.add(token)
+    func lazyHandle(at index: Int) throws -> Handle? {
+        guard let lazyHandles else { return nil }
+        let token = try innerToken(try lazyHandles.results.object(at: index), in: nearBox)
+        lazyHandles.add(token)
         return handle(token)
     }
 
     /// Returns the objects of a part. A lazy list retains them until the next call.
     func objects(_ part: Range<Int>) throws -> ArraySlice<ManagedObject> {
-        guard let loans else { return objects[part] }
-        loans.objects = try part.map { try loans.results.object(at: $0) }
-        return loans.objects[...]
+        guard let lazyHandles else { return objects[part] }
+        lazyHandles.objects = try part.map { try lazyHandles.results.object(at: $0) }
+        return lazyHandles.objects[...]
     }
 
     /// Whether an object of the list was deleted meanwhile, so that its row does not have values.
@@ -53,7 +53,7 @@ extension ResultList {
     /// Calls `body` with the objects of a part, which the list retains, and their indexes in the part.
     @inline(__always)
     func forEachObject(_ part: Range<Int>, _ body: (Int, ManagedObject) throws -> Void) throws {
-        guard loans == nil, let references else {
+        guard lazyHandles == nil, let references else {
             for (place, object) in try objects(part).enumerated() { try body(place, object) }
             return
         }

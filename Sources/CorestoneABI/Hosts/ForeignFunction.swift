@@ -23,7 +23,8 @@ final class ForeignFunction: @unchecked Sendable {
         guard ffi_prep_cif(interface, FFI_DEFAULT_ABI, count, signature.result.foreign, types) == FFI_OK else {
             throw CoreError(
                 .internal,
-                "cannot call the function \"\(name)\": libffi rejected its signature; register it with cst_function_register instead",
+                "cannot call the function \"\(name)\": libffi rejected the signature; register the function with "
+                    + "cst_function_register (register_function without a signature) instead",
                 key: name)
         }
     }
@@ -64,7 +65,7 @@ final class ForeignFunction: @unchecked Sendable {
             places[place] = raw
         }
         ffi_call(interface, function, words, places)
-        return try answered("the function \"\(name)\"", key: name) { try result(UnsafeRawPointer(words)) }
+        return try readingResult("the function \"\(name)\"", key: name) { try result(UnsafeRawPointer(words)) }
     }
 
     private func put(

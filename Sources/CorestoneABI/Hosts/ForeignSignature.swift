@@ -54,7 +54,7 @@ enum ForeignType: UInt8, Sendable {
 
 /// The parameter types and the result type of a function: `double(double, double)`, or `d(dd)`.
 struct ForeignSignature: Sendable {
-    static let mostParameters = 32
+    static let maximumParameters = 32
 
     let result: ForeignType
     let parameters: [ForeignType]
@@ -82,10 +82,10 @@ struct ForeignSignature: Sendable {
             parameters = try inside.indices.filter { inside[$0] != UInt8(ascii: " ") }
                 .map { try ForeignSignature.type(inside[$0...$0], text) }
         }
-        guard parameters.count <= ForeignSignature.mostParameters else {
+        guard parameters.count <= ForeignSignature.maximumParameters else {
             throw ForeignSignature.mistake(
                 text, open,
-                "it has \(parameters.count) parameters, but the limit is \(ForeignSignature.mostParameters)")
+                "it has \(parameters.count) parameters, but the limit is \(ForeignSignature.maximumParameters)")
         }
     }
 

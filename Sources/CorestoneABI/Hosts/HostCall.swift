@@ -32,7 +32,7 @@ func callHost(
 }
 
 /// Reads the value that a callback of the host returned. An error names the callback.
-func answered<Result>(
+func readingResult<Result>(
     _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil, key: @autoclosure () -> String? = nil,
     objectURI: @autoclosure () -> String? = nil, _ read: () throws -> Result
 ) throws -> Result {

@@ -40,7 +40,7 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
                 "\(className) is not key value coding-compliant for the key \"\(key)\"; "
                     + "return a value from value_for_key (define the attribute), or correct the key", key: key)
         }
-        return try answered("reading the key \"\(key)\" of \(className)", key: key) { try hostValue(answer) }
+        return try readingResult("reading the key \"\(key)\" of \(className)", key: key) { try hostValue(answer) }
     }
 
     /// Returns the elements if the object is a list, otherwise nil. `read` converts each element.
@@ -49,10 +49,10 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
         var size = 0
         let status = try callHost("counting the elements of \(className)") { count(host.object, &size, $0) }
         guard status == Status.ok.rawValue else { return nil }
-        guard 0...ValueReader.mostValues ~= size else {
+        guard 0...ValueReader.maximumValues ~= size else {
             throw CoreError(
                 .invalidArgument,
-                "\(className) has \(UInt(bitPattern: size)) elements, but the limit is \(ValueReader.mostValues)",
+                "\(className) has \(UInt(bitPattern: size)) elements, but the limit is \(ValueReader.maximumValues)",
                 value: sizeValue(size))
         }
         return try (0..<size).map { index in

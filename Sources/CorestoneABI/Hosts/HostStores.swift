@@ -11,7 +11,7 @@ import CorestoneValues
 private func subject(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
 
 /// Returns the file of a store, for errors, or nil for a store without a path.
-private func filed(_ path: String) -> String? { path.isEmpty ? nil : path }
+private func errorFile(_ path: String) -> String? { path.isEmpty ? nil : path }
 
 /// The object behind a `cst_row_sink`, valid on one thread during one callback.
 final class SinkBox {
@@ -30,14 +30,14 @@ final class SinkBox {
                 .wrongThread,
                 "the row sink of \(subject(path)) belongs to the thread of its callback; push rows on that thread "
                     + "during the callback",
-                file: filed(path))
+                file: errorFile(path))
         }
         guard let sink else {
             throw CoreError(
                 .invalidHandle,
                 "the row sink of \(subject(path)) is no longer valid: its callback has returned; push rows during the "
                     + "callback",
-                file: filed(path))
+                file: errorFile(path))
         }
         return sink
     }
@@ -50,28 +50,29 @@ final class SaveBox {
     /// The memory of the rows that `cst_save_request_next` returned last.
     var arena = RowArena()
     /// The number of rows that `cst_save_request_next` has returned.
-    var place = 0
+    var returnedCount = 0
 
     /// The path of the store, for errors.
     private let path: String
-    var file: String? { filed(path) }
+    var file: String? { errorFile(path) }
 
     init(_ changes: HostChanges, _ path: String) { (self.changes, self.path) = (changes, path) }
 
-    private var known: [(entity: Entity, key: Int64)]?
+    private var allKeys: [(entity: Entity, key: Int64)]?
 
     func end() { changes = nil }
 
     /// Returns the keys of all rows of an atomic store.
     func all() throws -> [(entity: Entity, key: Int64)] {
-        if let known { return known }
-        guard let found = try changes?.wholeKeys() else {
+        if let allKeys { return allKeys }
+        guard let found = try changes?.allKeys() else {
             throw CoreError(
                 .unsupported,
-                "cst_save_request_next (cache_nodes) works only in the save of an atomic store; read the inserted, updated "
-                    + "and deleted rows of the save instead", file: filed(path))
+                "cst_save_request_next (cache_nodes) works only in the save of an atomic store, but \(subject(path)) "
+                    + "is incremental; read the inserted, updated and deleted rows of the save instead",
+                file: errorFile(path))
         }
-        known = found
+        allKeys = found
         return found
     }
 
@@ -80,14 +81,14 @@ final class SaveBox {
             throw CoreError(
                 .wrongThread,
                 "the save request of \(subject(path)) belongs to the thread of its callback; use it on that thread",
-                file: filed(path))
+                file: errorFile(path))
         }
         guard let changes else {
             throw CoreError(
                 .invalidHandle,
                 "the save request of \(subject(path)) is no longer valid: its callback has returned; use it during the "
                     + "callback",
-                file: filed(path))
+                file: errorFile(path))
         }
         return changes
     }
@@ -153,7 +154,9 @@ final class HostStoreType: HostedType, @unchecked Sendable {
     func open(_ opening: StoreOpening) throws -> (store: any HostedStore, metadata: [String: PropertyListValue]?)? {
         guard let open = table.open else {
             throw CoreError(
-                .internal, "the store type \"\(name)\" does not have the callback open; set callbacks.open", key: name)
+                .internal,
+                "the store type \"\(name)\" does not have the callback open; report it as a defect of the library",
+                key: name)
         }
         let arena = RowArena()
         var given = cst_store_opening()
@@ -175,7 +178,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         var store: UnsafeMutableRawPointer?
         var buffer = cst_buffer()
         defer { cst_buffer_dispose(&buffer) }
-        let status = try callHost(described("open")) { open(userdata.pointer, &given, &store, &buffer, $0) }
+        let status = try callHost(callbackName("open")) { open(userdata.pointer, &given, &store, &buffer, $0) }
         withExtendedLifetime(arena) {}
         if status == CST_NOT_FOUND { return nil }
         let opened = HostedCallbacks(self, store)
@@ -193,25 +196,25 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             guard let values = try decodeAnyPropertyList(bytes).dictionary else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen, "the root of the metadata is not a dictionary",
-                    file: filed(path))
+                    file: errorFile(path))
             }
             return values
         } catch let error as CoreError {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "cannot read the metadata of a store of type \"\(name)\": \(error.message.withoutRemedy); return a dictionary as "
-                    + "a property list",
-                children: [error], file: filed(path))
+                "cannot read the metadata of the \(name) store \(path.isEmpty ? "without a path" : path): "
+                    + "\(error.message.withoutRemedy); return a dictionary as a property list",
+                children: [error], file: errorFile(path))
         }
     }
 
     /// Returns a phrase for a callback, for messages.
-    fileprivate func described(_ callback: String) -> String {
+    fileprivate func callbackName(_ callback: String) -> String {
         "the callback \(callback) of the store type \"\(name)\""
     }
 
     private func missing(_ what: String, _ callback: String, _ path: String) -> CoreError {
-        .cannot(
+        .unsupportedOperation(
             what, type: name, path: path,
             reason: "the callback \(callback) is not set; register the type with it")
     }
@@ -229,7 +232,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         var buffer = cst_buffer()
         defer { cst_buffer_dispose(&buffer) }
         let status = try withText(path) { path in
-            try callHost(described("copy_metadata")) { copy(userdata.pointer, path, &buffer, $0) }
+            try callHost(callbackName("copy_metadata")) { copy(userdata.pointer, path, &buffer, $0) }
         }
         return status == CST_NOT_FOUND ? nil : try values(in: buffer, of: path) ?? [:]
     }
@@ -240,14 +243,14 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         }
         let arena = RowArena()
         let bytes = arena.bytes(encodePropertyList(.dictionary(values)))
-        try callHost(described("set_metadata")) { set(userdata.pointer, arena.string(path), bytes, $0) }
+        try callHost(callbackName("set_metadata")) { set(userdata.pointer, arena.string(path), bytes, $0) }
         withExtendedLifetime(arena) {}
     }
 
     func destroy(_ path: String) throws -> Bool {
         guard let destroy = table.destroy_store else { throw missing("be destroyed", "destroy_store", path) }
         return try withText(path) { path in
-            try callHost(described("destroy_store")) { destroy(userdata.pointer, path, $0) } != CST_NOT_FOUND
+            try callHost(callbackName("destroy_store")) { destroy(userdata.pointer, path, $0) } != CST_NOT_FOUND
         }
     }
 
@@ -255,7 +258,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         guard let replace = table.replace_store else { throw missing("be replaced", "replace_store", path) }
         let arena = RowArena()
         let (there, here) = (arena.string(path), arena.string(source))
-        try callHost(described("replace_store")) { replace(userdata.pointer, there, here, $0) }
+        try callHost(callbackName("replace_store")) { replace(userdata.pointer, there, here, $0) }
         withExtendedLifetime(arena) {}
     }
 }
@@ -270,18 +273,18 @@ private final class HostedCallbacks: HostedStore {
 
     var canSave: Bool { table.save != nil }
     var observesRegistrations: Bool { !type.isAtomic && (table.did_register != nil || table.did_unregister != nil) }
-    var tellsRelationships: Bool { table.relationship != nil }
+    var readsRelationships: Bool { table.relationship != nil }
 
     func close() { table.close?(store) }
 
     private func missing(_ name: String) -> CoreError {
-        .cannot(
+        .unsupportedOperation(
             "run \(name)", type: type.name,
             reason: "the callback \(name) is not set; register the type with it")
     }
 
     /// Runs a callback with a handle of its sink, which is invalid afterwards.
-    private func pushing<Result>(_ sink: RowSink, _ body: (OpaquePointer?) throws -> Result) throws -> Result {
+    private func withSink<Result>(_ sink: RowSink, _ body: (OpaquePointer?) throws -> Result) throws -> Result {
         let box = SinkBox(sink, sink.path)
         let token = try HandleTable.makeInner(box, .rowSink)
         defer {
@@ -296,7 +299,7 @@ private final class HostedCallbacks: HostedStore {
         let arena = RowArena()
         var given = cst_store_fetch()
         given.struct_size = MemoryLayout<cst_store_fetch>.size
-        given.entity = try lend(fetch.entity)
+        given.entity = try borrowedHandle(fetch.entity)
         given.includes_subentities = fetch.includesSubentities
         given.result_type = UInt32(resultType(fetch))
         given.sort_count = fetch.sortDescriptors.count
@@ -316,14 +319,14 @@ private final class HostedCallbacks: HostedStore {
         defer { if let predicate { HandleTable.release(predicate) } }
         given.predicate = predicate.map { handle($0) } ?? nil
         var (done, count): (UInt32, UInt64) = (0, 0)
-        try pushing(sink) { handle in
-            _ = try callHost(type.described("fetch")) { callback(store, &given, handle, &done, &count, $0) }
+        try withSink(sink) { handle in
+            _ = try callHost(type.callbackName("fetch")) { callback(store, &given, handle, &done, &count, $0) }
         }
         withExtendedLifetime(arena) {}
         guard done < 16 else {
             throw CoreError(
                 .callback,
-                "\(type.described("fetch")) set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants",
+                "\(type.callbackName("fetch")) set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants",
                 entity: fetch.entity.name, key: "out_done", value: .int(Int64(done)))
         }
         // A count above Int.max becomes a negative number.
@@ -342,8 +345,8 @@ private final class HostedCallbacks: HostedStore {
         guard let callback = table.values else { throw missing("values") }
         let arena = RowArena()
         let given = try arena.rows(rows)
-        try pushing(sink) { handle in
-            _ = try callHost(type.described("values")) { callback(store, rows.count, given, handle, $0) }
+        try withSink(sink) { handle in
+            _ = try callHost(type.callbackName("values")) { callback(store, rows.count, given, handle, $0) }
         }
         withExtendedLifetime(arena) {}
     }
@@ -352,9 +355,9 @@ private final class HostedCallbacks: HostedStore {
         guard let callback = table.relationship else { throw missing("relationship") }
         let arena = RowArena()
         let given = try arena.rows(owners)
-        let entity = try lend(relationship.entity)
-        try pushing(sink) { handle in
-            _ = try callHost(type.described("relationship")) {
+        let entity = try borrowedHandle(relationship.entity)
+        try withSink(sink) { handle in
+            _ = try callHost(type.callbackName("relationship")) {
                 callback(store, entity, relationship.key, owners.count, given, handle, $0)
             }
         }
@@ -398,7 +401,9 @@ private final class HostedCallbacks: HostedStore {
             HandleTable.release(request)
         }
         given.request = handle(request)
-        try pushing(sink) { handle in _ = try callHost(type.described("save")) { callback(store, &given, handle, $0) } }
+        try withSink(sink) { handle in
+            _ = try callHost(type.callbackName("save")) { callback(store, &given, handle, $0) }
+        }
         withExtendedLifetime(arena) {}
     }
 
@@ -409,19 +414,19 @@ private final class HostedCallbacks: HostedStore {
         let out = UnsafeMutablePointer<cst_value>.allocate(capacity: rows.count)
         out.initialize(repeating: cst_value(), count: rows.count)
         defer { out.deallocate() }
-        try callHost(type.described("obtain_ids")) { callback(store, rows.count, given, out, $0) }
+        try callHost(type.callbackName("obtain_ids")) { callback(store, rows.count, given, out, $0) }
         defer { withExtendedLifetime(arena) {} }
         return try rows.enumerated().map { place, row -> StoreReference? in
-            try answered(type.described("obtain_ids"), entity: row.entity.name) {
+            try readingResult(type.callbackName("obtain_ids"), entity: row.entity.name) {
                 StoreReference(try propertyValue(out[place]))
             }
         }
     }
 
-    func didRegister(_ rows: [RowReference]) { tell(table.did_register, rows) }
-    func didUnregister(_ rows: [RowReference]) { tell(table.did_unregister, rows) }
+    func didRegister(_ rows: [RowReference]) { notify(table.did_register, rows) }
+    func didUnregister(_ rows: [RowReference]) { notify(table.did_unregister, rows) }
 
-    private func tell(
+    private func notify(
         _ callback: (@convention(c) (UnsafeMutableRawPointer?, Int, UnsafePointer<cst_row>?) -> Void)?,
         _ rows: [RowReference]
     ) {
@@ -434,14 +439,14 @@ private final class HostedCallbacks: HostedStore {
 
     func load(into sink: RowSink) throws {
         guard let callback = table.load else { throw missing("load") }
-        try pushing(sink) { handle in _ = try callHost(type.described("load")) { callback(store, handle, $0) } }
+        try withSink(sink) { handle in _ = try callHost(type.callbackName("load")) { callback(store, handle, $0) } }
     }
 
     func move(to path: String) throws {
         guard let callback = table.move else { throw missing("move") }
         let arena = RowArena()
         let path = arena.string(path)
-        try callHost(type.described("move")) { callback(store, path, $0) }
+        try callHost(type.callbackName("move")) { callback(store, path, $0) }
         withExtendedLifetime(arena) {}
     }
 }

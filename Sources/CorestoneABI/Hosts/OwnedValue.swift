@@ -6,8 +6,8 @@ import Glibc
 
 /// A bit of `aux`: the host must free the content of the value.
 private let ownedMark: UInt32 = 1 << 31
-/// A bit of `aux` of an object: the host had references to it before (`Loan.wasHeld`).
-private let heldMark: UInt32 = 1 << 30
+/// A bit of `aux` of an object: the host had references to it before (`BorrowedHandle.hadReferences`).
+private let hadReferencesMark: UInt32 = 1 << 30
 
 /// Writes a value with its own memory and handles, which `cst_value_dispose` frees.
 ///
@@ -24,10 +24,10 @@ func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) th
     case .dictionary(let members): try putMembers(members.flatMap { [.string($0.key), $0.value] }, CST_DICTIONARY, out)
     case .object(let object as ManagedObject):
         try object.checkQueue()
-        let loan = try Loan(object)
-        out.pointee.as.object = loan.handle
+        let borrowed = try BorrowedHandle(object)
+        out.pointee.as.object = borrowed.handle
         mark(out, CST_OBJECT)
-        if loan.wasHeld { out.pointee.aux |= heldMark }
+        if borrowed.hadReferences { out.pointee.aux |= hadReferencesMark }
     case .object(let reference as ObjectIDReference):
         out.pointee.as.object_id = try HandleTable.make(ObjectIDBox(reference.id), .objectID)
         mark(out, CST_OBJECT_ID)
@@ -84,12 +84,12 @@ private func putMembers(_ members: [PropertyValue], _ type: Int, _ out: UnsafeMu
 func dispose(_ value: UnsafeMutablePointer<cst_value>, byHost: Bool = false) {
     guard value.pointee.type != CST_DECIMAL, value.pointee.aux & ownedMark != 0 else { return }
     let held = value.pointee.as
-    let wasHeld = value.pointee.aux & heldMark != 0
+    let hadReferences = value.pointee.aux & hadReferencesMark != 0
     func release(_ handle: Handle?) {
         if byHost {
             _ = HandleTable.releaseByHost(token(handle))
         } else {
-            HandleTable.endLoan(token(handle), wasHeld: wasHeld)
+            HandleTable.endBorrowing(token(handle), hadReferences: hadReferences)
         }
     }
     switch Int(value.pointee.type) {
@@ -111,7 +111,7 @@ func dispose(_ value: UnsafeMutablePointer<cst_value>, byHost: Bool = false) {
 }
 
 /// Lends values to a callback of the host until the callback returns.
-func lending<Result>(
+func withBorrowedValues<Result>(
     _ values: [PropertyValue], _ body: (UnsafePointer<cst_value>) throws -> Result
 ) throws -> Result {
     let cells = UnsafeMutablePointer<cst_value>.allocate(capacity: max(values.count, 1))

@@ -79,7 +79,7 @@ final class RowArena {
     /// Returns a row with entity, reference and version only.
     func row(_ row: RowReference, version: Int32 = 0) throws -> cst_row {
         var out = cst_row()
-        out.entity = try lend(row.entity)
+        out.entity = try borrowedHandle(row.entity)
         out.reference = reference(row.reference)
         out.version = Int64(version)
         return out
@@ -122,7 +122,7 @@ final class RowArena {
             if value.type == CST_NULL, !nulls, entity.layout.slots[slot].kind != .toOne { return }
             keys.append(entity.slotKeys[slot])
             values.append(value)
-            targets.append(try target.map { try lend($0.entity) } ?? nil)
+            targets.append(try target.map { try borrowedHandle($0.entity) } ?? nil)
         }
         set(&out, keys, values, targets)
         return out
@@ -138,7 +138,7 @@ final class RowArena {
     /// Returns a new row with its attributes that are not null.
     func row(_ new: NewRow) throws -> cst_row {
         var out = cst_row()
-        out.entity = try lend(new.entity)
+        out.entity = try borrowedHandle(new.entity)
         var (keys, values): ([cst_key], [cst_value]) = ([], [])
         for slot in 0..<Int(new.entity.slotCount) {
             let layout = new.entity.layout.slots[slot]

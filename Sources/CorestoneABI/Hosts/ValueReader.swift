@@ -14,7 +14,7 @@ func hostValue(_ value: cst_value) throws -> PropertyValue {
 
 /// Reads the variables of an evaluation, by name without `$`; nil for NULL.
 func hostVariables(_ variables: UnsafePointer<cst_value>?) throws -> [String: PropertyValue]? {
-    var reader = ValueReader()
+    var reader = ValueReader(of: "variables")
     return try reader.variables(variables)
 }
 
@@ -22,22 +22,26 @@ func hostVariables(_ variables: UnsafePointer<cst_value>?) throws -> [String: Pr
 struct ValueReader {
     /// The maximum number of elements that one reader reads. There is a limit because a list of the host can contain
     /// itself.
-    static let mostValues = 1 << 24
-    private static let mostNesting = 64
+    static let maximumValues = 1 << 24
+    private static let maximumNesting = 64
 
     /// Whether managed objects are replaced by their IDs: any thread may use a kept value, but not an object.
     private let isKept: Bool
     /// The models of the IDs and expressions that were read, on which their entities depend.
     private(set) var models: [Model] = []
-    private var left = ValueReader.mostValues
+    private var left = ValueReader.maximumValues
 
-    init(isKept: Bool = false) { self.isKept = isKept }
+    /// The name of the parameter with several values that is read, for errors.
+    private let parameter: String?
+
+    init(isKept: Bool = false, of parameter: String? = nil) { (self.isKept, self.parameter) = (isKept, parameter) }
 
     mutating func read(_ value: cst_value, nesting: Int = 0) throws -> PropertyValue {
-        guard nesting < ValueReader.mostNesting else {
+        guard nesting <= ValueReader.maximumNesting else {
             throw CoreError(
                 .invalidArgument,
-                "the value is nested more than \(ValueReader.mostNesting) levels deep, or contains itself; flatten it")
+                "\(parameter.map { "a value in \($0)" } ?? "the value") is nested more than "
+                    + "\(ValueReader.maximumNesting) levels deep, or contains itself; flatten it", key: parameter)
         }
         switch Int(value.type) {
         case CST_ARRAY: return .array(try elements(value.as.values, nesting))
@@ -77,7 +81,7 @@ struct ValueReader {
         guard left >= 0 else {
             throw CoreError(
                 .invalidArgument,
-                "the values of the call have more than \(ValueReader.mostValues) elements in total, or one contains "
+                "the values of the call have more than \(ValueReader.maximumValues) elements in total, or one contains "
                     + "itself; pass fewer elements")
         }
         return try read(value, nesting: nesting + 1)

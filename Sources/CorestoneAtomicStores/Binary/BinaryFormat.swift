@@ -71,7 +71,7 @@ struct BinaryFormat: AtomicFormat {
 
     // MARK: Reading
 
-    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, leftOut: SkippedContent?) throws -> StoreMetadata {
+    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, skipped: SkippedContent?) throws -> StoreMetadata {
         // Memory for the content of the file, its columns and the rows.
         try MemoryCheck.require(bytes.count * 4, to: "read \(path)", file: path)
         let content = try content(of: bytes, path)
@@ -87,7 +87,7 @@ struct BinaryFormat: AtomicFormat {
         // nil for a table that is skipped.
         var tables: [BinaryTable?] = []
         for value in listed {
-            let table = try BinaryTable(value, nodes.model, path, store, leftOut, budget: &budget)
+            let table = try BinaryTable(value, nodes.model, path, store, skipped, budget: &budget)
             if let table, tables.contains(where: { $0?.entity === table.entity }) {
                 let name = table.entity.name
                 throw BinaryFormat.damaged(path, "it has two tables for \(name)", entity: name)
@@ -96,7 +96,7 @@ struct BinaryFormat: AtomicFormat {
         }
         let entities = tables.map { $0?.entity }
         for case let table? in tables { try table.read(into: nodes, entities) }
-        try BinaryLists(nodes, path, store, leftOut).read(lists)
+        try BinaryLists(nodes, path, store, skipped).read(lists)
         return try metadata(in: content, path)
     }
 

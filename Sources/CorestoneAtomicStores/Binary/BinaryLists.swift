@@ -11,20 +11,20 @@ struct BinaryLists {
     private let path: String
     /// The identifier of the store; nil if the file does not have a valid identifier.
     private let store: String?
-    private let leftOut: SkippedContent?
+    private let skipped: SkippedContent?
 
     private typealias Key = BinaryFormat.Key
 
     /// Whether the row of a missing object may have been skipped.
-    private var mayBeLeftOut: Bool { leftOut?.readOnlyReason != nil }
+    private var mayBeSkipped: Bool { skipped?.readOnlyReason != nil }
 
     /// Creates a reader of member lists.
     ///
     /// - Parameters:
     ///   - nodes: The content of the store, with all rows of the file.
-    ///   - leftOut: Records relationships that the model does not have; nil to throw an error for them.
-    init(_ nodes: Nodes, _ path: String, _ store: String?, _ leftOut: SkippedContent?) {
-        (self.nodes, self.path, self.store, self.leftOut) = (nodes, path, store, leftOut)
+    ///   - skipped: Records relationships that the model does not have; nil to throw an error for them.
+    init(_ nodes: Nodes, _ path: String, _ store: String?, _ skipped: SkippedContent?) {
+        (self.nodes, self.path, self.store, self.skipped) = (nodes, path, store, skipped)
     }
 
     /// Reads the member lists of the file.
@@ -37,8 +37,8 @@ struct BinaryLists {
             let entries = list.dictionary ?? [:]
             let name = entries[Key.name]?.string ?? ""
             guard let relationship = nodes.listedRelationships.first(where: { $0.listName == name }) else {
-                if let leftOut {
-                    leaveOut(name, entries, leftOut)
+                if let skipped {
+                    skip(name, entries, skipped)
                     continue
                 }
                 let (entity, key) = BinaryLists.parts(of: name)
@@ -66,10 +66,10 @@ struct BinaryLists {
     /// Records a relationship that the model does not have, if it has members.
     ///
     /// - Parameter name: The name in the form "Entity.relationship".
-    private func leaveOut(_ name: String, _ entries: [String: PropertyListValue], _ leftOut: SkippedContent) {
+    private func skip(_ name: String, _ entries: [String: PropertyListValue], _ skipped: SkippedContent) {
         if PackedNumbers(entries[Key.members])?.count == 0 { return }
         let (entity, key) = BinaryLists.parts(of: name)
-        leftOut.add(entity, key)
+        skipped.add(entity, key)
     }
 
     private static func parts(of name: String) -> (entity: String, key: String?) {
@@ -85,10 +85,10 @@ struct BinaryLists {
         var known: Set<Int64> = []
         for (owner, count) in zip(owners, counts) {
             let entity = entity(owner, relationship.entity)
-            let isOwner = entity?.isKind(of: relationship.entity) ?? mayBeLeftOut
+            let isOwner = entity?.isKind(of: relationship.entity) ?? mayBeSkipped
             if let entity, !isOwner {
                 let what = "belong to object \(owner) of \(entity.name), not of \(relationship.entity.name)"
-                throw leftOut == nil ? damaged(relationship, what, owner) : mismatch(relationship, what, owner)
+                throw skipped == nil ? damaged(relationship, what, owner) : mismatch(relationship, what, owner)
             }
             guard isOwner else { throw damaged(relationship, "have the owner \(owner), which does not exist", owner) }
             guard known.insert(owner).inserted else {
@@ -103,7 +103,7 @@ struct BinaryLists {
             var keys = Array(members[place..<place + Int(count)])
             place += Int(count)
             if entity == nil { continue }
-            try settle(&keys, relationship, owner)
+            try validateMembers(&keys, relationship, owner)
             nodes.setMembers(relationship, owner, keys)
         }
         if place != members.count { throw damaged(relationship, "exceed the counts of their owners") }
@@ -112,7 +112,7 @@ struct BinaryLists {
     /// Checks that each member exists, has the right entity and occurs once.
     ///
     /// Removes deleted members of a relationship without an inverse, and members whose rows were skipped.
-    private func settle(_ keys: inout [Int64], _ relationship: Relationship, _ owner: Int64) throws {
+    private func validateMembers(_ keys: inout [Int64], _ relationship: Relationship, _ owner: Int64) throws {
         var known: Set<Int64> = []
         let (destination, inverse) = (relationship.destination, relationship.inverse)
         var isMended = false
@@ -122,7 +122,7 @@ struct BinaryLists {
             }
             guard let member = nodes.node(destination.root, key)?.record else {
                 // A list without an inverse keeps deleted members. Skipped objects do not have rows either.
-                guard inverse == nil || mayBeLeftOut else {
+                guard inverse == nil || mayBeSkipped else {
                     throw damaged(
                         relationship, "of object \(owner) include object \(key), which does not exist", owner,
                         value: .int(key))
@@ -134,7 +134,7 @@ struct BinaryLists {
             guard entity.isKind(of: destination) else {
                 let what =
                     "of object \(owner) include object \(key) of \(entity.name), not of \(destination.name)"
-                throw leftOut == nil
+                throw skipped == nil
                     ? damaged(relationship, what, owner, value: .int(key))
                     : mismatch(relationship, what, owner, value: .int(key))
             }

@@ -60,23 +60,23 @@ extension BinaryTable {
     ///
     /// - Parameters:
     ///   - store: The identifier of the store, for errors.
-    ///   - leftOut: Records content that the model does not have; nil to throw an error for it.
+    ///   - skipped: Records content that the model does not have; nil to throw an error for it.
     ///   - budget: The remaining bytes of memory for the rows of the file, without their values.
     /// - Returns: nil for a table of an entity that is skipped.
     /// - Throws: `.storeCorrupt` for an incomplete table; `.modelMismatch` for content that the model does not have.
     init?(
-        _ table: PropertyListValue, _ model: Model, _ path: String, _ store: String?, _ leftOut: SkippedContent?,
+        _ table: PropertyListValue, _ model: Model, _ path: String, _ store: String?, _ skipped: SkippedContent?,
         budget: inout Int
     ) throws {
         let entries = table.dictionary ?? [:]
         let name = entries[Key.name]?.string ?? ""
         guard let entity = model.entity(named: name) else {
-            guard let leftOut else { throw BinaryTable.unknown(name, nil, path) }
+            guard let skipped else { throw BinaryTable.unknown(name, nil, path) }
             // An empty table does not contain data that a save could lose.
-            if PackedNumbers(entries[Key.keys])?.count != 0 { leftOut.add(name) }
+            if PackedNumbers(entries[Key.keys])?.count != 0 { skipped.add(name) }
             return nil
         }
-        (self.entity, self.path, self.store, areVersionsIgnored) = (entity, path, store, leftOut != nil)
+        (self.entity, self.path, self.store, areVersionsIgnored) = (entity, path, store, skipped != nil)
         guard let keys = PackedNumbers(entries[Key.keys]), let versions = PackedNumbers(entries[Key.versions]),
             keys.count == versions.count, let lastKey = entries[Key.lastKey]?.integer,
             let columns = entries[Key.columns]?.dictionary
@@ -96,14 +96,14 @@ extension BinaryTable {
         for (key, value) in columns {
             // The next save would lose a column that the model does not have.
             guard let property = properties[key] else {
-                guard let leftOut else { throw BinaryTable.unknown(name, key, path) }
-                if BinaryColumn.hasValues(value) { leftOut.add(name, key) }
+                guard let skipped else { throw BinaryTable.unknown(name, key, path) }
+                if BinaryColumn.hasValues(value) { skipped.add(name, key) }
                 continue
             }
             known[key] = value
             let type = BinaryColumn.type(of: value)
             let own = BinaryColumnType(entity.layout.slots[Int(property.slot)].kind)
-            guard type == nil || type == own || leftOut != nil && type?.isInteger == true && own?.isInteger == true
+            guard type == nil || type == own || skipped != nil && type?.isInteger == true && own?.isInteger == true
             else {
                 throw BinaryTable.mistyped(name, key, path, type, in: own)
             }
@@ -131,7 +131,7 @@ extension BinaryTable {
         let destination: Entity?
 
         /// Whether an integer from a column of another width fits into the slot.
-        func takes(_ view: ValueView) -> Bool {
+        func accepts(_ view: ValueView) -> Bool {
             switch layout.kind {
             case .int16: Int16(exactly: view.integer) != nil
             case .int32: Int32(exactly: view.integer) != nil
@@ -199,9 +199,9 @@ extension BinaryTable {
                         let listed = entities.at(view.high)
                         if case .some(nil) = listed { return }
                         guard let target = listed ?? nil, target.isKind(of: destination), view.integer > 0
-                        else { throw misled(filling, key, to: listed.flatMap { $0 }, view.integer) }
+                        else { throw invalidTargetError(filling, key, to: listed.flatMap { $0 }, view.integer) }
                         view.high = UInt64(target.index)
-                    } else if !filling.takes(view) {
+                    } else if !filling.accepts(view) {
                         throw tooLarge(view.integer, filling, key)
                     }
                     writer.set(view, filling.slot, filling.layout)
@@ -226,7 +226,9 @@ extension BinaryTable {
     /// Creates the error for an invalid reference of a to-one relationship.
     ///
     /// - Parameter target: The entity of the target; nil if the file does not list it.
-    private func misled(_ filling: Filling, _ key: Int64, to target: Entity?, _ targetKey: Int64) -> CoreError {
+    private func invalidTargetError(_ filling: Filling, _ key: Int64, to target: Entity?, _ targetKey: Int64)
+        -> CoreError
+    {
         let name = entity.properties[filling.slot].name
         let subject = "\(entity.name).\(name) of object \(key)"
         guard let target else {

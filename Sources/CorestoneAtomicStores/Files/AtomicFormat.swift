@@ -16,11 +16,11 @@ protocol AtomicFormat: Sendable {
     /// - Parameters:
     ///   - nodes: Receives the rows. Must be empty.
     ///   - path: The path as the application passed it, for errors.
-    ///   - leftOut: Records content that the model does not have; nil to throw an error for it.
+    ///   - skipped: Records content that the model does not have; nil to throw an error for it.
     /// - Returns: The metadata of the store.
     /// - Throws: `.storeCorrupt` (134080) with the fault and its location; `.modelMismatch` (134100), with entity and
     ///   key, for content that the model does not have.
-    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, leftOut: SkippedContent?) throws -> StoreMetadata
+    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, skipped: SkippedContent?) throws -> StoreMetadata
 
     /// Reads only the metadata of a store. Does not need a model.
     func metadata(_ bytes: [UInt8], path: String) throws -> StoreMetadata

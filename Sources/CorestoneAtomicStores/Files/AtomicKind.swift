@@ -32,7 +32,7 @@ package struct AtomicKind: StoreKind {
         let place = try StoreLocation(path)
         try place.requireStore()
         let file = LocalFile(place.path, shownAs: path)
-        try StoreFile(place, format, StoreOptions(), areOptionsGiven: false).alone {
+        try StoreFile(place, format, StoreOptions(), areOptionsGiven: false).withExclusiveLock {
             let bytes = try file.bytes(limit: .max, holes: StoreLimits().valueBytes)
             do {
                 try file.write(format.replacingMetadata(of: bytes, by: metadata, path: path))
@@ -49,7 +49,7 @@ package struct AtomicKind: StoreKind {
         if place.state == .present { _ = try metadata(ofStoreAt: path) }
         try removing()
         // Waits for a save of another process or coordinator.
-        try StoreFile(place, format, options).alone {
+        try StoreFile(place, format, options).withExclusiveLock {
             guard Glibc.unlink(place.path) == 0 || errno == ENOENT else {
                 let code = errno
                 let remedy = code == EACCES ? "; make its folder writable" : ""
@@ -111,7 +111,7 @@ package struct AtomicKind: StoreKind {
         let nodes = format.nodes(model)
         let metadata = try format.decode(
             LocalFile(place.path, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes),
-            into: nodes, path: place.given, leftOut: nil)
+            into: nodes, path: place.given, skipped: nil)
         for entity in model.entities {
             let slots = (0..<Int(entity.slotCount)).filter {
                 [.decimal, .double].contains(entity.layout.slots[$0].kind)
@@ -136,25 +136,26 @@ package struct AtomicKind: StoreKind {
     }
 
     /// Returns a text of the file's state, which differs after a write; nil if the file does not exist.
-    package func sight(of place: StoreLocation) -> String? { FileState(place.path)?.text }
+    package func stateText(of place: StoreLocation) -> String? { FileState(place.path)?.text }
 
     /// Replaces the content of a store with that of another store, with the given metadata.
     ///
     /// - Parameters:
     ///   - draft: The path of the other store, a file of this type that was written with `model`.
-    ///   - sight: The result of `sight(of:)` when the store was read.
+    ///   - knownState: The result of `stateText(of:)` when the store was read.
     /// - Returns: The open store; nil, with the store unchanged, if another process wrote the store after that.
     package func replace(
-        _ place: StoreLocation, byContentOf draft: String, model: Model, metadata: StoreMetadata, unless sight: String?,
+        _ place: StoreLocation, byContentOf draft: String, model: Model, metadata: StoreMetadata,
+        unless knownState: String?,
         options: StoreOptions
     ) throws -> (any PersistentStore)? {
         let nodes = format.nodes(model)
         _ = try format.decode(
             LocalFile(draft, shownAs: place.given).bytes(limit: .max, holes: options.limits.valueBytes), into: nodes,
-            path: place.given, leftOut: nil)
+            path: place.given, skipped: nil)
         let file = StoreFile(place, format, options)
-        return try file.alone {
-            guard self.sight(of: place) == sight else { return nil }
+        return try file.withExclusiveLock {
+            guard self.stateText(of: place) == knownState else { return nil }
             try file.write(nodes, metadata)
             return NodeStore(nodes, metadata, type: type, file: file, path: place.absolute, options)
         }
@@ -166,7 +167,7 @@ package struct AtomicKind: StoreKind {
     }
 
     package func unlink(_ place: StoreLocation, if isEmpty: () -> Bool) {
-        try? StoreFile(place, format, StoreOptions()).alone(patience: 0) {
+        try? StoreFile(place, format, StoreOptions()).withExclusiveLock(patience: 0) {
             if isEmpty() { Glibc.unlink(place.path) }
         }
     }

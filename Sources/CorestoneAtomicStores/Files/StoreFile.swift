@@ -16,11 +16,11 @@ final class StoreFile: @unchecked Sendable {
     /// The current path, to which the next save writes. Only the thread that uses the store may access it.
     private(set) var place: StoreLocation
     /// The file that was read or written last. It stays open, so that its inode number is not reused.
-    private var known: (descriptor: Int32, state: FileState?)?
+    private var knownFile: (descriptor: Int32, state: FileState?)?
     /// The known states of the file, shared with the watcher's thread.
-    let sights = Locked(FileSights())
+    let observedStates = Locked(ObservedFileStates())
     /// The permissions of the file before the store was moved. The next save creates a copy with these permissions.
-    private var former: FilePermissions?
+    private var formerPermissions: FilePermissions?
     /// Whether the file was created when the store was opened.
     private(set) var isNew = false
     /// The reason why the content must not be saved; nil if the model has all content of the file.
@@ -34,7 +34,7 @@ final class StoreFile: @unchecked Sendable {
     }
 
     /// Closes the file if opening failed. In that case `close` is not called.
-    deinit { if let known { Glibc.close(known.descriptor) } }
+    deinit { if let knownFile { Glibc.close(knownFile.descriptor) } }
 
     private var file: LocalFile { LocalFile(place.path, shownAs: place.given) }
 
@@ -46,7 +46,7 @@ final class StoreFile: @unchecked Sendable {
         if !mayMake { try place.requireStore() }
         if !options.isReadOnly { try requireWritable() }
         // Removes drafts that a crash left behind. The lock excludes other writers. Without it, the drafts remain.
-        if !options.isReadOnly, place.state == .present { try? alone(patience: 0) { file.removeDrafts() } }
+        if !options.isReadOnly, place.state == .present { try? withExclusiveLock(patience: 0) { file.removeDrafts() } }
         let nodes = format.nodes(model)
         var metadata = try mayMake ? make(nodes) : read(into: nodes)
         if options.ignoresVersioning {
@@ -71,7 +71,8 @@ final class StoreFile: @unchecked Sendable {
                 .invalidArgument, code: .persistentStoreOpen,
                 "the file name of \(place.given) has \(file.name.utf8.count) bytes, but a writable store allows at most "
                     + "\(LocalFile.longestName); choose a shorter name"
-                    + (mayRead ? " or open the store read-only" : ""), value: .string(file.name), file: place.given)
+                    + (mayRead ? ", or open the store with CST_STORE_READ_ONLY (read_only)" : ""),
+                value: .string(file.name), file: place.given)
         }
         let mayWrite = place.state == .missing || faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0
         if mayWrite, place.mayWriteFolder { return }
@@ -79,13 +80,14 @@ final class StoreFile: @unchecked Sendable {
         throw CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
             "\(what) is not writable; make it writable, or "
-                + (mayRead ? "open the store read-only" : "choose another path"), file: place.given)
+                + (mayRead ? "open the store with CST_STORE_READ_ONLY (read_only)" : "choose another path"),
+            file: place.given)
     }
 
     private func make(_ nodes: Nodes) throws -> StoreMetadata {
-        try alone {
+        try withExclusiveLock {
             // Another process may have created the store meanwhile.
-            if isThere { return try read(into: nodes) }
+            if exists { return try read(into: nodes) }
             let metadata = StoreMetadata(model: nodes.model, type: format.type)
             try write(nodes, metadata)
             isNew = true
@@ -121,13 +123,13 @@ final class StoreFile: @unchecked Sendable {
     private func adopt(_ nodes: Nodes, _ metadata: inout StoreMetadata) throws {
         if options.isReadOnly || obstacle != nil || !metadata.isOfAnotherModel(than: nodes.model) { return }
         metadata.setModel(nodes.model)
-        try alone {
+        try withExclusiveLock {
             guard try !hasChanged() else { throw changedMeanwhile() }
             try write(nodes, metadata)
         }
     }
 
-    func close() { know(nil) }
+    func close() { setKnownFile(nil) }
 
     // MARK: Moving
 
@@ -144,8 +146,8 @@ final class StoreFile: @unchecked Sendable {
                     value: .uuid(there.uuid), file: place.given)
             }
         }
-        know(place.state == .present ? try opened(place.path) : nil)
-        former = former ?? file.permissions
+        setKnownFile(place.state == .present ? try opened(place.path) : nil)
+        formerPermissions = formerPermissions ?? file.permissions
         self.place = place
     }
 
@@ -158,7 +160,7 @@ final class StoreFile: @unchecked Sendable {
     func hasChanged() throws -> Bool {
         let state = FileState(place.path)
         // The store was moved to an unused path.
-        if known == nil, state?.size ?? 0 == 0 { return false }
+        if knownFile == nil, state?.size ?? 0 == 0 { return false }
         guard let state else {
             var facts = stat()
             if stat(place.path, &facts) != 0, errno != ENOENT, errno != ENOTDIR {
@@ -169,16 +171,16 @@ final class StoreFile: @unchecked Sendable {
                 "\(place.given) no longer exists; restore it, or remove the store from the coordinator and add it again. For "
                     + "a document, call cst_document_save_as (save_as, saveAs) with another path", file: place.given)
         }
-        return state != known?.state
+        return state != knownFile?.state
     }
 
     /// A text of the file's state, which differs after a write; nil if the file does not exist. Any thread.
     var contentState: String? { FileState(place.path)?.text }
 
-    private func know(_ descriptor: Int32?) {
-        if let known { Glibc.close(known.descriptor) }
-        known = descriptor.map { ($0, FileState(descriptor: $0)) }
-        sights.withLock { $0.note(known?.state) }
+    private func setKnownFile(_ descriptor: Int32?) {
+        if let knownFile { Glibc.close(knownFile.descriptor) }
+        knownFile = descriptor.map { ($0, FileState(descriptor: $0)) }
+        observedStates.withLock { $0.note(knownFile?.state) }
     }
 
     private func opened(_ path: String) throws -> Int32 {
@@ -194,13 +196,13 @@ final class StoreFile: @unchecked Sendable {
     func read(into nodes: Nodes, accepting: (StoreMetadata) throws -> Void = { _ in }) throws -> StoreMetadata {
         // A replacement between these two steps is detected and read later.
         let descriptor = try opened(place.path)
-        let leftOut = options.ignoresVersioning ? SkippedContent() : nil
+        let skipped = options.ignoresVersioning ? SkippedContent() : nil
         do {
             let metadata = try decode(
-                file.bytes(limit: .max, holes: options.limits.valueBytes), into: nodes, leftOut)
+                file.bytes(limit: .max, holes: options.limits.valueBytes), into: nodes, skipped)
             try accepting(metadata)
-            know(descriptor)
-            obstacle = leftOut?.readOnlyReason
+            setKnownFile(descriptor)
+            obstacle = skipped?.readOnlyReason
             return metadata
         } catch let error as CoreError {
             Glibc.close(descriptor)
@@ -210,13 +212,13 @@ final class StoreFile: @unchecked Sendable {
 
     /// Decodes the file.
     ///
-    /// Without `leftOut`, reports damage only if the file was written with this model; otherwise reports the difference
+    /// Without `skipped`, reports damage only if the file was written with this model; otherwise reports the difference
     /// between the models.
-    private func decode(_ bytes: [UInt8], into nodes: Nodes, _ leftOut: SkippedContent?) throws -> StoreMetadata {
-        if leftOut != nil { try checkTrees(format.metadata(bytes, path: place.given), nodes.model) }
+    private func decode(_ bytes: [UInt8], into nodes: Nodes, _ skipped: SkippedContent?) throws -> StoreMetadata {
+        if skipped != nil { try checkTrees(format.metadata(bytes, path: place.given), nodes.model) }
         do {
-            return try format.decode(bytes, into: nodes, path: place.given, leftOut: leftOut)
-        } catch let error as CoreError where error.status == .storeCorrupt && leftOut == nil {
+            return try format.decode(bytes, into: nodes, path: place.given, skipped: skipped)
+        } catch let error as CoreError where error.status == .storeCorrupt && skipped == nil {
             if let metadata = try? format.metadata(bytes, path: place.given) { try checkModel(metadata, nodes.model) }
             throw error
         }
@@ -225,7 +227,7 @@ final class StoreFile: @unchecked Sendable {
     /// Replaces the file atomically: even after a crash, it is either the old or the new file.
     func write(_ nodes: Nodes, _ metadata: StoreMetadata) throws {
         // The last size is an estimate of the next size.
-        try MemoryCheck.require((known?.state?.size ?? 0) * 2, to: "save \(place.given)", file: place.given)
+        try MemoryCheck.require((knownFile?.state?.size ?? 0) * 2, to: "save \(place.given)", file: place.given)
         let bytes: [UInt8]
         do { bytes = try format.encode(nodes, metadata) } catch let error as CoreError where error.file == nil {
             throw error.within("cannot save \(place.given)", file: place.given)
@@ -235,13 +237,13 @@ final class StoreFile: @unchecked Sendable {
             try file.write(bytes, permissions: permissionsOfNewFile) { draft in
                 let descriptor = try opened(draft)
                 flock(descriptor, LOCK_EX | LOCK_NB)
-                know(descriptor)
+                setKnownFile(descriptor)
             }
-            former = nil
+            formerPermissions = nil
         } catch let error as CoreError {
             throw CoreError(
                 .storeIO, code: .persistentStoreSave,
-                isThere
+                exists
                     ? "\(error.message). The file contains either the previous save or all of this one"
                     : "\(error.message). Nothing was saved",
                 file: place.given)
@@ -249,14 +251,14 @@ final class StoreFile: @unchecked Sendable {
     }
 
     /// Whether the file exists and is not empty.
-    private var isThere: Bool { FileState(place.path)?.size ?? 0 > 0 }
+    private var exists: Bool { FileState(place.path)?.size ?? 0 > 0 }
 
     /// The permissions for a new file; nil for the default of the process's umask, and for an existing store, which
     /// keeps its permissions.
     private var permissionsOfNewFile: FilePermissions? {
-        if isThere { return nil }
+        if exists { return nil }
         let reserved = file.permissions
-        return former?.ofCopy(inPlaceOf: reserved) ?? options.permissionsOfNewFile(inPlaceOf: reserved)
+        return formerPermissions?.ofCopy(inPlaceOf: reserved) ?? options.permissionsOfNewFile(inPlaceOf: reserved)
     }
 
     private func opening(_ error: CoreError) -> CoreError {
@@ -275,8 +277,8 @@ final class StoreFile: @unchecked Sendable {
     func replace(
         by bytes: [UInt8], check: () throws -> Void, progress: (_ written: Int) throws -> Void
     ) throws {
-        try alone {
-            if isThere { try check() }
+        try withExclusiveLock {
+            if exists { try check() }
             try progress(0)
             try file.write(bytes, permissions: permissionsOfNewFile, progress: progress)
         }
@@ -285,7 +287,7 @@ final class StoreFile: @unchecked Sendable {
     /// Throws if the file is locked or cannot be written.
     func requireUnlocked() throws {
         try requireWritable(toReplace: true)
-        try alone {}
+        try withExclusiveLock {}
     }
 
     /// Runs `body` with an exclusive lock on the file.
@@ -294,7 +296,7 @@ final class StoreFile: @unchecked Sendable {
     ///
     /// - Parameter patience: The time-out in milliseconds; nil for that of the options.
     /// - Throws: `.storeBusy` if another process or coordinator holds the lock for longer than the time-out.
-    func alone<Result>(patience: Int? = nil, _ body: () throws -> Result) throws -> Result {
+    func withExclusiveLock<Result>(patience: Int? = nil, _ body: () throws -> Result) throws -> Result {
         var patience = patience ?? options.busyTimeoutMilliseconds
         while true {
             // The lock is on the store's own file, or on the folder if the file does not exist. A separate lock file
@@ -313,7 +315,7 @@ final class StoreFile: @unchecked Sendable {
             defer { flock(descriptor, LOCK_UN) }
             let state = FileState(place.path)
             guard isFile ? state?.number == FileState(descriptor: descriptor)?.number : state == nil else { continue }
-            defer { if let known { flock(known.descriptor, LOCK_UN) } }
+            defer { if let knownFile { flock(knownFile.descriptor, LOCK_UN) } }
             return try body()
         }
     }

@@ -16,19 +16,19 @@ final class Nodes {
     private(set) var orders: [UInt32: [Int64: MemberList]] = [:]
 
     /// The previous states of everything that the transaction changed, in order; nil outside a transaction.
-    private var journal: [Former]?
+    private var journal: [JournalEntry]?
     /// The lists whose previous state is in the journal.
-    private var noted: Set<Place> = []
+    private var journaled: Set<ListKey> = []
     /// The orders whose previous state is in the journal.
-    private var notedOrders: Set<Place> = []
+    private var journaledOrders: Set<ListKey> = []
 
-    private enum Former {
+    private enum JournalEntry {
         case node(root: Int, key: Int64, Node?)
-        case pairs(Place, MemberList?)
-        case order(Place, MemberList?)
+        case pairs(ListKey, MemberList?)
+        case order(ListKey, MemberList?)
     }
 
-    private struct Place: Hashable {
+    private struct ListKey: Hashable {
         let relationship: UInt32
         let owner: Int64
     }
@@ -53,11 +53,11 @@ final class Nodes {
 
     // MARK: Transactions
 
-    func begin() { (journal, noted, notedOrders) = ([], [], []) }
+    func begin() { (journal, journaled, journaledOrders) = ([], [], []) }
 
     /// Ends the transaction. Returns whether it changed anything.
     func commit() -> Bool {
-        defer { (journal, noted, notedOrders) = (nil, [], []) }
+        defer { (journal, journaled, journaledOrders) = (nil, [], []) }
         checkInvariants()
         return journal?.isEmpty == false
     }
@@ -67,7 +67,7 @@ final class Nodes {
 
     func rollBack() {
         let changes = journal ?? []
-        (journal, noted, notedOrders) = (nil, [], [])
+        (journal, journaled, journaledOrders) = (nil, [], [])
         for change in changes.reversed() {
             switch change {
             case .node(let root, let key, let node): put(node, [], at: key, trees[root])
@@ -78,7 +78,7 @@ final class Nodes {
     }
 
     /// Replaces the whole content. Must not be called within a transaction.
-    func become(_ others: Nodes) {
+    func replaceContent(_ others: Nodes) {
         (trees, pairs, orders, sharedLastKey) = (others.trees, others.pairs, others.orders, others.sharedLastKey)
     }
 
@@ -201,9 +201,9 @@ final class Nodes {
     private func dropLists(of node: Node) {
         let entity = model.entities[Int(node.record.header.pointee.entity)]
         for relationship in entity.relationships where relationship.isToMany {
-            let place = Place(relationship: relationship.key, owner: node.record.primaryKey)
+            let place = ListKey(relationship: relationship.key, owner: node.record.primaryKey)
             if let list = pairs[place.relationship]?[place.owner] {
-                note(place)
+                recordPairs(place)
                 pairs[place.relationship]?[place.owner] = nil
                 guard let inverse = relationship.inverse else { continue }
                 for member in list.keys { setPairs(inverse, member) { $0.remove(place.owner) } }
@@ -279,33 +279,33 @@ final class Nodes {
     }
 
     private func setPairs(_ relationship: Relationship, _ owner: Int64, _ body: (inout MemberList) -> Void) {
-        note(Place(relationship: relationship.key, owner: owner))
+        recordPairs(ListKey(relationship: relationship.key, owner: owner))
         body(&pairs[relationship.key, default: [:]][owner, default: MemberList()])
     }
 
     private func setOrder(_ relationship: Relationship, _ owner: Int64, _ keys: [Int64]) {
-        let place = Place(relationship: relationship.key, owner: owner)
+        let place = ListKey(relationship: relationship.key, owner: owner)
         if orders[place.relationship]?[owner]?.keys ?? [] == keys { return }
-        noteOrder(place)
+        recordOrder(place)
         orders[place.relationship, default: [:]][owner] = MemberList(keys)
     }
 
     private func removeFromOrder(_ relationship: Relationship, _ owner: Int64, _ key: Int64) {
-        let place = Place(relationship: relationship.key, owner: owner)
+        let place = ListKey(relationship: relationship.key, owner: owner)
         if orders[place.relationship]?[owner] == nil { return }
-        noteOrder(place)
+        recordOrder(place)
         orders[place.relationship]?[owner]?.remove(key)
     }
 
     /// Records an order in the journal before it changes.
-    private func noteOrder(_ place: Place) {
-        guard journal != nil, notedOrders.insert(place).inserted else { return }
+    private func recordOrder(_ place: ListKey) {
+        guard journal != nil, journaledOrders.insert(place).inserted else { return }
         journal?.append(.order(place, orders[place.relationship]?[place.owner]))
     }
 
     /// Records the pairs in the journal before they change.
-    private func note(_ place: Place) {
-        guard journal != nil, noted.insert(place).inserted else { return }
+    private func recordPairs(_ place: ListKey) {
+        guard journal != nil, journaled.insert(place).inserted else { return }
         journal?.append(.pairs(place, pairs[place.relationship]?[place.owner]))
     }
 }

@@ -44,9 +44,9 @@ struct NodeQuery {
             if !fetch.allowsRemainder {
                 throw CoreError(
                     .unsupported,
-                    "\(store.path) cannot evaluate the whole fetch of \(fetch.entity.name): \(reasons.joined(separator: ", ")); "
-                        + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)",
-                    entity: fetch.entity.name, file: store.path)
+                    "\(Coordinator.shown(store.path)) cannot evaluate the whole fetch of \(fetch.entity.name): "
+                        + "\(reasons.joined(separator: ", ")); change the request, or set CST_FETCH_ALLOWS_SPLIT (split)",
+                    entity: fetch.entity.name, file: store.path.isEmpty ? nil : store.path)
             }
         }
         let root = fetch.entity.root.withDescendants.count
@@ -76,14 +76,14 @@ struct NodeQuery {
         let isWhole = candidates == nil && condition == nil && quick.isEmpty && entities == nil
         if isWhole { found.reserveCapacity(min(enough, nodes.tree(of: fetch.entity).count)) }
         var row = StoredRow(rows, fetch.entity)
-        func take(_ record: Record) throws -> Bool {
+        func append(_ record: Record) throws -> Bool {
             try clock.tick()
             if let entities, !entities.contains(record.header.pointee.entity) { return true }
             for test in quick where !test.holds(record) { return true }
             if let condition {
                 // If the predicate kept a reference to the row, for instance in an error, that row must not change.
                 if !isKnownUniquelyReferenced(&row) { row = StoredRow(rows, fetch.entity) }
-                row.stand(on: record)
+                row.setRow(record)
                 if try !condition.evaluate(with: row, arithmetic: .nilPropagating) { return true }
             }
             found.append(record)
@@ -92,10 +92,10 @@ struct NodeQuery {
         if let candidates {
             for key in candidates.keys {
                 guard let node = nodes.node(fetch.entity.root, key) else { continue }
-                if try !take(node.record) { break }
+                if try !append(node.record) { break }
             }
         } else {
-            try nodes.tree(of: fetch.entity).forEach(take)
+            try nodes.tree(of: fetch.entity).forEach(append)
         }
         if isSorted {
             let order = try NodeOrder(fetch.sortDescriptors, found, rows, clock)
@@ -122,7 +122,7 @@ final class NodeClock {
     private let entity: String
     private let path: String
     private var ticks = 0
-    private var asked: UInt64
+    private var lastCheck: UInt64
 
     private static let patience: UInt64 = 5_000_000
 
@@ -131,23 +131,23 @@ final class NodeClock {
     /// - Parameter purpose: The verb for error messages, as in "cannot fetch Person".
     init(_ check: (() -> Bool)?, _ purpose: String, _ entity: String, _ path: String) {
         (self.check, self.purpose, self.entity, self.path) = (check, purpose, entity, path)
-        asked = check == nil ? 0 : monotonicNanoseconds()
+        lastCheck = check == nil ? 0 : monotonicNanoseconds()
     }
 
     @inline(__always)
     func tick() throws {
         if check == nil { return }
         ticks &+= 1
-        if ticks & 63 == 0 { try ask() }
+        if ticks & 63 == 0 { try checkInterrupt() }
     }
 
-    private func ask() throws {
+    private func checkInterrupt() throws {
         let now = monotonicNanoseconds()
-        if now - asked < NodeClock.patience { return }
-        asked = now
+        if now - lastCheck < NodeClock.patience { return }
+        lastCheck = now
         guard check?() == true else { return }
         throw CoreError(
             .cancelled, code: .persistentStoreOperation, "cannot \(purpose) \(entity): cancelled by the application",
-            entity: entity, file: path)
+            entity: entity, file: path.isEmpty ? nil : path)
     }
 }

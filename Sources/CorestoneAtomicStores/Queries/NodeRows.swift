@@ -15,7 +15,7 @@ final class NodeRows: RowSource {
     }
 
     func find(_ target: StoredRow, of row: StoredRow, _ relationship: Relationship) {
-        if let node = nodes.node(target.entity.root, target.primaryKey) { target.stand(on: node.record) }
+        if let node = nodes.node(target.entity.root, target.primaryKey) { target.setRow(node.record) }
     }
 
     func members(of row: StoredRow, _ relationship: Relationship) -> [StoredRow] {

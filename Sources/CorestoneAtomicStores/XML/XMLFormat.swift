@@ -23,8 +23,8 @@ struct XMLFormat: AtomicFormat {
         try XMLStoreWriter(nodes).write(metadata)
     }
 
-    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, leftOut: SkippedContent?) throws -> StoreMetadata {
-        try XMLStoreReader(bytes, path).read(into: nodes, leftOut)
+    func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, skipped: SkippedContent?) throws -> StoreMetadata {
+        try XMLStoreReader(bytes, path).read(into: nodes, skipped)
     }
 
     func metadata(_ bytes: [UInt8], path: String) throws -> StoreMetadata {

@@ -15,7 +15,7 @@ struct XMLLinks {
     private var lists: [List] = []
     private var members: [Int64] = []
     /// The keys of objects whose entity the model does not have.
-    private var leftOut: Set<Int64> = []
+    private var skipped: Set<Int64> = []
     /// The sums of both sides, by relationship.
     private var sums: [UInt32: Sums] = [:]
     /// The non-numeric IDs with their temporary keys, for messages.
@@ -54,7 +54,7 @@ struct XMLLinks {
     }
 
     /// Records the key of a skipped object, so that references to the object are removed.
-    mutating func leaveOut(_ key: Int64) { leftOut.insert(key) }
+    mutating func skip(_ key: Int64) { skipped.insert(key) }
 
     /// Adds the references of the next object in a relationship.
     mutating func add(_ relationship: Relationship, _ references: [Int64], at offset: Int) {
@@ -72,13 +72,13 @@ struct XMLLinks {
             record.header.pointee.primaryKey = highest - record.primaryKey
         }
         for place in members.indices where members[place] < 0 { members[place] = highest - members[place] }
-        leftOut = Set(leftOut.map { $0 < 0 ? highest - $0 : $0 })
+        skipped = Set(skipped.map { $0 < 0 ? highest - $0 : $0 })
     }
 
     // MARK: At the end
 
     /// Checks the references, and adds the rows and the lists that rows do not store.
-    mutating func settle() throws {
+    mutating func checkAndAdd() throws {
         table.reserve(records.count)
         for (place, record) in records.enumerated() {
             if table.set(record.primaryKey, record.start) != nil {
@@ -87,8 +87,8 @@ struct XMLLinks {
                     value: .string(idText(record.primaryKey)), object: uri(record))
             }
         }
-        if !leftOut.isEmpty { for place in lists.indices { lists[place].members = known(lists[place]) } }
-        for list in lists { try settle(list) }
+        if !skipped.isEmpty { for place in lists.indices { lists[place].members = withoutSkipped(lists[place]) } }
+        for list in lists { try validateMembers(list) }
         let missing = try missingLists()
         for (place, record) in records.enumerated() { try put(record, at: offsets[place]) }
         for list in lists where XMLLinks.isListed(list.relationship) && !list.members.isEmpty {
@@ -150,7 +150,7 @@ struct XMLLinks {
     ///
     /// - Parameter target: The entity of the object. In the model with which the store was written, it may inherit from
     ///   the destination.
-    private func misled(_ list: List, to key: Int64, of target: Entity) -> CoreError {
+    private func invalidTargetError(_ list: List, to key: Int64, of target: Entity) -> CoreError {
         let (relationship, owner) = (list.relationship, entity(records[list.owner]).name)
         let what = "refers to \(id(key)), an object of \(target.name), not of \(relationship.destination.name)"
         if !areVersionsIgnored { return damaged(list, what, key) }
@@ -160,8 +160,8 @@ struct XMLLinks {
     }
 
     /// Removes skipped members from a list in place, and returns the new range.
-    private mutating func known(_ list: List) -> Range<Int> {
-        let kept = members[list.members].filter { !leftOut.contains($0) }
+    private mutating func withoutSkipped(_ list: List) -> Range<Int> {
+        let kept = members[list.members].filter { !skipped.contains($0) }
         if kept.count == list.members.count { return list.members }
         let start = list.members.lowerBound
         for (place, key) in kept.enumerated() { members[start + place] = key }
@@ -170,7 +170,7 @@ struct XMLLinks {
     }
 
     /// Checks that each member exists, has the right entity and occurs once; sets the entity of a to-one target.
-    private mutating func settle(_ list: List) throws {
+    private mutating func validateMembers(_ list: List) throws {
         let (relationship, owner) = (list.relationship, records[list.owner])
         var (there, back): (UInt64, UInt64) = (0, 0)
         for place in list.members {
@@ -179,13 +179,13 @@ struct XMLLinks {
                 throw damaged(list, "refers to \(id(key)), which does not exist", key)
             }
             guard entity(found).isKind(of: relationship.destination) else {
-                throw misled(list, to: key, of: entity(found))
+                throw invalidTargetError(list, to: key, of: entity(found))
             }
             there &+= mixed(owner.primaryKey, key)
             back &+= mixed(key, owner.primaryKey)
             if !relationship.isToMany {
                 let layout = entity(owner).layout.slots[Int(relationship.slot)]
-                owner.settleTarget(key, entity: found.header.pointee.entity, layout)
+                owner.replaceTarget(key, entity: found.header.pointee.entity, layout)
             }
         }
         if let twice = repeated(members[list.members]) {

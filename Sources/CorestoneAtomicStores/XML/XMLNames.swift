@@ -31,7 +31,7 @@ enum XMLValueType: String {
     /// For instance, a transformable value can be read as bytes.
     ///
     /// - Parameter areVersionsIgnored: If true, numbers of other widths are accepted too.
-    func takes(_ other: XMLValueType, areVersionsIgnored: Bool) -> Bool {
+    func accepts(_ other: XMLValueType, areVersionsIgnored: Bool) -> Bool {
         if self == other { return true }
         return (areVersionsIgnored || attributeType.isBytes) && attributeType.isRead(as: other.attributeType)
     }

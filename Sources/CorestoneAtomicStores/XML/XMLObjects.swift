@@ -14,7 +14,7 @@ final class XMLObjects {
     private var wordKeys: [String: Int64] = [:]
     private var highestKey: Int64 = 0
     /// The record of content that the model does not have; nil to throw an error for such content.
-    private let leftOut: SkippedContent?
+    private let skipped: SkippedContent?
 
     // MARK: The object that is being read
 
@@ -40,10 +40,10 @@ final class XMLObjects {
     /// The number of objects when a member was last seen, by kind and member.
     private var seen: [[Int]]
 
-    init(_ nodes: Nodes, _ names: XMLNames, _ reader: XMLStoreReader, size: Int, _ leftOut: SkippedContent?) {
-        (self.nodes, self.names, self.reader, self.leftOut) = (nodes, names, reader, leftOut)
+    init(_ nodes: Nodes, _ names: XMLNames, _ reader: XMLStoreReader, size: Int, _ skipped: SkippedContent?) {
+        (self.nodes, self.names, self.reader, self.skipped) = (nodes, names, reader, skipped)
         writer = RecordWriter(expectedBytes: size)
-        links = XMLLinks(nodes, reader, areVersionsIgnored: leftOut != nil)
+        links = XMLLinks(nodes, reader, areVersionsIgnored: skipped != nil)
         following = names.kinds.map { Array(0...$0.members.count) }
         seen = names.kinds.map { Array(repeating: -1, count: $0.members.count) }
     }
@@ -67,7 +67,7 @@ final class XMLObjects {
         try find(type)
         let key = try key(UnsafeBufferPointer(start: id, count: strlen(id)))
         ownKey = key
-        guard let entity = kind?.entity else { return links.leaveOut(key) }
+        guard let entity = kind?.entity else { return links.skip(key) }
         writer.begin(primaryKey: key, version: 1, entity: entity)
         last = -1
     }
@@ -78,8 +78,8 @@ final class XMLObjects {
         let type = String(cString: type)
         guard let found = names.place(named: type) else {
             let name = reader.entityName(ofType: type)
-            if let leftOut {
-                leftOut.add(reader.short(name))
+            if let skipped {
+                skipped.add(reader.short(name))
                 return kind = nil
             }
             throw reader.mismatch(
@@ -176,8 +176,8 @@ final class XMLObjects {
         if found >= kind.members.count || !XMLObjects.isSame(kind.members[found].name, name) {
             let text = String(cString: name)
             guard let place = kind.places[text] ?? kind.places[text.lowercased()] else {
-                if let leftOut {
-                    leftOut.add(kind.entity.name, reader.short(text))
+                if let skipped {
+                    skipped.add(kind.entity.name, reader.short(text))
                     return nil
                 }
                 throw reader.mismatch(
@@ -233,7 +233,7 @@ final class XMLObjects {
         written = member.type
         if let own = member.type, !XMLObjects.isSame(member.typeName, type) {
             written = XMLValueType(rawValue: String(cString: type))
-            guard let written, own.takes(written, areVersionsIgnored: leftOut != nil) else {
+            guard let written, own.accepts(written, areVersionsIgnored: skipped != nil) else {
                 throw mismatch(
                     member,
                     "has the type \"\(reader.short(String(cString: type)))\" in the file, but \(own.rawValue) in the model",
@@ -245,7 +245,7 @@ final class XMLObjects {
 
     func endAttribute() throws {
         guard let member, let type = member.type else { return }
-        if try !take(type, member.slot, member.layout) {
+        if try !setValue(type, member.slot, member.layout) {
             if written != type, type.isInteger, let number = reader.text.integer() {
                 throw reader.mismatch(
                     "\(named(member)) is \(number), which is out of the range of its type in the model, \(type.described); "
@@ -258,7 +258,7 @@ final class XMLObjects {
     }
 
     /// Parses the text and sets the value. Returns false if the text is invalid.
-    private func take(_ type: XMLValueType, _ slot: Int, _ layout: SlotLayout) throws -> Bool {
+    private func setValue(_ type: XMLValueType, _ slot: Int, _ layout: SlotLayout) throws -> Bool {
         let text = reader.text
         switch type {
         case .string, .uri:
@@ -300,7 +300,7 @@ final class XMLObjects {
 
     // MARK: Relationships
 
-    func takeRelationship(_ attributes: XMLAttributeList) throws {
+    func setRelationship(_ attributes: XMLAttributeList) throws {
         var (found, type): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
         var (destination, references): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
         for (name, value) in attributes {
@@ -323,7 +323,7 @@ final class XMLObjects {
         if !XMLObjects.isSame(member.typeName, type) || !XMLObjects.isSame(member.destination, destination) {
             try check(member, relationship, String(cString: type), String(cString: destination))
         }
-        try take(references, member, relationship)
+        try setTargets(references, member, relationship)
     }
 
     /// Checks a relationship whose type or destination is spelled differently from the model.
@@ -350,7 +350,7 @@ final class XMLObjects {
         }
     }
 
-    private func take(
+    private func setTargets(
         _ references: UnsafePointer<CChar>?, _ member: XMLMember, _ relationship: Relationship
     ) throws {
         targets.removeAll(keepingCapacity: true)
@@ -379,7 +379,7 @@ final class XMLObjects {
     func finish(lastKey: Int64) throws {
         let highest = max(lastKey, highestKey)
         links.number(wordKeys, after: highest)
-        try links.settle()
+        try links.checkAndAdd()
         for root in nodes.model.entities where root.parent == nil {
             nodes.reserveKeys(of: root, upTo: highest + Int64(wordKeys.count))
         }

@@ -6,8 +6,9 @@ import CorestoneValues
 
 /// A reader of XML stores from untrusted bytes, which uses expat.
 ///
-/// The structure is checked against Apple's document type. An unexpected element, attribute or text is an error,
-/// because the next save would lose it. Entity declarations are rejected, and external resources are never loaded.
+/// The structure is checked against Apple's document type. Except for attributes within `<metadata>`, unexpected
+/// content is an error, because the next save would lose it. Entity declarations are rejected, and external resources
+/// are never loaded.
 final class XMLStoreReader {
     private let bytes: [UInt8]
     private let path: String
@@ -15,7 +16,7 @@ final class XMLStoreReader {
     private var failure: (any Error)?
     /// The number of bytes that the parser has received.
     private var fed = 0
-    /// Whether the requested part of the file was read.
+    /// Whether the metadata was read and parsing stopped, because the objects are not requested.
     private var isDone = false
     private var place = Place.document
     /// The text of the innermost element.
@@ -39,13 +40,13 @@ final class XMLStoreReader {
 
     /// Reads all objects into `nodes`.
     ///
-    /// - Parameter leftOut: Records content that the model does not have; nil to throw an error for it.
-    func read(into nodes: Nodes, _ leftOut: SkippedContent?) throws -> StoreMetadata {
+    /// - Parameter skipped: Records content that the model does not have; nil to throw an error for it.
+    func read(into nodes: Nodes, _ skipped: SkippedContent?) throws -> StoreMetadata {
         let names: XMLNames
         do { names = try XMLNames(nodes.model) } catch let error as CoreError {
             throw error.within("cannot read \(path)", file: path)
         }
-        let objects = XMLObjects(nodes, names, self, size: bytes.count, leftOut)
+        let objects = XMLObjects(nodes, names, self, size: bytes.count, skipped)
         self.objects = objects
         defer { self.objects = nil }
         try parse()
@@ -122,7 +123,7 @@ final class XMLStoreReader {
                 XMLStoreReader.run(data) { try $0.start(name, XMLAttributeList(start: attributes)) }
             }, { data, _ in XMLStoreReader.run(data) { try $0.end() } })
         XML_SetCharacterDataHandler(parser) { data, text, count in
-            XMLStoreReader.run(data) { try $0.take(UnsafeRawBufferPointer(start: text, count: Int(count))) }
+            XMLStoreReader.run(data) { try $0.appendText(UnsafeRawBufferPointer(start: text, count: Int(count))) }
         }
         let isWhole =
             prolog.withUnsafeBytes { feed($0, isLast: false) }
@@ -188,7 +189,7 @@ final class XMLStoreReader {
             try objects?.beginAttribute(attributes)
         case .object where XMLAttributeList.isSame(name, "relationship"):
             place = .relationship
-            try objects?.takeRelationship(attributes)
+            try objects?.setRelationship(attributes)
         case .database where XMLAttributeList.isSame(name, "object") && metadataPlace != nil:
             place = .object
             try objects?.begin(attributes)
@@ -256,7 +257,7 @@ final class XMLStoreReader {
         if metadataValues == nil { throw damaged("<metadata> does not contain a dictionary") }
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer) throws {
+    private func appendText(_ bytes: UnsafeRawBufferPointer) throws {
         switch place {
         case .attribute, .field: text.append(bytes)
         case .metadata where !propertyListElements.isEmpty:

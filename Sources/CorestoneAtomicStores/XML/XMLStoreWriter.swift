@@ -139,7 +139,7 @@ struct XMLStoreWriter {
     }
 
     private func addReference(_ key: Int64, _ relationship: Relationship, _ start: Int) {
-        guard nodes.node(relationship.settledDestination.root, key) != nil else { return }
+        guard nodes.node(relationship.resolvedDestination.root, key) != nil else { return }
         file.append(file.count == start ? " idrefs=\"z" : " z")
         file.append(key)
     }

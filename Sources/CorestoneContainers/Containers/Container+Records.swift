@@ -6,10 +6,10 @@ import CorestoneValues
 /// Reading and writing of objects as plain values, without contexts and managed objects.
 ///
 /// A record has an entry for each attribute, except for transformable attributes and those of undefined type. The value
-/// of a composite attribute is a dictionary. A to-one relationship is the URI of its target, a to-many relationship a
-/// list of URIs. `@id` is the object's own URI, and `@entity` the name of its entity if that is a subentity of the
-/// requested one. Records that were read can be passed to `update`. Each call uses its own context on the calling
-/// thread, and saves its changes before it returns, in one transaction per store.
+/// of a composite attribute is a dictionary. The value of a to-one relationship is the URI of its target, that of a
+/// to-many relationship a list of URIs. `@id` is the object's own URI, and `@entity` the name of its entity if that is
+/// a subentity of the requested one. Records that were read can be passed to `update`. Each call uses its own context
+/// on the calling thread, and saves its changes before it returns, in one transaction per store.
 extension Container {
     public typealias Record = [String: PropertyValue]
     /// The key of an object's URI in a record.
@@ -21,16 +21,16 @@ extension Container {
     /// Inserts objects.
     ///
     /// Values are converted to the type of the attribute: text to numbers, dates (ISO 8601, UTC without an offset),
-    /// UUIDs and bytes (base64). A date can also be a number of seconds since 2001-01-01 UTC, and "Infinity",
-    /// "-Infinity" and "NaN" are accepted. Null stores null; omitted keys get their defaults. A record with `@entity`
-    /// is inserted as an object of that entity, which must be `entity` or a subentity of it. A record with `@id` is an
-    /// error, because its object exists.
+    /// UUIDs and bytes (base64). A date can also be a number of seconds since 2001-01-01 UTC. The texts "Infinity",
+    /// "-Infinity" and "NaN" are accepted as numbers. Null stores null; omitted keys have their defaults. A record with
+    /// `@entity` is inserted as an object of that entity, which must be `entity` or a subentity of it. A record with
+    /// `@id` is an error, because its object exists.
     ///
-    /// The value of a relationship is the URI of an object, the object's ID or a record. The value of a to-many
-    /// relationship is a list of these. A record with `@id` changes that object. Any other record inserts an object of
-    /// the destination, or of the subentity in `@entity`.
+    /// The value of a to-one relationship is an object, its URI, its ID or a record. The value of a to-many
+    /// relationship is a list of these. A record with `@id` changes the object with that URI. Any other record inserts
+    /// an object of the destination, or of the subentity in `@entity`.
     ///
-    /// - Returns: The records of the inserted objects, in order, without nested ones.
+    /// - Returns: The records of the inserted objects, in order, without those of nested records.
     /// - Throws: `.typeMismatch` and `.invalidArgument` with entity, key and value; the errors of a save.
     @discardableResult
     public func insert(_ entity: String, _ records: [Record]) throws -> [Record] {
@@ -40,11 +40,12 @@ extension Container {
         }
     }
 
-    /// Returns the records of the objects that satisfy a predicate, in order.
+    /// Returns the records of the objects that satisfy a predicate, in the order of the sort keys.
     ///
     /// - Parameters:
     ///   - predicate: nil for all objects. For one object, use `predicate(forObjectAt:)`.
     ///   - sort: Key paths. A `-` before a key path reverses its order.
+    ///   - ascending: Whether key paths without a `-` sort in ascending order.
     ///   - limit: The maximum number of records; 0 for all.
     ///   - offset: The number of records to be skipped.
     public func read(
@@ -88,15 +89,17 @@ extension Container {
     public func delete(_ entity: String, where predicate: Predicate) throws -> Int { try remove(entity, predicate) }
 
     /// Deletes all objects of an entity and of its subentities.
+    ///
+    /// - Returns: The number of these objects, without objects of other entities that delete rules deleted.
     @discardableResult
     public func deleteAll(_ entity: String) throws -> Int { try remove(entity, nil) }
 
-    /// Returns a predicate that only one object satisfies.
+    /// Returns a predicate that only the object with a URI satisfies.
     ///
     /// - Parameter uri: The `@id` of a record.
-    /// - Throws: `.invalidArgument` if it is not the URI of an object in an open store.
+    /// - Throws: `.invalidArgument` if `uri` is not the URI of an object in an open store.
     public func predicate(forObjectAt uri: String) throws -> Predicate {
-        let id = try coordinator.recordID(uri)
+        let id = try coordinator.recordID(uri, key: "uri")
         return try Predicate.parse("SELF == %@", arguments: [.object(ObjectIDReference(id))])
     }
 
@@ -114,7 +117,7 @@ extension Container {
         return try newBackgroundContext().use { context in
             do { return try body(RecordWork(context: context)) } catch {
                 // The error reports the failure, so the discarded changes are not logged.
-                context.giveUp()
+                context.allowLoss()
                 throw error
             }
         }
@@ -145,35 +148,35 @@ private struct RecordWork {
         return request
     }
 
-    func insert(_ asked: Entity, _ record: Container.Record, depth: Int = 0) throws -> ManagedObject {
+    func insert(_ requested: Entity, _ record: Container.Record, depth: Int = 0) throws -> ManagedObject {
         if let id = record[Container.idKey], !id.isNull {
             throw CoreError(
                 .invalidArgument,
-                "cannot insert a record of \(asked.name) that has the @id \(id.excerpt); call cst_container_update (update), or "
+                "cannot insert a record of \(requested.name) that has the @id \(id.excerpt); call cst_container_update (update), or "
                     + "leave out the @id",
-                entity: asked.name, key: Container.idKey, value: id)
+                entity: requested.name, key: Container.idKey, value: id)
         }
-        let object = try context.insert(try entity(of: record, asked))
+        let object = try context.insert(try entity(of: record, requested))
         try set(record, of: object, depth: depth)
         return object
     }
 
     /// Returns the entity of a record: the requested one, or the subentity in `@entity`.
-    private func entity(of record: Container.Record, _ asked: Entity) throws -> Entity {
-        guard let value = record[Container.entityKey], !value.isNull else { return asked }
+    private func entity(of record: Container.Record, _ requested: Entity) throws -> Entity {
+        guard let value = record[Container.entityKey], !value.isNull else { return requested }
         guard case .text(let name) = value else {
             throw CoreError(
                 .typeMismatch,
-                "@entity of a record of \(asked.name) takes the name of an entity, not \(value.kindPhrase)",
-                entity: asked.name, key: Container.entityKey, value: value)
+                "@entity of a record of \(requested.name) takes the name of an entity, not \(value.kindPhrase)",
+                entity: requested.name, key: Container.entityKey, value: value)
         }
         let entity = try context.coordinator.model.requireEntity(named: name.string)
-        if entity.isKind(of: asked) { return entity }
+        if entity.isKind(of: requested) { return entity }
         throw CoreError(
             .invalidArgument,
-            "@entity is \"\(entity.name)\", which does not inherit from \(asked.name); use a subentity of \(asked.name), or "
+            "@entity is \"\(entity.name)\", which does not inherit from \(requested.name); use a subentity of \(requested.name), or "
                 + "leave out @entity",
-            entity: asked.name, key: Container.entityKey, value: value)
+            entity: requested.name, key: Container.entityKey, value: value)
     }
 
     func set(_ record: Container.Record, of object: ManagedObject, depth: Int = 0) throws {
@@ -224,11 +227,11 @@ private struct RecordWork {
                 if let given = entries[element.name] { entries[element.name] = try converted(given, element) }
             }
             return .dictionary(entries)
-        case .text(let text) where attribute.type == .date:
+        case .text where attribute.type == .date:
             do { return try attribute.converted(value) } catch let error as CoreError {
                 throw CoreError(
                     error.status,
-                    "\(attribute.entity.name).\(attribute.path) takes a date, not \"\(text.string)\"; write it as 2020-01-31, "
+                    "\(attribute.entity.name).\(attribute.path) takes a date, not \(value.excerpt); write it as 2020-01-31, "
                         + "2020-01-31T12:00:00Z or 2020-01-31T12:00:00+02:00, or as seconds since 2001-01-01 UTC",
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
@@ -309,11 +312,11 @@ private struct RecordWork {
     ///
     /// If an object cannot be read after the successful save, its record has the values from before the save. An error
     /// would make the caller repeat the save.
-    func saved(_ objects: [ManagedObject], as asked: Entity) throws -> [Container.Record] {
+    func saved(_ objects: [ManagedObject], as requested: Entity) throws -> [Container.Record] {
         let former = try objects.map { try entries(of: $0) }
         try context.save()
         return zip(objects, former).map { object, former in
-            record(of: object, (try? entries(of: object)) ?? former, as: asked)
+            record(of: object, (try? entries(of: object)) ?? former, as: requested)
         }
     }
 
@@ -342,8 +345,8 @@ private struct RecordWork {
 
     /// Returns the record of an object.
     ///
-    /// - Parameter asked: The entity that the caller requested.
-    func record(of object: ManagedObject, _ entries: Container.Record, as asked: Entity) -> Container.Record {
+    /// - Parameter requested: The entity that the caller requested.
+    func record(of object: ManagedObject, _ entries: Container.Record, as requested: Entity) -> Container.Record {
         func uri(_ value: PropertyValue) -> PropertyValue {
             if case .object(let target as ManagedObject) = value { .string(target.objectID.uri) } else { .null }
         }
@@ -357,7 +360,7 @@ private struct RecordWork {
             }
         }
         record[Container.idKey] = .string(object.objectID.uri)
-        if object.entity !== asked { record[Container.entityKey] = .string(object.entity.name) }
+        if object.entity !== requested { record[Container.entityKey] = .string(object.entity.name) }
         return record
     }
 }

@@ -3,7 +3,7 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// A model, its stores and its contexts: Core Data's `NSPersistentContainer`. It can be used on any thread.
+/// A model, its stores and its contexts: Core Data's `NSPersistentContainer`. Thread-safe.
 ///
 ///     let container = try Container(name: "Shop", model: model)
 ///     try container.loadStores()
@@ -42,9 +42,9 @@ public final class Container: Sendable {
     /// The treatment of unsaved changes.
     public typealias Unsaved = UnsavedChanges.Policy
 
-    /// Creates a container with one SQLite store, the file `<name>.sqlite` in the default folder.
+    /// Creates a container for one SQLite store, the file `<name>.sqlite` in the default folder.
     ///
-    /// The store is not opened yet.
+    /// The store is not opened; `loadStores` opens it.
     ///
     /// - Parameters:
     ///   - model: The model, which is frozen. If nil, the model with the container's name is searched as `.momd`,
@@ -52,8 +52,8 @@ public final class Container: Sendable {
     ///     `CORESTONE_MODEL_PATH`, the program's folder, `../share/<application>` relative to it, the default folder,
     ///     `<application>` in each of `XDG_DATA_DIRS`, and the working directory.
     ///   - application: The name of the data folder; nil for the file name of the program.
-    /// - Throws: The model's first error. `.model` with the searched folders if there is no model with the name.
-    ///   `.invalidArgument` if the name is not a valid file name.
+    /// - Throws: The model's first error, or the error of reading the model. `.model` with the searched folders if
+    ///   there is no model with the name. `.invalidArgument` if the name is not a valid file name.
     public init(name: String, model: Model? = nil, application: String? = nil, modelFolders: [String] = []) throws {
         guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
             throw CoreError(
@@ -93,12 +93,14 @@ public final class Container: Sendable {
 
     public var model: Model { coordinator.model }
 
-    /// Returns `$XDG_DATA_HOME/<application>`, or `$HOME/.local/share/<application>`.
+    /// Returns `$XDG_DATA_HOME/<application>`; `$HOME/.local/share/<application>` if the variable is not an absolute
+    /// path.
     ///
-    /// The folder need not exist; it is created when a store in it is opened.
+    /// The folder need not exist. `loadStores` creates it as `StoreDescription.shouldMakeFolder` specifies.
     ///
     /// - Parameter application: The name of the folder; nil for the file name of the program.
-    /// - Throws: `.invalidArgument` if neither variable is an absolute path.
+    /// - Throws: `.invalidArgument` if neither variable is an absolute path, or if the application's name is not a
+    ///   valid folder name.
     public static func defaultFolder(application: String? = nil) throws -> String {
         try DataFolder.path(application: application ?? DataFolder.program)
     }
@@ -150,23 +152,24 @@ public final class Container: Sendable {
     public func loadStores(_ handler: @escaping @Sendable (Int, StoreDescription, Result<Store, CoreError>) -> Void)
         throws
     {
-        let wanted = try begin()
-        let later = wanted.filter { $0.description.shouldAddStoreAsynchronously }
+        let pending = try begin()
+        let later = pending.filter { $0.description.shouldAddStoreAsynchronously }
         if !later.isEmpty {
             let work: @Sendable () -> Void = { [self] in for each in later { load(each, handler) } }
             // If no thread is available, the stores are opened on this one.
             do { try opener.run(work) } catch { work() }
         }
-        for each in wanted where !each.description.shouldAddStoreAsynchronously { load(each, handler) }
+        for each in pending where !each.description.shouldAddStoreAsynchronously { load(each, handler) }
     }
 
     /// Opens the stores that are not open yet, on this thread. If a store fails, the other stores are still opened.
     ///
-    /// - Throws: The error of the store that failed. If several failed, an error with one child for each.
+    /// - Throws: The error of the store that failed; if several failed, an error with one child for each.
+    ///   `.invalidHandle` if the container is closed.
     public func loadStores() throws {
         var failures: [CoreError] = []
-        let wanted = try begin()
-        for each in wanted {
+        let pending = try begin()
+        for each in pending {
             load(each) { _, _, result in if case .failure(let error) = result { failures.append(error) } }
         }
         if failures.count == 1 { throw failures[0] }
@@ -180,6 +183,8 @@ public final class Container: Sendable {
     }
 
     /// Runs `body` and then `ended` on a background thread of the container.
+    ///
+    /// If no thread can be created, `ended` is called with the error on the calling thread.
     package func inBackground<Value>(
         _ body: @escaping @Sendable (Container) throws -> Value,
         _ ended: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -188,28 +193,28 @@ public final class Container: Sendable {
         do { try opener.run(work) } catch { ended(.failure(error)) }
     }
 
-    private struct Wanted: Sendable {
+    private struct PendingLoad: Sendable {
         let index, number: Int
         let description: StoreDescription
     }
 
     /// Marks the stores that are neither open nor being opened as loading, and returns them.
-    private func begin() throws -> [Wanted] {
+    private func begin() throws -> [PendingLoad] {
         try state.withLock { state in
             if state.isClosed { throw Container.closed(name) }
-            var wanted: [Wanted] = []
+            var pending: [PendingLoad] = []
             for index in state.entries.indices {
                 if state.entries[index].isLoading || state.entries[index].store?.isOpen == true { continue }
                 state.entries[index].isLoading = true
                 let entry = state.entries[index]
-                wanted.append(Wanted(index: index, number: entry.number, description: entry.description))
+                pending.append(PendingLoad(index: index, number: entry.number, description: entry.description))
             }
-            return wanted
+            return pending
         }
     }
 
-    private func load(_ wanted: Wanted, _ handler: (Int, StoreDescription, Result<Store, CoreError>) -> Void) {
-        var description = wanted.description
+    private func load(_ pending: PendingLoad, _ handler: (Int, StoreDescription, Result<Store, CoreError>) -> Void) {
+        var description = pending.description
         let result: Result<Store, CoreError>
         do {
             description.path = try path(of: description)
@@ -230,7 +235,7 @@ public final class Container: Sendable {
             result = .failure(known)
         }
         let isLate = state.withLock { state in
-            if let index = state.entries.firstIndex(where: { $0.number == wanted.number }) {
+            if let index = state.entries.firstIndex(where: { $0.number == pending.number }) {
                 state.entries[index].isLoading = false
                 state.entries[index].store = try? result.get()
             }
@@ -239,9 +244,9 @@ public final class Container: Sendable {
         if isLate, let store = try? result.get() {
             // The container was closed while the store was opened.
             try? coordinator.remove(store)
-            return handler(wanted.index, description, .failure(Container.closed(name)))
+            return handler(pending.index, description, .failure(Container.closed(name)))
         }
-        handler(wanted.index, description, result)
+        handler(pending.index, description, result)
     }
 
     private func path(of description: StoreDescription) throws -> String {
@@ -257,7 +262,7 @@ public final class Container: Sendable {
 
     // MARK: Contexts
 
-    /// The container's context on the main queue, for the user interface. It is always the same one.
+    /// The container's context on the main queue, for the user interface; always the same context.
     ///
     /// A call on the first thread of the process binds the main queue to that thread (`MainQueue.bind`), if the queue
     /// is not bound.
@@ -276,22 +281,23 @@ public final class Container: Sendable {
     /// Returns a new context with a private queue. Any thread can enqueue blocks on it.
     public func newBackgroundContext() -> Context { Context(on: coordinator, parent: nil, queue: .privateQueue) }
 
-    /// Enqueues `body` on a new background context, which is closed afterwards.
+    /// Enqueues `body` on a new background context, which is released afterwards.
     ///
-    /// Errors of `body` are ignored. Unsaved changes are discarded, and their number is logged.
+    /// Errors of `body` are ignored. If the application does not retain the context, its unsaved changes are discarded,
+    /// and their number is logged.
     ///
-    /// - Throws: `.noMemory` if no thread can be created; `.invalidHandle` if the container is closed or closing.
+    /// - Throws: `.noMemory` if no thread can be created; `.invalidHandle` if the container is closed or being closed.
     public func performBackgroundTask(_ body: @escaping @Sendable (Context) throws -> Void) throws {
         try requireOpen()
         try newBackgroundContext().enqueue(body)
     }
 
-    /// Enqueues `body` on a new background context, and passes its result to `ended`.
+    /// Enqueues `body` on a new background context, and passes the result of `body` to `ended`.
     ///
     /// If `body` throws, unsaved changes are rolled back.
     ///
-    /// - Parameter ended: Called once: after `body`, on its thread, or with an error if `body` cannot run. If `body`
-    ///   cannot be enqueued, `ended` is called on the caller's thread before this function returns.
+    /// - Parameter ended: Called once: after `body` on the same thread, or with an error if `body` cannot run. If
+    ///   `body` cannot be enqueued, `ended` is called on the caller's thread before this function returns.
     public func performBackgroundTask<Value>(
         _ body: @escaping @Sendable (Context) throws -> Value,
         ended: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -304,7 +310,7 @@ public final class Container: Sendable {
                     if case .failure = result {
                         // The context may outlive `ended` for a moment, and unsaved changes would make `close` fail.
                         try? context.rollback()
-                        context.giveUp()
+                        context.allowLoss()
                     }
                     ended(result)
                 }, refused: { ended(.failure($0)) })
@@ -325,23 +331,26 @@ public final class Container: Sendable {
 
     public var isClosed: Bool { state.withLock(\.isClosed) }
 
-    /// The unsaved changes of all contexts. Waits for their queues.
+    /// The unsaved changes of all contexts of the container. Waits for their queues.
     public var unsavedChanges: [UnsavedChanges] { coordinator.unsavedChanges }
 
-    /// Saves all contexts, nested contexts before their parents.
+    /// Saves all contexts of the container, nested contexts before their parents.
+    ///
+    /// - Throws: The error of a save. Several failures are the children of one error.
     public func save() throws { try coordinator.saveContexts() }
 
     /// Closes the stores. Contexts remain, but can no longer read or save. Idempotent.
     ///
-    /// The queues of the contexts run the blocks that are already enqueued, so that their changes are included. New
-    /// blocks are rejected with `.invalidHandle`, unless closing fails. While the main thread waits for a thread, that
-    /// thread must not close a container whose view context has changes or enqueued blocks. With `.discard`, the call
-    /// does not wait: saves of enqueued blocks then fail, because the stores are closed.
+    /// The queues of the contexts first run the blocks that are already enqueued, so that the changes of these blocks
+    /// are included. New blocks are rejected with `.invalidHandle`; if closing fails, the queues accept blocks again.
+    /// While the main thread waits for a thread, that thread must not close a container whose view context has changes
+    /// or enqueued blocks. With `.discard`, the call does not wait: saves of enqueued blocks then fail, because the
+    /// stores are closed.
     ///
     /// - Throws: With `.refuse`, `.unsavedChanges` if a context has unsaved changes, with one child per context that
-    ///   has its name and its counts by entity. The error of a save. `.invalidArgument` on the queue of a context that
-    ///   has other enqueued blocks. `.invalidHandle` while another thread closes the container. In all these cases
-    ///   nothing is closed.
+    ///   contains its name and its counts by entity. The error of a save. `.invalidArgument` on the queue of a context
+    ///   that has other enqueued blocks. Nothing is closed after these errors. `.invalidHandle` while another thread
+    ///   closes the container.
     public func close(_ unsaved: Unsaved = .refuse) throws {
         if isClosed { return }
         try coordinator.close(unsaved, called: "the container \"\(name)\"") { state.withLock { $0.isClosed = true } }

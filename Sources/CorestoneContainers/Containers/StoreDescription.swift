@@ -10,9 +10,11 @@ public struct StoreDescription: Sendable {
     /// The type; nil for that of the existing store, or SQLite if the store does not exist.
     public var type: StoreType?
     public var options: StoreOptions
-    /// Whether `Container.loadStores` opens the store on another thread, and calls the handler there.
+    /// Whether `Container.loadStores` with a handler opens the store on another thread, and calls the handler there.
     public var shouldAddStoreAsynchronously = false
     /// Whether missing folders in the path are created, with permissions for the user only.
+    ///
+    /// No folders are created for an in-memory store, a read-only store, or a store that must exist.
     public var shouldMakeFolder = true
 
     public init(path: String? = nil, type: StoreType? = nil, options: StoreOptions = StoreOptions()) {

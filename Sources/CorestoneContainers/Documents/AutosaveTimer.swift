@@ -30,7 +30,7 @@ final class AutosaveTimer: Sendable {
     func cancel() { due.withLock { $0.work = nil } }
 
     /// Runs the function if it is due. Returns false if the timer is no longer needed.
-    fileprivate func look() -> Bool {
+    fileprivate func runIfDue() -> Bool {
         let isTime = due.withLock { due -> Bool? in due.work == nil ? nil : due.time <= AutosaveTimer.now }
         guard isTime == true else { return isTime != nil }
         // If no thread is available, the next check tries again.
@@ -83,7 +83,7 @@ private final class AutosaveClock: Sendable {
     private func runAgain() throws {
         do {
             try queue.run {
-                guard self.look() else { return }
+                guard self.checkTimers() else { return }
                 WorkQueue.sleep(seconds: AutosaveClock.step)
                 // This block already runs on a thread of the pool, so enqueueing does not fail.
                 try? self.runAgain()
@@ -95,8 +95,8 @@ private final class AutosaveClock: Sendable {
     }
 
     /// Checks all timers. Returns false if no timer is left.
-    private func look() -> Bool {
-        for (number, entry) in timers.withLock({ $0.all }) where entry.timer?.look() != true {
+    private func checkTimers() -> Bool {
+        for (number, entry) in timers.withLock({ $0.all }) where entry.timer?.runIfDue() != true {
             timers.withLock { $0.all[number] = nil }
             // The timer was started again meanwhile.
             if entry.timer?.isDue == true { timers.withLock { $0.all[number] = entry } }

@@ -5,24 +5,28 @@ import CorestoneValues
 import Glibc
 
 extension Document {
-    /// Saves the document to another path, which becomes its path. The previous file remains as it was last saved.
+    /// Saves the document to another path, which becomes the document's path.
+    ///
+    /// The previous file remains as it was last saved; that of an untitled document is removed.
     ///
     /// Objects remain valid unless the type changes. In that case every object gets a new ID, and existing objects
     /// become invalid. A document that is open read-only becomes writable at its new path. An existing store is
-    /// replaced only after the new one is complete; processes that read it keep their snapshot.
+    /// replaced only after the new one is complete; processes that read the existing store keep their snapshot.
     ///
     /// - Parameters:
     ///   - path: An unused path, or that of a store of the same type if `replaces` is true; relative to the working
     ///     directory at the time of the call. A symbolic link is followed and kept.
     ///   - type: The new type; nil for the current one.
     ///   - replaces: Whether an existing store or an empty file may be overwritten.
-    /// - Throws: `.invalidArgument` for the document's own path, and for an existing file if `replaces` is false.
-    ///   `.notAStore` and `.unsupported` for a file that is not a store of the type. `.storeBusy` if another process or
-    ///   coordinator writes to it. `.storeReadOnly` if it is not writable. `.unsavedChanges` for another type if other
-    ///   contexts of the coordinator, including child contexts, have unsaved changes; the counts are the children of
-    ///   the error. The errors of a save. After an error, the file at the path is unchanged, and the document keeps its
-    ///   path and its changes. If the conversion to another type or the replacement of an existing file fails, the
-    ///   document becomes untitled instead; it keeps its changes, so that the call can be repeated.
+    /// - Throws: `.invalidArgument` for the document's own path, for an existing file if `replaces` is false, for a
+    ///   symbolic link to a missing file, and for the in-memory type. `.invalidHandle` if the document is closed.
+    ///   `.notAStore` and `.unsupported` for a file that is not a store of the type. `.unsupported` if the new type
+    ///   does not support a feature of the model. `.storeBusy` if another process or coordinator writes to it.
+    ///   `.storeReadOnly` if it is not writable. `.unsavedChanges` for another type if other contexts of the
+    ///   coordinator, including child contexts, have unsaved changes; the counts are the children of the error. The
+    ///   errors of a save. After an error, the file at the path is unchanged, and the document keeps its path and its
+    ///   changes. If the conversion to another type or the replacement of an existing file fails, the document becomes
+    ///   untitled instead; it keeps its changes, so that the call can be repeated.
     public func saveAs(_ path: String, type: StoreType? = nil, replaces: Bool = false) throws {
         try requireOpen()
         if let type, type != self.type { try requireSavedElsewhere(to: path) }
@@ -30,7 +34,7 @@ extension Document {
             try context.processPendingChanges()
             // Invalid objects make the call fail before a file is created.
             if context.hasPersistentChanges { try context.validate() }
-            let former = store, wanted = type ?? former.type, refuge = values.withLock(\.refuge)
+            let former = store, wanted = type ?? former.type, temporaryFolder = values.withLock(\.temporaryFolder)
             try Document.requireFile(wanted)
             let place = try StoreLocation(path)
             try requireOther(place)
@@ -41,13 +45,13 @@ extension Document {
                 try coordinator.check(StoreTypes.kind(of: wanted).abilities, ofStoreAt: path)
                 try saveByCopy(to: place, wanted, context)
             }
-            let last = values.withLock(\.refuge)
-            settle { values in
-                values.refuge = nil
+            let last = values.withLock(\.temporaryFolder)
+            resetState { values in
+                values.temporaryFolder = nil
                 values.options.isReadOnly = false
                 values.flags.subtract([.untitled, .edited])
             }
-            for folder in Set([refuge, last].compactMap(\.self)) { removeTree(at: folder) }
+            for folder in Set([temporaryFolder, last].compactMap(\.self)) { removeTree(at: folder) }
         }
     }
 
@@ -57,8 +61,8 @@ extension Document {
         if others.isEmpty { return }
         throw CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "cannot save the document to \(path) as another type while other contexts have unsaved changes; save them or "
-                + "roll them back first", children: others.map(\.error), file: path)
+            "cannot save the document to \(path) as another type while other contexts have unsaved changes; call "
+                + "save() or rollback() on these contexts first", children: others.map(\.error), file: path)
     }
 
     private func requireOther(_ place: StoreLocation) throws {
@@ -118,25 +122,25 @@ extension Document {
 
     /// Saves over an existing store, or as another type.
     ///
-    /// The content is first saved to a temporary file, so that the previous and the existing file are unchanged until
-    /// the last step.
+    /// The content is first saved to a temporary file, so that the previous file of a document with a path does not
+    /// change, and an existing file at the new path is unchanged until the last step.
     private func saveByCopy(to place: StoreLocation, _ type: StoreType, _ context: Context) throws {
         let path = place.absolute
-        if values.withLock(\.refuge) == nil {
-            let refuge = try UntitledDocumentFolder.make()
-            do { try move(store, to: StoreLocation(refuge + "/Untitled"), context) } catch {
-                removeTree(at: refuge)
+        if values.withLock(\.temporaryFolder) == nil {
+            let temporaryFolder = try UntitledDocumentFolder.make()
+            do { try move(store, to: StoreLocation(temporaryFolder + "/Untitled"), context) } catch {
+                removeTree(at: temporaryFolder)
                 throw error
             }
-            values.withLock { $0.refuge = refuge }
+            values.withLock { $0.temporaryFolder = temporaryFolder }
         } else {
             try saveHere(context)
         }
         do {
             if type != store.type {
-                let folder = values.withLock(\.refuge) ?? ""
+                let folder = values.withLock(\.temporaryFolder) ?? ""
                 let copy = place.state == .missing ? path : folder + "/Converted"
-                goOn(with: try coordinator.migrateStore(store, to: type, at: copy))
+                resume(with: try coordinator.migrateStore(store, to: type, at: copy))
                 try context.reset()
             }
             guard place.state != .missing else { return }
@@ -148,7 +152,7 @@ extension Document {
             }
             try coordinator.setPath(path, of: store)
         } catch {
-            settle { $0.flags.formUnion([.untitled, .edited]) }
+            resetState { $0.flags.formUnion([.untitled, .edited]) }
             throw error
         }
     }

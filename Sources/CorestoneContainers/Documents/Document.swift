@@ -8,8 +8,8 @@ import Glibc
 
 /// A document that consists of one store, with undo, saving, autosaving and reverting.
 ///
-/// It corresponds to Core Data's `NSPersistentDocument` and `UIManagedDocument`. It can be used on any thread, except
-/// for the context, which is confined to its queue.
+/// It corresponds to Core Data's `NSPersistentDocument` and `UIManagedDocument`. Its context must be used on the
+/// context's queue. The document itself can be used on any thread, unless the context is confined to a thread.
 public final class Document: @unchecked Sendable {
     /// The state of a document.
     public struct State: OptionSet, Sendable {
@@ -25,7 +25,8 @@ public final class Document: @unchecked Sendable {
         public static let failed = State(rawValue: 1 << 3)
         /// The document does not have a path yet; `saveAs` sets it.
         public static let untitled = State(rawValue: 1 << 4)
-        /// Another process or coordinator wrote the file since the document was last opened, saved or reverted.
+        /// Another process or coordinator wrote, replaced or deleted the file since the document was last opened, saved
+        /// or reverted.
         public static let changedOnDisk = State(rawValue: 1 << 5)
         public static let closed = State(rawValue: 1 << 6)
     }
@@ -36,61 +37,67 @@ public final class Document: @unchecked Sendable {
     /// The undo manager of the context.
     public let undoManager = UndoManager()
     let values: Locked<Values>
-    private let announcer = NotificationCenter<State>()
+    private let stateNotifications = NotificationCenter<State>()
     private let timer = AutosaveTimer()
     private var observations: [Observation] = []
 
     struct Values {
         var store: Store
         var flags: State = []
-        var news = PendingStates()
+        var pendingStates = PendingStates()
         var lastError: CoreError?
         /// The temporary folder with the file of an untitled document; nil for other documents.
-        var refuge: String?
+        var temporaryFolder: String?
         /// Whether the document was untitled when it was closed.
         var endedUntitled = false
         /// The state of the file's content when an atomic store was last read or written. For an SQLite store, the
         /// identity of the file; a watcher reports writes by other processes.
-        var known: String?
-        /// The written state of an SQLite store before the last revert read it; nil after a save.
+        var knownContent: String?
+        /// The result of `SQLiteKind.writtenState` before the last revert read the store; nil after a save, and for
+        /// stores of other types.
         var reverted: String?
         /// The options with which the application opened the store.
         var options = StoreOptions()
-        /// The number of events since the last save that left unsaved changes.
+        /// The number of `objectsDidChange` notifications since the last save after which the context had unsaved
+        /// changes.
         var changes = 0
         var autosaveChanges = 0
         var autosaveIdle = 0.0
         /// The number of failed autosaves since the last successful save.
         var failures = 0
 
-        /// The delay of the autosave after a change, in seconds; nil if autosaving is disabled.
+        /// The delay until the next autosave, in seconds; nil if neither limit requires one now.
         var autosaveDelay: Double? {
             if autosaveChanges > 0 && changes >= autosaveChanges { return 0 }
             return autosaveIdle > 0 ? autosaveIdle : nil
         }
     }
 
-    /// The longest delay before a failed autosave is tried again, in seconds.
+    /// The longest delay before a failed autosave is tried again, in seconds, unless the idle time is longer.
     private static let longestPause = 60.0
 
     // MARK: Making and opening
 
-    /// Creates an untitled document. Its file is in a temporary folder in `TMPDIR`, which is deleted with the document.
+    /// Creates an untitled document.
+    ///
+    /// Its file is in a temporary folder in `TMPDIR`. The folder is removed when the document is saved to a path,
+    /// closed or deallocated.
     ///
     /// - Parameters:
     ///   - type: The type of the store.
     ///   - queue: The queue of the context.
+    /// - Throws: `.invalidArgument` for the in-memory type; the errors of `Coordinator.addStore`.
     public convenience init(
         model: Model, type: StoreType = .sqlite, queue: Context.QueueType = .privateQueue
     ) throws {
         try Document.requireFile(type)
-        let refuge = try UntitledDocumentFolder.make()
+        let temporaryFolder = try UntitledDocumentFolder.make()
         do {
             let coordinator = try Coordinator(model: model)
-            let store = try coordinator.addStore(type, at: refuge + "/Untitled")
-            try self.init(coordinator, store, StoreOptions(), refuge: refuge, queue)
+            let store = try coordinator.addStore(type, at: temporaryFolder + "/Untitled")
+            try self.init(coordinator, store, StoreOptions(), temporaryFolder: temporaryFolder, queue)
         } catch {
-            removeTree(at: refuge)
+            removeTree(at: temporaryFolder)
             throw error
         }
     }
@@ -98,8 +105,11 @@ public final class Document: @unchecked Sendable {
     /// Opens an existing document.
     ///
     /// - Parameters:
+    ///   - path: The path, relative to the working directory at the time of the call.
     ///   - model: nil for the model that the store contains, as in `Coordinator.open`.
-    ///   - options: The options of the store.
+    ///   - options: The options of the store. By default, the store is opened for writing.
+    ///   - queue: The queue of the context.
+    /// - Throws: As `Coordinator.open`.
     public static func open(
         _ path: String, model: Model? = nil, options: StoreOptions = StoreOptions(),
         queue: Context.QueueType = .privateQueue
@@ -108,11 +118,12 @@ public final class Document: @unchecked Sendable {
         options.mustExist = true
         let coordinator = try Coordinator.open(path, model: model, options: options)
         let store = try coordinator.openedStore(at: path)
-        return try Document(coordinator, store, options, refuge: nil, queue)
+        return try Document(coordinator, store, options, temporaryFolder: nil, queue)
     }
 
     private init(
-        _ coordinator: Coordinator, _ store: Store, _ options: StoreOptions, refuge: String?, _ queue: Context.QueueType
+        _ coordinator: Coordinator, _ store: Store, _ options: StoreOptions, temporaryFolder: String?,
+        _ queue: Context.QueueType
     ) throws {
         self.coordinator = coordinator
         if queue == .main { MainQueue.bindFirstThread() }
@@ -120,9 +131,9 @@ public final class Document: @unchecked Sendable {
         context.name = "document"
         context.isShared = true
         var first = Values(store: store)
-        (first.refuge, first.options) = (refuge, options)
-        if refuge != nil { first.flags = .untitled }
-        first.known = Document.content(of: store)
+        (first.temporaryFolder, first.options) = (temporaryFolder, options)
+        if temporaryFolder != nil { first.flags = .untitled }
+        first.knownContent = Document.content(of: store)
         values = Locked(first)
         observations = [
             context.observe(.objectsDidChange) { [weak self] _, _ in self?.noteChange() },
@@ -136,13 +147,13 @@ public final class Document: @unchecked Sendable {
 
     deinit {
         timer.cancel()
-        guard let refuge = values.withLock(\.refuge) else { return }
+        guard let temporaryFolder = values.withLock(\.temporaryFolder) else { return }
         if values.withLock({ $0.flags.contains(.edited) }), !platform_is_forked() {
             DebugLog.write(
                 "CoreData: warning: an untitled document was released, and its content is lost; call cst_document_save_as "
                     + "(save_as, saveAs), or close it with CST_UNSAVED_DISCARD (.discard), before releasing it")
         }
-        removeTree(at: refuge)
+        removeTree(at: temporaryFolder)
     }
 
     static func requireFile(_ type: StoreType) throws {
@@ -150,7 +161,7 @@ public final class Document: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
                 "a document needs a file, but a store of type InMemory does not have one; use SQLite, XML or Binary",
-                value: .string(type.rawValue))
+                key: "type", value: .string(type.rawValue))
         }
     }
 
@@ -162,24 +173,25 @@ public final class Document: @unchecked Sendable {
     // MARK: State
 
     /// The path of the file; nil for an untitled document.
-    public var path: String? { values.withLock { $0.refuge == nil ? $0.store : nil }?.path }
+    public var path: String? { values.withLock { $0.temporaryFolder == nil ? $0.store : nil }?.path }
     public var type: StoreType { store.type }
     public var store: Store { values.withLock(\.store) }
-    /// The error of the last save or autosave; nil if it succeeded.
+    /// The error of the last save or autosave; nil if it succeeded, and after a revert.
     public var lastError: CoreError? { values.withLock(\.lastError) }
 
     /// The current state. Checks the file.
     public var state: State {
-        var (flags, store, known) = values.withLock { ($0.flags, $0.store, $0.known) }
-        if flags.isDisjoint(with: [.closed, .saving]), Document.content(of: store) != known {
+        var (flags, store, knownContent) = values.withLock { ($0.flags, $0.store, $0.knownContent) }
+        if flags.isDisjoint(with: [.closed, .saving]), Document.content(of: store) != knownContent {
             flags.insert(.changedOnDisk)
         }
         return flags
     }
 
-    /// Returns whether the context or its children have unsaved changes, or an untitled document has content.
+    /// Returns whether a context of the document's coordinator has unsaved changes, or an untitled document was edited.
     ///
-    /// After all changes since the last save are undone, there are no unsaved changes. The call waits for the queues.
+    /// If all changes since the last save are undone, a document with a path does not have unsaved changes; an untitled
+    /// document still does. The call waits for the queues of the contexts.
     ///
     /// - Throws: `.wrongThread` if the context is confined to another thread.
     public func hasUnsavedChanges() throws -> Bool {
@@ -187,24 +199,26 @@ public final class Document: @unchecked Sendable {
             try context.processPendingChanges()
             return context.hasPersistentChanges
         }
-        return isPending || hasChangesElsewhere || values.withLock { $0.refuge != nil && $0.flags.contains(.edited) }
+        return isPending || hasChangesElsewhere
+            || values.withLock { $0.temporaryFolder != nil && $0.flags.contains(.edited) }
     }
 
     /// Calls `handler` with the state whenever it changes, in the order of the changes.
     ///
-    /// The handler runs on the thread that changes the state: the context's queue, the thread that saves, or the
-    /// watcher of the store. That thread meanwhile also delivers the changes of other threads.
-    public func observe(_ handler: @escaping (State) -> Void) -> Observation { announcer.observe(handler) }
+    /// The handler runs on the thread that changes the state, for example on the context's queue, a thread that saves
+    /// or closes the document, or the watcher of the store. That thread also delivers changes that other threads make
+    /// in the meantime.
+    public func observe(_ handler: @escaping (State) -> Void) -> Observation { stateNotifications.observe(handler) }
 
     @discardableResult
     func change<Result>(_ body: (inout Values) -> Result) -> Result {
         let (result, delivers) = values.withLock { values in
             let before = values.flags
             let result = body(&values)
-            return (result, values.flags != before && values.news.add(values.flags))
+            return (result, values.flags != before && values.pendingStates.add(values.flags))
         }
         if delivers {
-            while let state = values.withLock({ $0.news.next() }) { announcer.tell(state) }
+            while let state = values.withLock({ $0.pendingStates.next() }) { stateNotifications.notify(state) }
         }
         return result
     }
@@ -214,7 +228,11 @@ public final class Document: @unchecked Sendable {
         let isPending = context.hasPersistentChanges
         let idle = change { values -> Double? in
             // An untitled document stays edited, because it does not have a saved state.
-            if isPending { values.flags.insert(.edited) } else if values.refuge == nil { values.flags.remove(.edited) }
+            if isPending {
+                values.flags.insert(.edited)
+            } else if values.temporaryFolder == nil {
+                values.flags.remove(.edited)
+            }
             guard isPending, !values.flags.contains(.saving) else { return nil }
             values.changes += 1
             return values.autosaveDelay
@@ -226,14 +244,16 @@ public final class Document: @unchecked Sendable {
     private func noteForeignChange() {
         var isDone = false
         while !isDone {
-            let (store, known, reverted) = values.withLock { ($0.store, $0.known, $0.reverted) }
+            let (store, knownContent, reverted) = values.withLock { ($0.store, $0.knownContent, $0.reverted) }
             let isNews =
                 store.type == .sqlite
                 ? SQLiteKind.writtenState(ofStoreAt: store.path) != reverted
-                : Document.content(of: store) != known
+                : Document.content(of: store) != knownContent
             isDone = change { values in
                 // A save or a revert has changed the known content meanwhile, so the comparison is repeated.
-                guard values.store === store, values.known == known, values.reverted == reverted else { return false }
+                guard values.store === store, values.knownContent == knownContent, values.reverted == reverted else {
+                    return false
+                }
                 if isNews, !values.flags.contains(.closed) { values.flags.insert(.changedOnDisk) }
                 return true
             }
@@ -244,11 +264,13 @@ public final class Document: @unchecked Sendable {
 
     /// Enables autosaving after a number of changes, after an idle time, or both; 0 disables each.
     ///
-    /// Changes are events that leave unsaved changes. The document is saved on the context's queue. Existing unsaved
-    /// changes count too. An untitled document is saved into its temporary folder, and stays edited.
+    /// Each processing of pending changes (`objectsDidChange`) after which the context has unsaved changes counts as
+    /// one change, also before this call. The document is saved on the context's queue. An untitled document is saved
+    /// into its temporary folder, and stays edited.
     ///
-    /// If an autosave fails, `lastError` and the state show it, and the changes are kept. It is repeated with the next
-    /// change, and after a delay that grows from the idle time (at least a second) to a minute.
+    /// If an autosave fails, `lastError` and the state show the failure, and the changes are kept. The autosave is
+    /// repeated after the next change, and after the idle time (at least a second). This delay doubles with each
+    /// failure, up to a minute, or to the idle time if that is longer.
     ///
     /// - Throws: `.invalidArgument` if the context is confined to a thread, because no other thread can save it; the
     ///   error of the queue if it rejects the block.
@@ -270,17 +292,17 @@ public final class Document: @unchecked Sendable {
     }
 
     private func autosave(after seconds: Double) {
-        if seconds == 0 { return autosaveOrTryAgain() }
-        do { try timer.start(after: seconds) { [weak self] in self?.autosaveOrTryAgain() } } catch {
+        if seconds == 0 { return autosaveOrRetry() }
+        do { try timer.start(after: seconds) { [weak self] in self?.autosaveOrRetry() } } catch {
             noteFailure(error)
         }
     }
 
-    private func autosaveOrTryAgain() {
+    private func autosaveOrRetry() {
         do { try autosaveNow() } catch {
             // A close in progress rejects the block. The close may fail, so the autosave is tried again.
             if (error as? CoreError)?.status != .invalidHandle { noteFailure(error) }
-            tryAgain()
+            retryAutosave()
         }
     }
 
@@ -290,11 +312,11 @@ public final class Document: @unchecked Sendable {
             guard let self, !self.values.withLock({ $0.flags.contains(.closed) }) else { return }
             guard context.hasPersistentChanges else { return }
             // The error is kept in `lastError`, shown by the state, and reported when the document is closed.
-            do { try self.saveHere(context) } catch { self.tryAgain() }
+            do { try self.saveHere(context) } catch { self.retryAutosave() }
         }
     }
 
-    private func tryAgain() {
+    private func retryAutosave() {
         let pause = values.withLock { values -> Double? in
             guard values.autosaveChanges > 0 || values.autosaveIdle > 0 else { return nil }
             defer { values.failures += 1 }
@@ -305,7 +327,7 @@ public final class Document: @unchecked Sendable {
     }
 
     private func noteFailure(_ error: any Error) {
-        let known =
+        let failure =
             error as? CoreError
             ?? CoreError(
                 .internal, "cannot save the document: \(error); report it as a defect of the library", file: path)
@@ -313,19 +335,21 @@ public final class Document: @unchecked Sendable {
             values.flags.remove(.saving)
             if values.flags.contains(.closed) { return }
             values.flags.insert(.failed)
-            if known.status == .conflict { values.flags.insert(.conflict) }
-            values.lastError = known
+            values.flags.remove(.conflict)
+            if failure.status == .conflict { values.flags.insert(.conflict) }
+            values.lastError = failure
         }
     }
 
-    /// Saves the unsaved changes.
+    /// Saves the unsaved changes of the context, but not those of its child contexts.
     ///
-    /// - Throws: `.invalidArgument` for an untitled document; the errors of a context's save, for instance `.conflict`
+    /// - Throws: `.invalidArgument` for an untitled document. `.invalidHandle` if the document is closed. `.storeIO` if
+    ///   the file of an SQLite store was deleted or replaced. The errors of a context's save, for instance `.conflict`
     ///   if another process changed the same objects in the file. The changes are kept.
     public func save() throws {
         try requireOpen()
         try context.use { context in
-            // The check is in the block, because the document is untitled for a moment during `saveAs`.
+            // The check is in the block, because a document can be untitled for a moment during `saveAs`.
             guard path != nil else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreSave,
@@ -337,10 +361,10 @@ public final class Document: @unchecked Sendable {
 
     /// Throws if the file of an SQLite store was deleted or replaced, because a save into the old file would be lost.
     private func requireSameFile() throws {
-        let (store, known) = values.withLock { ($0.store, $0.known) }
+        let (store, knownContent) = values.withLock { ($0.store, $0.knownContent) }
         guard store.type == .sqlite else { return }
         let now = Document.content(of: store)
-        if now == known { return }
+        if now == knownContent { return }
         let isGone = now == nil || now == "[]"
         throw CoreError(
             .storeIO, code: .persistentStoreSave,
@@ -362,20 +386,21 @@ public final class Document: @unchecked Sendable {
             noteFailure(error)
             throw error
         }
-        settle { if $0.refuge == nil { $0.flags.remove(.edited) } }
+        resetState { if $0.temporaryFolder == nil { $0.flags.remove(.edited) } }
     }
 
     /// Resets the state after a successful save or revert.
     ///
-    /// - Parameter reverted: The written state of an SQLite store before it was read again; nil after a save.
-    func settle(reverted: String? = nil, _ body: (inout Values) -> Void) {
+    /// - Parameter reverted: The result of `SQLiteKind.writtenState` before the store was read again; nil after a save,
+    ///   and for stores of other types.
+    func resetState(reverted: String? = nil, _ body: (inout Values) -> Void) {
         let state = Document.content(of: store)
         change { values in
             body(&values)
             values.flags.subtract([.saving, .failed, .conflict, .changedOnDisk])
             values.lastError = nil
             (values.changes, values.failures) = (0, 0)
-            values.known = state
+            values.knownContent = state
             values.reverted = reverted
         }
     }
@@ -384,11 +409,12 @@ public final class Document: @unchecked Sendable {
     ///
     /// All undo steps are removed.
     ///
-    /// If the file was replaced, the new file is opened. If it is another store, every object has a new ID, and
-    /// existing objects become invalid.
+    /// If the file was replaced, the new file is opened. If the new file is another store, every object has a new ID,
+    /// and existing objects become invalid.
     ///
-    /// - Throws: `.storeIO` if the file no longer exists. `.unsavedChanges` for a child context with changes that is
-    ///   confined to another thread. The errors of opening another file. Nothing is discarded in these cases.
+    /// - Throws: `.storeIO` if the file no longer exists. `.unsavedChanges` for a child context that has changes and is
+    ///   confined to another thread. `.invalidHandle` if the document is closed. The errors of opening another file.
+    ///   Nothing is discarded in these cases.
     public func revert() throws {
         try requireOpen()
         let unreachable = context.unreachableChildren
@@ -396,8 +422,9 @@ public final class Document: @unchecked Sendable {
             throw CoreError(
                 .unsavedChanges, code: .persistentStoreOperation,
                 "cannot revert \(path.map { "the document \($0)" } ?? "the untitled document"), because child contexts have changes "
-                    + "that only their own threads can discard; roll "
-                    + "them back there first", children: unreachable.map(\.error), file: path)
+                    + "that only their own threads can discard; call "
+                    + "cst_context_rollback (rollback) on these threads first",
+                children: unreachable.map(\.error), file: path)
         }
         try context.use { context in
             try reopen(context)
@@ -405,7 +432,7 @@ public final class Document: @unchecked Sendable {
             undoManager.removeAllActions()
             let written = store.type == .sqlite ? SQLiteKind.writtenState(ofStoreAt: store.path) : nil
             try context.refreshAll()
-            settle(reverted: written) { if $0.refuge == nil { $0.flags.remove(.edited) } }
+            resetState(reverted: written) { if $0.temporaryFolder == nil { $0.flags.remove(.edited) } }
         }
         // This runs outside the context's queue, because a child that saves waits for this queue.
         try context.rollbackChildren()
@@ -413,7 +440,7 @@ public final class Document: @unchecked Sendable {
 
     /// Opens the new file if the document's file was replaced.
     private func reopen(_ context: Context) throws {
-        let (former, known, options) = values.withLock { ($0.store, $0.known, $0.options) }
+        let (former, knownContent, options) = values.withLock { ($0.store, $0.knownContent, $0.options) }
         let place = try StoreLocation(former.path)
         guard place.state != .missing else {
             throw CoreError(
@@ -422,7 +449,7 @@ public final class Document: @unchecked Sendable {
                     + "(save_as, saveAs)",
                 file: former.path)
         }
-        let isSameFile = Document.content(of: former) == known
+        let isSameFile = Document.content(of: former) == knownContent
         // An SQLite store can be replaced within the same file.
         if isSameFile && former.type != .sqlite { return }
         if try StoreMetadata(ofStoreAt: former.path).uuid.description == former.identifier {
@@ -438,14 +465,14 @@ public final class Document: @unchecked Sendable {
         let trial = try Coordinator(model: coordinator.model)
         try trial.remove(try trial.addStore(at: former.path, options: options))
         // The unsaved changes are discarded intentionally, so their loss is not logged.
-        context.giveUpWithChildren()
+        context.allowLossWithChildren()
         try coordinator.remove(former)
-        goOn(with: try coordinator.addStore(at: former.path, options: options))
+        resume(with: try coordinator.addStore(at: former.path, options: options))
         try context.reset()
     }
 
     /// Replaces the document's store. The caller must reset the context.
-    func goOn(with store: Store) {
+    func resume(with store: Store) {
         values.withLock { $0.store = store }
         undoManager.removeAllActions()
     }
@@ -462,7 +489,7 @@ public final class Document: @unchecked Sendable {
 
     func requireOpen() throws {
         let (isClosed, isUntitled, store) = values.withLock {
-            ($0.flags.contains(.closed), $0.refuge != nil || $0.endedUntitled, $0.store)
+            ($0.flags.contains(.closed), $0.temporaryFolder != nil || $0.endedUntitled, $0.store)
         }
         guard isClosed else { return }
         if isUntitled {
@@ -475,7 +502,9 @@ public final class Document: @unchecked Sendable {
     /// Closes the file. Idempotent.
     ///
     /// - Throws: With `.refuse`, `.unsavedChanges` if there are unsaved changes; its children are the counts by entity,
-    ///   and the error of the last save if that failed. The errors of a save. The document then stays open.
+    ///   and the error of the last save if that failed. With `.save`, the errors of a save, and `.invalidArgument` for
+    ///   an untitled document with unsaved changes. The document stays open after these errors. `.invalidHandle` while
+    ///   another call closes the document.
     public func close(_ unsaved: Container.Unsaved = .refuse) throws {
         if values.withLock({ $0.flags.contains(.closed) }) { return }
         let isFirst = try coordinator.closeDown(
@@ -496,12 +525,12 @@ public final class Document: @unchecked Sendable {
             timer.cancel()
             change { $0.flags = [.closed] }
         }
-        let refuge = values.withLock { values in
-            defer { values.refuge = nil }
-            if values.refuge != nil { values.endedUntitled = true }
-            return values.refuge
+        let temporaryFolder = values.withLock { values in
+            defer { values.temporaryFolder = nil }
+            if values.temporaryFolder != nil { values.endedUntitled = true }
+            return values.temporaryFolder
         }
-        if let refuge { removeTree(at: refuge) }
+        if let temporaryFolder { removeTree(at: temporaryFolder) }
     }
 
     /// The error for a document that cannot be closed because of unsaved changes.
@@ -512,7 +541,7 @@ public final class Document: @unchecked Sendable {
             if path == nil {
                 "call cst_document_save_as (save_as, saveAs)"
             } else if hasChangesElsewhere {
-                "call save() or rollback() on each of these contexts"
+                "call save() or rollback() on \(held.count == 1 ? "the context" : "each of these contexts")"
             } else {
                 "call cst_document_save (save) to keep them or cst_document_revert (revert) to discard them"
             }

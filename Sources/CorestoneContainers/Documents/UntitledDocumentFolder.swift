@@ -13,7 +13,7 @@ enum UntitledDocumentFolder {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
                 "cannot create the folder \(path) for an untitled document: \(String(cString: strerror(errno))); "
-                    + "set TMPDIR to a writable folder",
+                    + "set TMPDIR to a writable folder with free space",
                 file: path)
         }
         return path

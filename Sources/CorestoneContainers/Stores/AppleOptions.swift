@@ -41,7 +41,7 @@ enum AppleOptions {
     ]
 
     /// The library's own names of options: in C, and in parentheses in Python.
-    private static let own = [
+    private static let replacements = [
         "NSReadOnlyPersistentStoreOption": "CST_STORE_READ_ONLY (read_only)",
         "NSPersistentStoreTimeoutOption": "busy_timeout_ms (busy_timeout)",
         "NSSQLitePragmasOption": "pragmas",
@@ -60,27 +60,33 @@ enum AppleOptions {
     static func warnings(_ names: [String], path: String) throws -> [String] {
         try names.map { name in
             if known.contains(name), let reason = reasons.first(where: { name.hasPrefix($0.prefix) }) {
-                return "\(path) was opened with \(name), which has no effect: \(reason.why)"
+                return "\(Coordinator.shown(path)) was opened with \(name), which has no effect: \(reason.why)"
             }
             let remedy =
-                own[name].map { "use \($0) instead" }
-                ?? nearestName(to: name, among: known + own.keys.sorted()).map { "did you mean \"\($0)\"?" }
+                replacements[name].map { "use \($0) instead" }
+                ?? nearestName(to: name, among: known + replacements.keys.sorted()).map { "did you mean \"\($0)\"?" }
                 ?? "leave it out. The accepted options are \(known.joined(separator: ", "))"
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) cannot be opened with the foreign option \"\(name)\"; \(remedy)", key: name, file: path)
+                "\(Coordinator.shown(path)) cannot be opened with the foreign option \"\(name)\"; \(remedy)", key: name,
+                file: path.isEmpty ? nil : path)
         }
     }
 }
 
 extension StoreTypes {
-    /// Returns warnings for options that have no effect, and logs them if SQL logging is enabled.
+    /// Returns warnings about options that have no effect and about hard links, and logs them if SQL logging is
+    /// enabled.
+    ///
+    /// - Throws: `.invalidArgument` with the key for a custom option of a built-in type, or for an unknown foreign
+    ///   option.
     static func warnings(_ options: StoreOptions, _ type: StoreType, _ path: String) throws -> [String] {
         if let name = options.hostOptions.keys.min(), try !kind(of: type).isHosted {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) cannot be opened with the custom option \"\(name)\", which \(type.rawValue) stores do not accept; "
-                    + "leave it out, or open a custom store", key: name, value: options.hostOptions[name], file: path)
+                "\(Coordinator.shown(path)) cannot be opened with the custom option \"\(name)\", which \(type.rawValue) stores "
+                    + "do not accept; leave it out, or open a custom store",
+                key: name, value: options.hostOptions[name], file: path.isEmpty ? nil : path)
         }
         var warnings = try AppleOptions.warnings(options.foreignOptions, path: path)
         if type != .sqlite {
@@ -91,13 +97,13 @@ extension StoreTypes {
             ].filter(\.0).map(\.1)
             if !unused.isEmpty {
                 warnings.append(
-                    "\(path) was opened with options for \(unused.joined(separator: ", ")), which have no effect on a store of type "
-                        + "\(type.rawValue); use an SQLite store")
+                    "\(Coordinator.shown(path)) was opened with options for \(unused.joined(separator: ", ")), which have no effect "
+                        + "on a store of type \(type.rawValue); use an SQLite store")
             }
             if try options.fileMode != nil && !kind(of: type).hasFile {
                 warnings.append(
-                    "\(path) was opened with a file mode, which has no effect on a store of type \(type.rawValue); use an SQLite, "
-                        + "XML or Binary store")
+                    "\(Coordinator.shown(path)) was opened with a file mode, which has no effect on a store "
+                        + "of type \(type.rawValue); use an SQLite, XML or Binary store")
             }
         }
         if type == .xml || type == .binary, !options.isReadOnly, let place = try? StoreLocation(path),

@@ -6,7 +6,9 @@ import CorestoneValues
 
 // The deferred part of a migration (`MigrationOptions.defersCleanup`).
 extension Coordinator {
-    /// Returns the number of tasks that a deferred migration left in a store; 0 for other store types than SQLite.
+    /// Returns the number of tasks that a deferred migration left in a store; 0 for store types other than SQLite.
+    ///
+    /// - Throws: `.invalidArgument` if the store is not open in this coordinator.
     public func deferredMigrationTaskCount(of store: Store) throws -> Int {
         guard let backing = try upkeep(of: store) else { return 0 }
         return try store.use { try backing.deferredTaskCount() }
@@ -37,8 +39,8 @@ extension Coordinator {
     /// This coordinator can save between two tasks.
     ///
     /// - Parameter progress: Receives the number of finished tasks and the total, on this thread, before each task and
-    ///   at the end. If it returns false, the call fails with 134120, and the remaining tasks stay.
-    /// - Throws: As `finishDeferredMigrationTask`.
+    ///   at the end. If it returns false before a task, the call fails with 134120, and the remaining tasks stay.
+    /// - Throws: As `finishDeferredMigrationTask`; `.cancelled` (134120).
     public func finishDeferredMigration(
         of store: Store, progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) throws {

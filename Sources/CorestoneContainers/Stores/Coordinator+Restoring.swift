@@ -9,13 +9,14 @@ extension Coordinator {
     /// The backup is kept. A store that is open in this coordinator is first removed from it, as by `remove`.
     ///
     /// - Parameters:
-    ///   - path: The store, which need not exist; relative to the working directory at the time of the call.
+    ///   - path: The path of the store, which need not exist; relative to the working directory at the time of the
+    ///     call.
     ///   - backup: The path of the backup; nil for the newest one.
     ///   - folder: The folder of the backups; nil for the folder of the store.
     ///   - options: As for `replaceStore`.
     /// - Returns: The path of the backup.
     /// - Throws: `.storeIO` if there is no backup. `.invalidArgument` if the backup is a copy of another store.
-    ///   Otherwise as `replaceStore`. The store is then unchanged.
+    ///   The errors of `replaceStore`. The store is unchanged after an error.
     @discardableResult
     public func restoreStore(
         at path: String, from backup: String? = nil, in folder: String? = nil, options: StoreOptions = StoreOptions()
@@ -24,7 +25,8 @@ extension Coordinator {
         guard let source = try backup ?? newestBackup(of: path, in: folder, own) else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "there is no backup of \(path) in \(folder ?? "its folder"); pass the path of a copy, or migrate with a backup next time",
+                "there is no backup of \(path) in \(folder ?? "its folder"); pass the path of a copy, or set "
+                    + "the option backup for the next migration",
                 file: path)
         }
         // The identifier of a missing or damaged store cannot be read, and is then not compared.
@@ -33,7 +35,8 @@ extension Coordinator {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "\(source) is not a copy of \(path), which was not changed; pass a backup of this store, or call "
-                    + "cst_coordinator_replace_store (replace_store)", value: .uuid(identifier), file: source)
+                    + "cst_coordinator_replace_store (replace_store, replaceStore)",
+                key: "backup", value: .uuid(identifier), file: source)
         }
         try replaceStore(at: path, byStoreAt: source, options: options)
         return source

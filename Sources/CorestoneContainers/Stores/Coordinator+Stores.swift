@@ -8,26 +8,29 @@ import CorestoneSQLite
 import CorestoneValues
 
 extension Coordinator {
-    /// Opens the store at `path`, or creates it if it does not exist.
+    /// Opens the store at `path`, or creates it if it does not exist and the options allow it.
     ///
     /// - Parameters:
     ///   - type: The type; nil for that of the existing store, or SQLite if the store does not exist.
     ///   - path: The path, relative to the working directory at the time of the call. For an in-memory store only a
     ///     name.
     ///   - options: The options of the store.
-    /// - Returns: The store, which stays open until it is removed or the coordinator is deallocated.
+    /// - Returns: The store, which stays open until it is removed, or the coordinator is closed or deallocated.
     /// - Throws: `.storeIO`, `.storeBusy`, `.storeReadOnly`, `.storeCorrupt` or `.notAStore` with code 134080 if the
     ///   store cannot be opened. `.modelMismatch` (134100) with entity and property if it was written with another
-    ///   model. `.invalidArgument` for an unknown type (134000) or configuration. `.unsupported` if the model needs
-    ///   abilities that the store type does not have. Nothing on disk is then changed.
+    ///   model. `.invalidArgument` for an unknown configuration, an unknown type (134000), and a store with the
+    ///   identifier of one that is already open in the coordinator. `.unsupported` if the store is of another type
+    ///   (134000), or if the model needs abilities that the store type does not have. `.invalidHandle` if the
+    ///   coordinator is closed. If opening fails, nothing on disk is changed.
     @discardableResult
     public func addStore(
         _ type: StoreType? = nil, at path: String, options: StoreOptions = StoreOptions()
     ) throws -> Store {
-        // A missing configuration must not create a store.
+        // No store is created if the coordinator is closed, or if the model does not have the configuration.
+        try requireMayAddStore(at: path)
         _ = try model.entities(ofConfiguration: options.configuration)
         let kind = try StoreTypes.kind(of: type, at: path)
-        // An unsupported model must not create a store either.
+        // The same holds for a model that the store type does not support.
         try check(kind.abilities, ofStoreAt: path)
         let warnings = try StoreTypes.warnings(options, kind.type, path)
         try options.historyRetention?.requireSound(ofStoreAt: path)
@@ -73,7 +76,7 @@ extension Coordinator {
                     kind: atomic, path: path, model: model, options: options, migration: given)
                 switch try migration.run() {
                 case .migrated(let store): return store
-                case .migratedByOthers: break
+                case .migratedMeanwhile: break
                 case .changed: if attempts == 5 { throw migration.busy }
                 }
             }
@@ -85,9 +88,10 @@ extension Coordinator {
     /// The copy includes backing files and the application's metadata, even if the metadata is unsaved. The old store
     /// is then removed from the coordinator, as by `remove`; its file is kept.
     ///
-    /// The new store has a new identifier, so every object gets a new ID; `storesDidChange` reports the IDs. Existing
-    /// objects in contexts belong to the removed store, and their unsaved changes can no longer be saved. The
-    /// persistent history starts empty.
+    /// The new store has another identifier than the old one, so every object gets a new ID; `storesDidChange` reports
+    /// the IDs. Existing objects in contexts belong to the removed store, and their unsaved changes can no longer be
+    /// saved. The transactions of the old store are not copied: a persistent history records the copied objects as
+    /// insertions.
     ///
     /// - Parameters:
     ///   - type: The type of the new store.
@@ -98,8 +102,9 @@ extension Coordinator {
     ///   - progress: Receives the number of copied objects and the total, on this thread. It may read from the store,
     ///     but must not save. If it returns false, the call fails with `.cancelled`.
     /// - Returns: The new store, at the old store's position in the coordinator.
-    /// - Throws: `.invalidArgument` if the store is not open in this coordinator, or if the path has a store with
-    ///   objects. The errors of reading the old and of creating the new store. The old store then stays open.
+    /// - Throws: `.invalidArgument` if the store is not open in this coordinator, if the path is that of the store
+    ///   itself, or if the path has a store with objects. The errors of reading the old and of creating the new store.
+    ///   The old store stays open after an error.
     @discardableResult
     public func migrateStore(
         _ store: Store, to type: StoreType, at path: String, options: StoreOptions = StoreOptions(),
@@ -111,7 +116,8 @@ extension Coordinator {
         if kind.isHosted, store.type == type, store.path == path {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot migrate \(path) to itself; choose another path", file: path)
+                "cannot migrate \(Coordinator.shown(path)) to itself; choose another path",
+                file: path.isEmpty ? nil : path)
         }
         if let place, try place.path == StoreTypes.place(of: store)?.path {
             throw CoreError(
@@ -123,7 +129,8 @@ extension Coordinator {
         options.keepsHistory = options.keepsHistory || store.backing.keepsHistory
         options.permissionsOfSource = try StoreTypes.place(of: store).flatMap { FilePermissions(of: $0.path) }
         let backing = try failingBeyondFileSize { try kind.open(path, model: model, options: options) }
-        // The state is compared later without reading the file, because memory may be short then.
+        // Recorded now, so that the cleanup after a failure does not need to read the file: the failure may be out of
+        // memory.
         let made = backing.isNew ? backing.contentState : nil
         do {
             return try failingBeyondFileSize {
@@ -143,17 +150,17 @@ extension Coordinator {
     /// Removes an open store from the coordinator.
     ///
     /// The files of the store are deleted if opening created them, no data was saved into them, and no other process
-    /// has them open.
+    /// has them open (SQLite) or is saving to them (XML and binary stores).
     ///
-    /// - Parameter isOurs: Whether the caller created the store and is its only writer, so that its files are deleted
-    ///   with all objects.
-    package func discard(_ store: Store, isOurs: Bool = false) {
-        let isNew = isOurs || store.backing.isNew
+    /// - Parameter isCreated: Whether the caller created the store and is its only writer, so that its files are
+    ///   deleted with all objects.
+    package func discard(_ store: Store, isCreated: Bool = false) {
+        let isNew = isCreated || store.backing.isNew
         guard let kind = try? StoreTypes.kind(of: store.type, at: store.path),
             let place = try? StoreTypes.place(of: store)
         else { return }
         guard (try? remove(store)) != nil, isNew else { return }
-        if isOurs { _ = try? destroyStore(store.type, at: store.path) }
+        if isCreated { _ = try? destroyStore(store.type, at: store.path) }
         kind.unlink(place) { StoreTypes.isEmpty(kind, place.path, model) }
     }
 
@@ -170,7 +177,7 @@ extension Coordinator {
     ///   - path: The path, relative to the working directory at the time of the call.
     ///   - options: The time-out for another process's lock, and whether the files are deleted even if the lock is not
     ///     released (`forcesDestruction`).
-    /// - Returns: False if the store does not exist in an existing folder. Nothing is then created.
+    /// - Returns: False if the folder exists, but the store does not. Nothing is created.
     /// - Throws: `.storeBusy` if another process or coordinator writes. `.storeReadOnly` if the file is not writable.
     ///   `.notAStore` if the file is not a store of the type. `.storeIO` if the folder does not exist.
     ///   `.invalidArgument` for `/dev/null`.
@@ -186,7 +193,8 @@ extension Coordinator {
             if !kind.hasFile { return false }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(path) is an in-memory store without files to destroy; call cst_coordinator_remove_store (remove_store) instead",
+                "\(path) is an in-memory store without files to destroy; call cst_coordinator_remove_store (remove_store, "
+                    + "remove) instead",
                 file: path)
         }
         return try kind.destroy(path, options: options) { try removeStores(at: place) }
@@ -194,9 +202,9 @@ extension Coordinator {
 
     /// Copies a store, with its backing files and its identifier, to `path`.
     ///
-    /// An existing store there is replaced atomically, under the same locks as a save. Another process that reads it
-    /// can finish its read transaction. An existing store that is open in this coordinator is first removed from it, as
-    /// by `remove`.
+    /// An existing store at `path` is replaced atomically, under the same locks as a save. Another process that reads
+    /// this store can finish its read transaction. If the store is open in this coordinator, it is first removed from
+    /// the coordinator, as by `remove`.
     ///
     /// - Parameters:
     ///   - type: The type of both stores; nil for that of the source.
@@ -206,8 +214,8 @@ extension Coordinator {
     ///   - options: The time-out for another process's lock, and the permissions of a new file; by default those of the
     ///     source.
     /// - Throws: `.storeIO` if the source does not exist. `.notAStore` if `source` or `path` is a file but not a store.
-    ///   `.storeBusy` if another process or coordinator writes. `.invalidArgument` for a copy to itself and for
-    ///   in-memory stores. The file at `path` is then unchanged.
+    ///   `.storeBusy` if another process or coordinator writes. `.invalidArgument` for a copy to itself, for in-memory
+    ///   stores, and if `path` is a store of another type. The file at `path` is unchanged after an error.
     public func replaceStore(
         _ type: StoreType? = nil, at path: String, byStoreAt source: String, options: StoreOptions = StoreOptions()
     ) throws {
@@ -221,7 +229,7 @@ extension Coordinator {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "cannot replace \(path) with \(source), because an in-memory store does not have a file; migrate the store with "
-                    + "cst_coordinator_migrate_store (migrate_store)",
+                    + "cst_coordinator_migrate_store (migrate_store, migrateStore)",
                 file: path)
         }
         if let there = try StoreType(ofStoreAt: path), there != kind.type {
@@ -230,7 +238,8 @@ extension Coordinator {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "\(path) is a store of type \(there.rawValue), but \(source) is of type \(kind.type.rawValue); choose another "
-                    + "path, or destroy \(path) first with cst_coordinator_destroy_store (destroy_store)",
+                    + "path, or destroy \(path) first with cst_coordinator_destroy_store (destroy_store, "
+                    + "destroyStore)",
                 file: path)
         }
         try kind.replace(path, byStoreAt: source, options: options) { try removeStores(at: place) }
@@ -335,10 +344,12 @@ extension StoreMetadata {
         self = try StoreTypes.kind(of: type, at: path).metadata(ofStoreAt: path)
     }
 
-    /// Writes the metadata to the store at `path`, which must not be open. The store keeps its identifier.
+    /// Writes the metadata to the store at `path`. The store keeps its identifier.
+    ///
+    /// Coordinators that have the store open see the change when they next read the file.
     ///
     /// - Parameter type: The type; nil for that of the existing store.
-    /// - Throws: As `Coordinator.addStore`.
+    /// - Throws: As `Coordinator.open`, and `.storeReadOnly` and `.storeBusy`.
     public func write(toStoreAt path: String, type: StoreType? = nil) throws {
         try StoreTypes.kind(of: type, at: path).setMetadata(self, ofStoreAt: path)
     }
@@ -351,8 +362,9 @@ extension StoreMetadata {
     ///   - values: All entries. The type, the UUID, the version hashes and other required entries are kept if they are
     ///     omitted.
     ///   - type: The type; nil for that of the existing store.
-    /// - Throws: As `Coordinator.open`, and `.storeReadOnly` and `.storeBusy`. `.invalidArgument` with the key if the
-    ///   type, UUID or version hashes would change.
+    /// - Throws: As `Coordinator.open`. `.storeReadOnly` if the store cannot be written. `.storeBusy` if another
+    ///   process or coordinator writes. `.invalidArgument` with the key if the type, UUID or version hashes would
+    ///   change.
     public static func set(
         _ values: [String: PropertyListValue], ofStoreAt path: String, type: StoreType? = nil
     ) throws {

@@ -8,10 +8,9 @@ import CorestoneValues
 extension Coordinator {
     /// Copies an open store in its current state, with its backing files.
     ///
-    /// Meanwhile other contexts and processes can read and save. The copy is an independent store with the same
-    /// identifier.
-    ///
-    /// If the store has a rollback journal, is in memory, or is an atomic store, saves wait for the end of the copy.
+    /// The copy is an independent store with the same identifier. Other contexts and processes can read in the
+    /// meantime. They can also save, except to an atomic store, an SQLite store with a rollback journal, or an SQLite
+    /// store in memory: saves to these stores wait for the end of the copy.
     ///
     /// - Parameters:
     ///   - path: An unused path, or an earlier copy of this store, which is replaced atomically; relative to the
@@ -21,7 +20,9 @@ extension Coordinator {
     ///   - progress: Receives the number of copied bytes and the total, on this thread. It may read from the store, but
     ///     must not save. If it returns false, the call fails with `.cancelled`.
     /// - Throws: `.invalidArgument` if the store is not open in this coordinator, or if `path` is another store or an
-    ///   open one; `.storeIO`, `.storeBusy`, `.notAStore`. The file at `path` is then unchanged.
+    ///   open store. `.unsupported` for an in-memory or a custom store. `.notAStore` if `path` is a file but not a
+    ///   store. `.storeBusy` if another process locks the earlier copy. `.storeIO` if the copy cannot be written.
+    ///   `.cancelled`. The file at `path` is unchanged after an error.
     public func backup(
         _ store: Store, to path: String, options: StoreOptions = StoreOptions(),
         progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
@@ -36,8 +37,8 @@ extension Coordinator {
         if path == StoreLocation.nowhere {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot copy \(store.path) to \(path), which does not store data; choose the path of a file", file: path
-            )
+                "cannot copy \(Coordinator.shown(store.path)) to \(path), which does not store data; choose the path of a "
+                    + "file", file: path)
         }
         if let backing = store.backing as? any SQLiteUpkeep {
             return try store.use {
@@ -48,11 +49,11 @@ extension Coordinator {
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
                 store.type == .inMemory
-                    ? "\(store.path) is an in-memory store without a file to copy to \(path); migrate it with "
-                        + "cst_coordinator_migrate_store (migrate_store)"
-                    : "\(store.path) is a custom store of type \(store.type.rawValue), which the library cannot copy; "
-                        + "migrate it with cst_coordinator_migrate_store (migrate_store)",
-                file: store.path)
+                    ? "\(Coordinator.shown(store.path)) is an in-memory store without a file to copy to \(path); migrate it "
+                        + "with cst_coordinator_migrate_store (migrate_store, migrateStore)"
+                    : "\(Coordinator.shown(store.path)) is a custom store of type \(store.type.rawValue), which the library "
+                        + "cannot copy; migrate it with cst_coordinator_migrate_store (migrate_store, migrateStore)",
+                file: store.path.isEmpty ? nil : store.path)
         }
         if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {
             throw CoreError(
@@ -86,8 +87,8 @@ extension Coordinator {
     /// Large saves also update the statistics.
     ///
     /// - Returns: The names of the deleted files. No files are deleted if another store uses the same folder.
-    /// - Throws: `.storeBusy`, `.storeReadOnly`. `.unsupported` for another store type. `.invalidArgument` if the store
-    ///   is not open in this coordinator.
+    /// - Throws: `.storeBusy` if another process writes. `.storeReadOnly` if the store cannot be written.
+    ///   `.unsupported` for another store type. `.invalidArgument` if the store is not open in this coordinator.
     @discardableResult
     public func optimize(_ store: Store) throws -> [String] {
         let backing = try sqlite(store, "optimisation")
@@ -105,7 +106,8 @@ extension Coordinator {
         if let backing = store.backing as? any SQLiteUpkeep { return backing }
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "\(store.path) is a store of type \(store.type.rawValue), which does not support \(what); use an SQLite store",
-            file: store.path)
+            "\(Coordinator.shown(store.path)) is a store of type \(store.type.rawValue), which does not support \(what); use "
+                + "an SQLite store",
+            file: store.path.isEmpty ? nil : store.path)
     }
 }

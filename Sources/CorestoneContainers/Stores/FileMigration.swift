@@ -22,26 +22,33 @@ struct FileMigration {
     let migration: MigrationOptions
 
     enum Outcome {
-        /// The open store. It is not read again, because that could fail for lack of memory after the file was already
+        /// The open store. It is not read again, because reading could run out of memory after the file was already
         /// replaced.
         case migrated(any PersistentStore)
         /// Another process migrated the store first.
-        case migratedByOthers
+        case migratedMeanwhile
         /// Another process wrote the store during the migration, so the file was not replaced.
         case changed
     }
 
     func run() throws -> Outcome {
         let place = try StoreLocation(path)
-        let sight = kind.sight(of: place)
-        guard case (var metadata, let source)? = try begin() else { return .migratedByOthers }
-        metadata.rememberModel()
+        let knownState = kind.stateText(of: place)
+        guard case (var metadata, let source)? = try begin() else { return .migratedMeanwhile }
+        metadata.recordPastModel()
         metadata.setModel(model)
         guard let workFolder = LocalFile(place.path, shownAs: path).workFolder() else {
+            let code = errno
+            let remedy =
+                switch code {
+                case EACCES, EPERM, EROFS: "; make \(place.folder) writable"
+                case ENOSPC, EDQUOT: "; free some space"
+                default: ""
+                }
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot migrate \(path): cannot create a folder in \(place.folder): \(StoreLocation.text(of: errno)); make "
-                    + "\(place.folder) writable, or free some space", file: path)
+                "cannot migrate \(path): cannot create a folder in \(place.folder): "
+                    + "\(StoreLocation.text(of: code))\(remedy)", file: path)
         }
         defer { withExtendedLifetime(workFolder) {} }
         let folder = workFolder.path
@@ -51,7 +58,7 @@ struct FileMigration {
             copy = try backUp(place)
             try convert(from: source, in: folder)
             let store = try kind.replace(
-                place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: sight,
+                place, byContentOf: "\(folder)/result", model: model, metadata: metadata, unless: knownState,
                 options: options)
             guard let store else {
                 discard(copy, place)
@@ -62,7 +69,7 @@ struct FileMigration {
         } catch let error as CoreError {
             discard(copy, place)
             // Another process may have migrated the store while it was read.
-            guard kind.sight(of: place) == sight else { return .changed }
+            guard kind.stateText(of: place) == knownState else { return .changed }
             throw naming(error, folder)
         }
     }
@@ -99,7 +106,7 @@ struct FileMigration {
             try metadata.carriedModel()
         }
         let source = try search.run()
-        _ = try migration.way(from: source, to: model, past: metadata.pastModelDigests, ofStoreAt: path)
+        _ = try migration.method(from: source, to: model, past: metadata.pastModelDigests, ofStoreAt: path)
         return (metadata, source)
     }
 
@@ -129,12 +136,12 @@ struct FileMigration {
             throw CoreError(
                 .storeIO, code: .migration,
                 "cannot plan the migration of \(path): cannot create a folder in \(temporaryFolder): "
-                    + "\(StoreLocation.text(of: errno)); set TMPDIR to a writable folder", file: path)
+                    + "\(StoreLocation.text(of: errno)); set TMPDIR to a writable folder with free space", file: path)
         }
         defer { withExtendedLifetime(workFolder) {} }
         do {
             let work = try copy(from: source, in: workFolder.path)
-            return try MigrationReport(ofStoreAt: work, to: model, migration: settled(source))
+            return try MigrationReport(ofStoreAt: work, to: model, migration: temporaryOptions(source))
         } catch let error as CoreError { throw naming(error, workFolder.path) }
     }
 
@@ -146,7 +153,7 @@ struct FileMigration {
     }
 
     /// Returns the migration options of the temporary store. The order of versions was checked before.
-    private func settled(_ source: Model) -> MigrationOptions {
+    private func temporaryOptions(_ source: Model) -> MigrationOptions {
         var migration = migration
         migration.sourceModels.insert(source, at: 0)
         migration.allowsRemovals = true
@@ -173,7 +180,7 @@ struct FileMigration {
     private func convert(from source: Model, in folder: String) throws {
         let work = try copy(from: source, in: folder)
         var migrating = plain
-        migrating.migration = settled(source)
+        migrating.migration = temporaryOptions(source)
         let wanted = try Coordinator(model: model)
         let migrated = try wanted.addStore(.sqlite, at: work, options: migrating)
         let counts = try counts(in: wanted)

@@ -8,9 +8,10 @@ import CorestoneValues
 import Glibc
 
 extension MigrationGuard {
-    /// Returns the stores in a folder and its subfolders, sorted; without backing files and log files.
+    /// Returns the sorted paths of the stores in a folder and its subfolders, without backing files and log files.
     ///
-    /// - Throws: `.storeIO` if a folder cannot be read; `.invalidArgument` if there are no stores.
+    /// - Throws: `.storeIO` if a folder cannot be read or is nested too deeply; `.invalidArgument` if there are no
+    ///   stores.
     public static func stores(inFolder path: String) throws -> [String] {
         var found: [String] = []
         try addStores(in: path, to: &found, depth: 0)
@@ -51,7 +52,9 @@ extension MigrationGuard {
         [".sqlite", ".sqlite3", ".store", ".storedata"].contains(where: name.hasSuffix)
     }
 
-    /// Uses the mapping models in files and folders, and chains of migrations over the model versions in them.
+    /// Ignores the findings about an older model version that mapping models or a chain of migrations can migrate.
+    ///
+    /// - Parameter paths: The files and folders with the mapping models and with the model versions of chains.
     public mutating func useMappingModels(in paths: [String]) {
         var options = MigrationOptions.inferred
         options.searchPaths = paths
@@ -70,6 +73,8 @@ extension MigrationGuard {
     /// - Parameters:
     ///   - searchPaths: Models, bundles and folders in which the store's own model is searched.
     ///   - options: Limits and time-outs.
+    /// - Throws: `.storeBusy` if another program wrote the store during the check. `.storeIO` if no folder can be
+    ///   created in `TMPDIR`. Other errors are findings.
     public func findings(
         forStoreAt path: String, searchPaths: [String] = [], options: StoreOptions = StoreOptions()
     ) throws -> [MigrationFinding] {
@@ -77,7 +82,7 @@ extension MigrationGuard {
             throw CoreError(
                 .storeIO, code: .coreData,
                 "cannot check \(path): cannot create a folder in \(temporaryFolder): \(String(cString: strerror(errno))); set TMPDIR "
-                    + "to a writable folder", file: path)
+                    + "to a writable folder with free space", file: path)
         }
         defer { withExtendedLifetime(folder) {} }
         var options = options

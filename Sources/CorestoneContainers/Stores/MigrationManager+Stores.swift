@@ -13,12 +13,16 @@ extension MigrationManager {
     /// call created is deleted.
     ///
     /// - Parameters:
-    ///   - path: The source store, relative to the working directory like `result`.
+    ///   - path: The path of the source store. Like `result`, it is relative to the working directory at the time of
+    ///     the call.
     ///   - type: The type of the source store; nil for that of the file.
     ///   - options: The options of the source store, which is opened read-only.
+    ///   - mapping: The mapping model from the source model to the destination model.
+    ///   - result: The path of the new store.
     ///   - resultType: The type of the new store; nil for that of the source store.
     ///   - resultOptions: The options of the new store.
-    /// - Throws: As `migrate`; 134150 if the source store, or 134160 if the new store, cannot be opened.
+    /// - Throws: As `migrate`. 134150 if the source store, or 134160 if the new store, cannot be opened.
+    ///   `.invalidArgument` if both paths are the same, or if the new store would be an in-memory store.
     public func migrateStore(
         at path: String, type: StoreType? = nil, options: StoreOptions = StoreOptions(), with mapping: MappingModel,
         to result: String, resultType: StoreType? = nil, resultOptions: StoreOptions = StoreOptions()
@@ -59,7 +63,7 @@ extension MigrationManager {
             try new.remove(store)
         } catch {
             // A migration in batches has saved some objects.
-            new.discard(store, isOurs: isNew)
+            new.discard(store, isCreated: isNew)
             throw error
         }
     }

@@ -4,7 +4,7 @@ import CorestoneModel
 import CorestoneSQLite
 import CorestoneValues
 
-/// The built-in and registered store types, by their names in Core Data. They can be used on any thread.
+/// The built-in and registered store types, by their names in Core Data. Thread-safe.
 public enum StoreTypes {
     /// The built-in types. The first is the default.
     private static let builtIn: [any StoreKind] =
@@ -17,7 +17,7 @@ public enum StoreTypes {
 
     private static var kinds: [any StoreKind] { builtIn + registered.withLock { $0 } }
 
-    /// Returns the type with a name.
+    /// Returns the store type with the given name.
     ///
     /// - Parameter name: The name. Case is ignored.
     /// - Throws: `.invalidArgument` (134000) with the known types if the name is unknown.
@@ -37,7 +37,7 @@ public enum StoreTypes {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
                 "the store type name \"\(name)\" must not be empty or contain a NUL byte",
-                value: .string(name))
+                key: "name", value: .string(name))
         }
         try registered.withLock { kinds in
             let taken = (builtIn + kinds).first { $0.type.rawValue.lowercased() == wanted }
@@ -48,7 +48,7 @@ public enum StoreTypes {
                         + (taken.isHosted
                             ? ", or unregister the existing type with cst_store_type_unregister (unregister_store_type)"
                             : ""),
-                    value: .string(name))
+                    key: "name", value: .string(name))
             }
             kinds.append(kind)
         }
@@ -66,7 +66,7 @@ public enum StoreTypes {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
                 "\"\(name)\" is a built-in store type and cannot be unregistered; pass a custom store type",
-                value: .string(name))
+                key: "name", value: .string(name))
         }
         // The removed type is released after the lock, because that may call the application.
         let gone: (any StoreKind)? = registered.withLock { kinds in
@@ -109,6 +109,6 @@ public enum StoreTypes {
         return CoreError(
             .invalidArgument, code: .persistentStoreInvalidType,
             "\"\(name)\" is not a store type; use \(known.dropLast().joined(separator: ", ")) or \(known.last ?? "")",
-            value: .string(name))
+            key: "type", value: .string(name))
     }
 }

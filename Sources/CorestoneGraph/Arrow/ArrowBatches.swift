@@ -40,7 +40,7 @@ final class ArrowBatches {
     /// Returns all batches, or one empty batch if there are no rows. Rows must not be appended afterwards.
     func finished() throws -> ArrowStream.Source {
         if builders.isEmpty { builders.append(ArrowBuilder(row)) }
-        row.settle()
+        row.finaliseType()
         return .batches(try builders.map(SharedArrowBatch.init)[...])
     }
 }

@@ -65,7 +65,7 @@ extension ArrowBuilder {
         switch (field.type, value) {
         case (_, .null): try appendNothing()
         case (.text, .object(let object)), (.int64, .object(let object)), (.bytes, .object(let object)):
-            guard let id = object.asObjectID else { throw isNoColumn(value) }
+            guard let id = object.asObjectID else { throw unsupportedColumnError(value) }
             try append(id)
         case (.list, .array(let members)):
             for member in members { try children[0].append(member) }
@@ -83,7 +83,7 @@ extension ArrowBuilder {
 
 extension ArrowBuilder {
     /// Creates the error for an object of a transformable attribute, for which Arrow does not have a type.
-    private func isNoColumn(_ value: PropertyValue) -> CoreError {
+    private func unsupportedColumnError(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
             "the column \"\(field.name)\" has \(value.kind), which does not have an Arrow type; export the objects instead of dictionaries to get "

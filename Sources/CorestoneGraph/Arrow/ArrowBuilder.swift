@@ -108,7 +108,7 @@ final class ArrowBuilder {
     }
 
     func append(_ decimal: DecimalNumber) {
-        if !field.isSettled { field.decimals.include(decimal) }
+        if !field.isTypeFinal { field.decimals.include(decimal) }
         signs.start!.storeBytes(of: decimal.aux, toByteOffset: count * 4, as: UInt32.self)
         appendFixed(decimal.mantissa)
     }
@@ -187,7 +187,7 @@ final class ArrowBuilder {
 
     @inline(never)
     private func becomeLarge() throws {
-        guard !field.isSettled else {
+        guard !field.isTypeFinal else {
             throw CoreError(
                 .unsupported,
                 "the column \"\(field.name)\" of an Arrow export exceeds the range of 32-bit offsets in one "
@@ -213,7 +213,7 @@ final class ArrowBuilder {
     // MARK: The end of a batch
 
     /// Converts the decimals to the final type of the field: decimals of one scale, or text.
-    private func settleDecimals() throws {
+    private func finaliseDecimals() throws {
         guard signs.start != nil else { return }
         defer { signs.release() }
         func decimal(_ place: Int) -> DecimalNumber {
@@ -248,7 +248,7 @@ final class ArrowBuilder {
     /// Moves the column into an array of the C data interface, and empties the builder.
     func finish(into out: UnsafeMutablePointer<platform_arrow_array>) throws {
         try reserve(0)
-        try settleDecimals()
+        try finaliseDecimals()
         // Another batch of the same export may have needed 64-bit offsets.
         if field.isLarge, !isLarge, field.type.hasOffsets {
             try widenOffsets()

@@ -3,7 +3,8 @@ import CorestoneValues
 
 /// A column of an export, or the row, whose children are the columns: the name, the type and the source of the values.
 ///
-/// The type of decimals and the width of offsets depend on the values, so both can change until `settle` is called.
+/// The type of decimals and the width of offsets depend on the values, so both can change until `finaliseType` is
+/// called.
 final class ArrowField {
     enum Source {
         /// The whole row. The children are its columns.
@@ -25,7 +26,7 @@ final class ArrowField {
     /// The digits that the decimals appended so far need.
     var decimals = ArrowDecimals()
     /// Whether the schema is final: the type and the width of offsets no longer change.
-    private(set) var isSettled = false
+    private(set) var isTypeFinal = false
     /// The to-one relationships from the exported row to the row with the value.
     let hops: [ArrowSlots]
     let source: Source
@@ -74,10 +75,10 @@ final class ArrowField {
     }
 
     /// Makes the type final. The decimals appended so far determine the type of a decimal column.
-    func settle() {
-        for child in children { child.settle() }
+    func finaliseType() {
+        for child in children { child.finaliseType() }
         if case .decimal = type { type = decimals.type }
-        isSettled = true
+        isTypeFinal = true
     }
 
     var hasDecimals: Bool {

@@ -17,7 +17,7 @@ final class ArrowRowSource {
     private var heads: [Text?]
 
     /// The number of cached target rows above which the cache is emptied before the next read.
-    private static let mostTargets = 100_000
+    private static let maximumTargets = 100_000
 
     init(_ store: Store, _ reader: any StoreReading, model: Model) {
         (self.store, self.reader, entities) = (store, reader, model.entities)
@@ -28,7 +28,7 @@ final class ArrowRowSource {
     func targets(of rows: [Record?], _ slots: ArrowSlots) throws -> [Record?] {
         guard let root = (slots.property as? Relationship)?.destination.root else { return rows.map { _ in nil } }
         let keys = rows.map { row in row.flatMap { slots.place($0) }.map { $0.load(as: Int64.self) } }
-        if targetCount > ArrowRowSource.mostTargets { (targets, chunks, targetCount) = ([:], [], 0) }
+        if targetCount > ArrowRowSource.maximumTargets { (targets, chunks, targetCount) = ([:], [], 0) }
         // Removed from `targets`, so that the dictionary grows without a copy.
         var known = targets.removeValue(forKey: root.index) ?? [:]
         defer { targets[root.index] = known }

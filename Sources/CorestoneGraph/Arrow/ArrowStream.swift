@@ -120,7 +120,8 @@ extension ArrowStream {
         else {
             throw CoreError(
                 .invalidArgument,
-                "the pointer is not an open Arrow stream of this library; pass a stream that was not released")
+                "stream is not an open Arrow stream of this library; pass a stream that was not released", key: "stream"
+            )
         }
         return exported.stream
     }
@@ -136,13 +137,15 @@ extension ArrowStream {
             to: platform_arrow_stream(
                 get_schema: { stream, out in
                     out?.initialize(to: platform_arrow_schema())
-                    return ExportedArrowStream.asked(stream, out) {
+                    return ExportedArrowStream.runCallback(stream, out) {
                         try $0.exportSchema(to: UnsafeMutableRawPointer($1))
                     }
                 },
                 get_next: { stream, out in
                     out?.initialize(to: platform_arrow_array())
-                    return ExportedArrowStream.asked(stream, out) { try $0.next(into: UnsafeMutableRawPointer($1)) }
+                    return ExportedArrowStream.runCallback(stream, out) {
+                        try $0.next(into: UnsafeMutableRawPointer($1))
+                    }
                 },
                 get_last_error: { stream in ExportedArrowStream.of(stream)?.message },
                 release: ExportedArrowStream.release,
@@ -167,7 +170,7 @@ private final class ExportedArrowStream {
     }
 
     /// Runs the body of a callback. Returns 0, or the `errno` value that corresponds to the error.
-    static func asked<Out>(
+    static func runCallback<Out>(
         _ stream: UnsafeMutablePointer<platform_arrow_stream>?, _ out: UnsafeMutablePointer<Out>?,
         _ body: (ArrowStream, UnsafeMutablePointer<Out>) throws -> Void
     ) -> Int32 {

@@ -28,7 +28,7 @@ extension Context {
         // The columns are those of objects, even if the request fetches object IDs. Requests for counts are rejected.
         let objects = request.copy()
         if request.resultType != .count { objects.resultType = .objects }
-        try objects.requireObjects()
+        try objects.requireObjects(hasOtherForms: false)
         objects.propertiesToFetch = []
         let named = request.resultType == .objectIDs ? [ArrowFields.objectID] : request.propertiesToFetch.map(\.name)
         return try preparedFetch(request) { request in
@@ -73,7 +73,7 @@ extension Context {
             } while count > 0
         }
         guard let found = try rows(row) else { return nil }
-        row.settle()
+        row.finaliseType()
         return found
     }
 

@@ -29,7 +29,8 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
     /// - Throws: `.invalidArgument` if the list is empty, has several entities or contains a temporary ID.
     public init(objectIDs: [ObjectID]) throws {
         guard let entity = objectIDs.first?.entity else {
-            throw CoreError(.invalidArgument, "the batch delete request does not have object IDs; pass at least one")
+            throw CoreError(
+                .invalidArgument, "the batch delete request does not have object IDs; pass at least one", key: "ids")
         }
         if let other = objectIDs.first(where: { $0.entity !== entity }) {
             let addition = other.entity.name == entity.name ? " of another model" : ""
@@ -42,7 +43,7 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
         if let unsaved = objectIDs.first(where: \.isTemporary) {
             throw CoreError(
                 .invalidArgument,
-                "\(unsaved.uri) is a temporary ID and has no row; save the object and pass its permanent ID, or delete it in its context",
+                "\(unsaved.uri) is a temporary ID and does not have a row; save the object and pass its permanent ID, or delete it in its context",
                 entity: entity.name, objectURI: unsaved.uri)
         }
         fetchRequest = nil

@@ -9,16 +9,16 @@ final class BatchDeletion {
     private let entities: [Entity]
     private var reader: any StoreReading { run.store.backing }
     /// The primary keys of the rows to be deleted, by the index of their root entity, in the order of their discovery.
-    private var doomed: [UInt32: [Int64]] = [:]
-    private var known: [UInt32: Set<Int64>] = [:]
+    private var deletedKeys: [UInt32: [Int64]] = [:]
+    private var marked: [UInt32: Set<Int64>] = [:]
     /// The slots of the to-one relationships that refer to rows to be deleted.
     ///
     /// The keys are the index of the root entity and the primary key of the referring row.
-    private var leading: [UInt32: [Int64: Set<Int>]] = [:]
+    private var referringSlots: [UInt32: [Int64: Set<Int>]] = [:]
     /// The primary keys of rows whose to-many relationships lose members, by the index of the root entity.
     ///
     /// A row is not written because of a lost member.
-    private var losing: [UInt32: Set<Int64>] = [:]
+    private var rowsLosingMembers: [UInt32: Set<Int64>] = [:]
 
     init(_ run: BatchRun) {
         self.run = run
@@ -27,14 +27,14 @@ final class BatchDeletion {
 
     /// Marks rows for deletion, and the rows to which their delete rules cascade.
     func delete(_ keys: some Sequence<Int64>, of root: Entity) throws {
-        var waiting = [(root: root, keys: doom(keys, root))]
+        var waiting = [(root: root, keys: mark(keys, root))]
         while let (root, keys) = waiting.popLast() {
             guard root.withDescendants.contains(where: { $0.relationships.contains { $0.deleteRule == .cascade } })
             else { continue }
             try forEachGroup(of: keys, root) { entity, records in
                 for relationship in entity.relationships where relationship.deleteRule == .cascade {
                     for (target, keys) in try targets(of: relationship, records) {
-                        waiting.append((target, doom(keys, target)))
+                        waiting.append((target, mark(keys, target)))
                     }
                 }
             }
@@ -42,18 +42,18 @@ final class BatchDeletion {
     }
 
     /// Marks rows for deletion. Returns the keys of the rows that were not marked before.
-    private func doom(_ keys: some Sequence<Int64>, _ root: Entity) -> [Int64] {
-        let fresh = keys.filter { known[root.index, default: []].insert($0).inserted }
-        doomed[root.index, default: []] += fresh
+    private func mark(_ keys: some Sequence<Int64>, _ root: Entity) -> [Int64] {
+        let fresh = keys.filter { marked[root.index, default: []].insert($0).inserted }
+        deletedKeys[root.index, default: []] += fresh
         return fresh
     }
 
-    private func isDoomed(_ key: Int64, _ root: Entity) -> Bool { known[root.index]?.contains(key) == true }
+    private func isMarked(_ key: Int64, _ root: Entity) -> Bool { marked[root.index]?.contains(key) == true }
 
     /// Deletes the marked rows and clears the references to them.
     func finish(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
-            try forEachGroup(of: doomed[root.index] ?? [], root) { entity, records in
+            try forEachGroup(of: deletedKeys[root.index] ?? [], root) { entity, records in
                 for relationship in entity.relationships { try release(relationship, records) }
                 let rows = records.map { (primaryKey: $0.primaryKey, version: $0.version) }
                 _ = try run.transaction.delete(rows, entity: entity)
@@ -75,39 +75,40 @@ final class BatchDeletion {
             if rule == .deny { try deny(relationship, pairs.map(\.primaryKey)) }
             let links = pairs.map { Link(owner: $0.owner, member: $0.primaryKey) }
             if !links.isEmpty { try run.transaction.link(relationship, added: [], removed: links) }
-            losing[relationship.destination.rootIndex, default: []].formUnion(pairs.lazy.map(\.primaryKey))
+            rowsLosingMembers[relationship.destination.rootIndex, default: []].formUnion(pairs.lazy.map(\.primaryKey))
             return
         }
         let inverse = relationship.inverse
         let isMember = inverse?.isToMany == true
         if rule == .noAction && !isMember || inverse == nil && rule != .deny { return }
         for (root, keys) in try targets(of: relationship, records) {
-            let left = keys.filter { !isDoomed($0, root) }
+            let left = keys.filter { !isMarked($0, root) }
             if rule == .deny { try deny(relationship, left) }
-            if isMember { losing[root.index, default: []].formUnion(left) }
+            if isMember { rowsLosingMembers[root.index, default: []].formUnion(left) }
             guard let inverse, !isMember else { continue }
-            if !inverse.isOptional, let key = left.first { throw isRequired(inverse, key) }
-            for key in left { leading[root.index, default: [:]][key, default: []].insert(Int(inverse.slot)) }
+            if !inverse.isOptional, let key = left.first { throw isRequired(inverse, of: relationship, key) }
+            for key in left { referringSlots[root.index, default: [:]][key, default: []].insert(Int(inverse.slot)) }
         }
     }
 
-    private func isRequired(_ inverse: Relationship, _ key: Int64) -> CoreError {
+    private func isRequired(_ inverse: Relationship, of relationship: Relationship, _ key: Int64) -> CoreError {
         let uri = ObjectID(store: run.store, entity: inverse.entity, reference: key).uri
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "cannot delete rows to which the required \(inverse.entity.name).\(inverse.name) of \(uri) refers; delete or "
-                + "reassign the \(inverse.entity.name) rows first, or use the delete rule cascade",
+            "cannot delete \(inverse.destination.name) rows to which the required \(inverse.entity.name).\(inverse.name) of "
+                + "\(uri) refers; delete or reassign the \(inverse.entity.name) rows first, or set the delete rule of "
+                + "\(relationship.entity.name).\(relationship.name) to cascade",
             entity: inverse.entity.name,
             key: inverse.name, objectURI: uri, file: run.store.path)
     }
 
     private func deny(_ relationship: Relationship, _ keys: [Int64]) throws {
-        guard let key = keys.first(where: { !isDoomed($0, relationship.destination.root) }) else { return }
+        guard let key = keys.first(where: { !isMarked($0, relationship.destination.root) }) else { return }
         let uri = ObjectID(store: run.store, entity: relationship.destination, reference: key).uri
         throw CoreError(
             .validation, code: .validationRelationshipDeniedDelete,
             "cannot delete \(relationship.entity.name) rows: \(relationship.entity.name).\(relationship.name) has the delete "
-                + "rule deny and refers to \(uri); delete or reassign such \(relationship.destination.name) rows first",
+                + "rule deny and refers to \(uri); delete or reassign the \(relationship.destination.name) rows first",
             entity: relationship.entity.name,
             key: relationship.name, objectURI: uri, file: run.store.path)
     }
@@ -115,7 +116,7 @@ final class BatchDeletion {
     /// Clears the to-one relationships that referred to deleted rows.
     private func clear(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
-            guard let slots = leading[root.index] else { continue }
+            guard let slots = referringSlots[root.index] else { continue }
             try forEachGroup(of: slots.keys.sorted(), root) { entity, records in
                 let groups = Dictionary(grouping: records) { slots[$0.primaryKey]?.sorted() ?? [] }
                 for (slots, records) in groups {
@@ -124,7 +125,7 @@ final class BatchDeletion {
                     for record in records {
                         writer.begin(copying: record, version: RowVersion.next(record.version))
                         // In an inconsistent store, the row can refer to another row.
-                        for slot in slots where leadsToDoomed(record, slot, entity) { writer.clear(slot) }
+                        for slot in slots where refersToMarked(record, slot, entity) { writer.clear(slot) }
                         rows.append(UpdatedRow(record: writer.finish(), oldVersion: record.version))
                     }
                     _ = try run.transaction.update(rows, slots: slots, entity: entity)
@@ -137,8 +138,8 @@ final class BatchDeletion {
     /// Adds to `changes` the rows that lost members and whose own values did not change.
     private func note(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
-            let keys = losing[root.index, default: []].filter {
-                !isDoomed($0, root) && leading[root.index]?[$0] == nil
+            let keys = rowsLosingMembers[root.index, default: []].filter {
+                !isMarked($0, root) && referringSlots[root.index]?[$0] == nil
             }
             try forEachGroup(of: keys.sorted(), root) { entity, records in
                 changes.indirect += records.map { (entity.index, $0.primaryKey) }
@@ -146,9 +147,9 @@ final class BatchDeletion {
         }
     }
 
-    private func leadsToDoomed(_ record: Record, _ slot: Int, _ entity: Entity) -> Bool {
+    private func refersToMarked(_ record: Record, _ slot: Int, _ entity: Entity) -> Bool {
         guard let target = record.target(slot, entity.layout.slots[slot]) else { return false }
-        return isDoomed(target.primaryKey, entities[Int(target.entity)].root)
+        return isMarked(target.primaryKey, entities[Int(target.entity)].root)
     }
 
     // MARK: Reading

@@ -39,7 +39,7 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
             var iterator = rows.makeIterator()
             return { row in
                 guard let next = iterator.next() else { return false }
-                try row.take(next)
+                try row.setRow(next)
                 return true
             }
         }
@@ -55,7 +55,7 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
             { row in
                 var values: [String: PropertyValue] = [:]
                 if try dictionaryHandler(&values) { return false }
-                try row.take(values)
+                try row.setRow(values)
                 return true
             }
         }
@@ -75,7 +75,7 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
                 object.resetForBatch()
                 if try managedObjectHandler(object) { return false }
                 guard object.context === context, !object.isGone, !object.isDeleted else { throw object.leftBatch() }
-                try row.take(object)
+                try row.setRow(object)
                 return true
             }
         }
@@ -95,7 +95,7 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
         let rows = BatchRows(entity, try begin(run), named: named, checkCancelled: run.checkCancelled)
         let policy = run.context.mergePolicy.type
         let uniqueness = BatchUniqueness(run: run, rows: rows, policy: policy)
-        if try !run.transaction.insert(rows, policy, &changes, settling: uniqueness.settle) {
+        if try !run.transaction.insert(rows, policy, &changes, resolving: uniqueness.resolve) {
             try BatchInsertion(run: run, rows: rows, uniqueness: uniqueness).write(&changes)
         }
         changes.condense()

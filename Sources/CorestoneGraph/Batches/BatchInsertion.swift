@@ -10,7 +10,7 @@ struct BatchInsertion {
     private var entity: Entity { rows.entity }
 
     func write(_ changes: inout ExternalChanges) throws {
-        let isSettled = uniqueness.policy != .error && !rows.constraints.isEmpty
+        let resolvesConflicts = uniqueness.policy != .error && !rows.constraints.isEmpty
         var writer = RecordWriter()
         var batch: [Record] = []
         func flush() throws {
@@ -20,10 +20,10 @@ struct BatchInsertion {
             if writer.chunks.count > 1 { writer = RecordWriter() }
         }
         while try rows.next() > 0 {
-            if isSettled {
+            if resolvesConflicts {
                 // The conflict check reads the store, so the rows of this batch must be written first.
                 try flush()
-                if try uniqueness.settle(&changes) { continue }
+                if try uniqueness.resolve(&changes) { continue }
             }
             let key =
                 try run.transaction.permanentKeys(for: [NewRow(entity)])?.first

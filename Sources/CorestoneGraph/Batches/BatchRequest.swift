@@ -58,12 +58,12 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
     func stores(of entity: Entity, in context: Context) throws -> [Store] {
         if affectedStores?.isEmpty == true { return [] }
         try context.requireOpen(affectedStores)
-        let found = try context.coordinator.stores(having: entity, orHeirs: true).filter(affects)
+        let found = try context.coordinator.stores(having: entity, orSubentities: true).filter(affects)
         guard found.isEmpty else { return found }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
             affectedStores == nil
-                ? "no open store can hold \(entity.name) objects; add such a store first"
+                ? "cannot run a batch request for \(entity.name): \(context.coordinator.withoutStores)"
                 : "no affected store can hold \(entity.name) objects; change the affected stores of the request",
             entity: entity.name, file: affectedStores?.first?.path)
     }
@@ -148,7 +148,7 @@ extension Store {
     func isInBatchError() -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            "a batch request is writing to \(path), so its callbacks cannot save there or run another batch request; do so "
-                + "before or after the request", file: path)
+            "a callback of a batch request that writes to \(path) must not save to this store or run another batch request; "
+                + "do so before or after the request", file: path)
     }
 }

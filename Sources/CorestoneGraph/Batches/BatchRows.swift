@@ -27,7 +27,7 @@ package final class BatchRows {
     /// The default values.
     private let defaults: [(slot: Int, value: PropertyValue)]
     /// The converted values to which views of the current rows point.
-    private var kept: [PropertyValue] = []
+    private var convertedValues: [PropertyValue] = []
     private let checkCancelled: () throws -> Void
 
     /// The attributes that a row sets explicitly, by slot or by name.
@@ -72,7 +72,7 @@ package final class BatchRows {
     /// Returns the number of rows, and 0 after the last row. The values are valid until the next call.
     package func next(_ count: Int = 1) throws -> Int {
         defer { values = places }
-        if !kept.isEmpty { kept.removeAll(keepingCapacity: true) }
+        if !convertedValues.isEmpty { convertedValues.removeAll(keepingCapacity: true) }
         var filled = 0
         repeat {
             values = values(at: filled)
@@ -108,13 +108,13 @@ package final class BatchRows {
     /// Sets a value. Its memory must stay valid until the next call of `next`, because the value may not be copied.
     @inline(__always)
     package func set(_ view: ValueView, slot: Int) throws {
-        if layouts[slot].takes(view) { values[slot] = view } else { try convert(view.propertyValue, slot) }
+        if layouts[slot].accepts(view) { values[slot] = view } else { try convert(view.propertyValue, slot) }
     }
 
     package func set(_ value: PropertyValue, slot: Int) throws { try convert(value, slot) }
 
     /// Sets a row from a dictionary, whose keys are names of attributes or paths of composite elements.
-    func take(_ row: [String: PropertyValue]) throws {
+    func setRow(_ row: [String: PropertyValue]) throws {
         clear()
         given = .names(Array(row.keys))
         for (name, value) in row {
@@ -125,7 +125,7 @@ package final class BatchRows {
     }
 
     /// Sets a row from the changed attributes of an object.
-    func take(_ object: ManagedObject) throws {
+    func setRow(_ object: ManagedObject) throws {
         clear()
         guard let overlay = object.overlay else { return given = .slots([]) }
         var set: [Int] = []
@@ -158,8 +158,8 @@ package final class BatchRows {
     private func convert(_ value: PropertyValue, _ slot: Int) throws {
         do {
             for (leaf, part) in try entity.batchValues(of: value, for: slot) {
-                kept.append(part)
-                values[leaf] = kept.withUnsafeBufferPointer { ValueView($0[$0.count - 1]) }
+                convertedValues.append(part)
+                values[leaf] = convertedValues.withUnsafeBufferPointer { ValueView($0[$0.count - 1]) }
             }
         } catch let error as CoreError { throw error.inRow(number + 1) }
     }
@@ -174,7 +174,7 @@ package final class BatchRows {
 extension SlotLayout {
     /// Whether a value is valid for the slot without conversion.
     @inline(__always)
-    fileprivate func takes(_ view: ValueView) -> Bool {
+    fileprivate func accepts(_ view: ValueView) -> Bool {
         switch (kind, view.type) {
         // A composite attribute does not have a value itself; its elements have values.
         case (.none, _): false
@@ -236,7 +236,8 @@ extension Entity {
                 throw refusedInBatch(
                     attribute, value,
                     "needs the transformer \"\(attribute.valueTransformerName ?? "")\", which is not registered; register it "
-                        + "with cst_transformer_register (register_transformer), or pass bytes")
+                        + "with cst_transformer_register (register_transformer, ValueTransformers.register), or pass bytes"
+                )
             }
             do { return .bytes(try transformer.bytes(for: value)) } catch let error as CoreError {
                 throw error.within(

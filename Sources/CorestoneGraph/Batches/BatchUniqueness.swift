@@ -17,7 +17,7 @@ struct BatchUniqueness {
     /// Resolves all conflicts of the current row.
     ///
     /// Returns false if the row must be inserted. In this case, stored rows no longer conflict with it.
-    func settle(_ changes: inout ExternalChanges) throws -> Bool {
+    func resolve(_ changes: inout ExternalChanges) throws -> Bool {
         let context = run.makeContext()
         let holders = try holders(in: context) { rows.values[$0].propertyValue }
         if holders.isEmpty { return false }

@@ -79,7 +79,7 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
             do {
                 let value = try setting.value.value(with: .object(object), arithmetic: .nilPropagating)
                 return try object.entity.requiredBatchValues(of: value, for: setting.slot)
-            } catch let error as CoreError { throw error.about(object) }
+            } catch let error as CoreError { throw error.naming(object) }
         }
         for (slot, value) in values { try object.set(value, slot: slot) }
     }

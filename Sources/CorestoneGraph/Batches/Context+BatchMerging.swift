@@ -3,7 +3,7 @@ import CorestoneValues
 
 // Merging of batch changes into contexts.
 extension Context {
-    func takeIn(batch changes: ExternalChanges, of store: Store) throws {
+    func merge(batch changes: ExternalChanges, of store: Store) throws {
         defer { for child in links.children.mergingBatches { child.post(changes, of: store) } }
         // A pinned context does not merge changes.
         if !store.isOpen || generation != nil { return }

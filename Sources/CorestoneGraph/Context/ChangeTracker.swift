@@ -30,7 +30,7 @@ struct ChangeTracker {
     /// Unchanged objects whose versions the next save checks; see `detectConflicts(for:)`.
     var locked: [ManagedObject] = []
     /// Deleted objects whose rows no longer exist. A save does not delete these rows.
-    var vanished: Set<ObjectIdentifier> = []
+    var rowlessDeletions: Set<ObjectIdentifier> = []
     /// Objects of the save whose rows were deleted and are inserted again.
     var reinserted: [ManagedObject] = []
 

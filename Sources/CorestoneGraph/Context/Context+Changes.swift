@@ -109,7 +109,7 @@ extension Context {
     ///
     /// The row of the other object had another target before, or the change by the delete rules was discarded.
     func applyDeleteRulesAgain(to object: ManagedObject) {
-        guard object.state.isSuperset(of: [.propagated, .listedDeleted]), !isVanished(object) else { return }
+        guard object.state.isSuperset(of: [.propagated, .listedDeleted]), !isRowDeleted(object) else { return }
         object.state.remove(.propagated)
         object.state.insert(.propagatesAgain)
         changeTracker.pendingDeletions.append(object)
@@ -179,13 +179,13 @@ extension Context {
             // The row of an inaccessible target may exist again.
             for target in led { target.endInaccessibility() }
             // A target that was deleted before its first save has already left the context.
-            let targets = try led.filter { try !$0.isGone && leadsBack($0, relationship, object) }
+            let targets = try led.filter { try !$0.isGone && refersBack($0, relationship, object) }
             switch relationship.deleteRule {
             // The deleted object was never saved, and only a save checks the rule `deny`.
             case .deny where object.state.contains(.inserted): break
             case .noAction, .deny: continue
             case .cascade:
-                for target in targets where !target.isDeleted { try target.unlessGhost { try delete(target) } }
+                for target in targets where !target.isDeleted { try target.unlessRowIsMissing { try delete(target) } }
             case .nullify: break
             }
             try disconnect(object, relationship, from: targets, isAgain: isAgain)
@@ -202,8 +202,8 @@ extension Context {
         guard let inverse = relationship.inverse else { return }
         for target in targets where !target.isDeleted {
             if inverse.isToMany {
-                if isAgain { try target.unlessGhost { try target.toMany(inverse).load() } }
-                try target.toMany(inverse).drop(object)
+                if isAgain { try target.unlessRowIsMissing { try target.toMany(inverse).load() } }
+                try target.toMany(inverse).remove(object)
             } else {
                 try target.writeTarget(nil, inverse)
             }
@@ -228,11 +228,11 @@ extension Context {
     /// Whether a target still refers to the object; true if the inverse is not a to-one relationship.
     ///
     /// The target's to-one relationship may be newer than the object's list, and refer to another object.
-    private func leadsBack(
+    private func refersBack(
         _ target: ManagedObject, _ relationship: Relationship, _ object: ManagedObject
     ) throws -> Bool {
         guard let inverse = relationship.inverse, !inverse.isToMany, !target.isDeleted else { return true }
-        return try target.unlessGhost {
+        return try target.unlessRowIsMissing {
             if try target.target(of: inverse) === object { return true }
             // The target's row may be older than the list, so it is read again.
             guard try rereadUnchanged(target, inverse) else { return false }
@@ -276,7 +276,7 @@ extension Context {
                 try? disconnect(
                     object, relationship,
                     from: targets(of: relationship, object).filter {
-                        try !$0.isGone && leadsBack($0, relationship, object)
+                        try !$0.isGone && refersBack($0, relationship, object)
                     })
             }
         }

@@ -53,7 +53,7 @@ struct TouchedObject {
     /// The values that were already changed.
     let values: [SlotValue]
 
-    var wasThere: Bool { state.isDisjoint(with: [.gone, .deleted]) }
+    var existed: Bool { state.isDisjoint(with: [.gone, .deleted]) }
 }
 
 /// The value of a property, identified by its slot.
@@ -118,7 +118,7 @@ extension Context {
     var hasEventObservers: Bool { hasObservers(.objectsDidChange) || observation.trackers.hasObservers(.event) }
 
     func notifyEvent(_ changes: ContextChanges) {
-        keepingHold { observation.trackers.tell(.event, changes) }
+        keepingHold { observation.trackers.notify(.event, changes) }
         if !changes.isEmpty { post(.objectsDidChange, changes) }
     }
 
@@ -153,16 +153,16 @@ extension Context {
         if !hasUndoableEvent { return }
         var touched: [ManagedObject] = []
         forEachTouched { object, _ in touched.append(object) }
-        let news = changeTracker.event
+        let event = changeTracker.event
         forgetEvent()
         (changeTracker.event.mergedIn, changeTracker.event.deletedElsewhere, changeTracker.event.merged) = (
-            news.mergedIn, news.deletedElsewhere, news.merged
+            event.mergedIn, event.deletedElsewhere, event.merged
         )
         (changeTracker.event.invalidated, changeTracker.event.isAllInvalidated) = (
-            news.invalidated, news.isAllInvalidated
+            event.invalidated, event.isAllInvalidated
         )
-        (changeTracker.event.refreshed, changeTracker.event.isEverything) = (news.refreshed, news.isEverything)
-        for object in touched where object.state.isDisjoint(with: [.gone, .deleted]) { tellRefreshed(object) }
+        (changeTracker.event.refreshed, changeTracker.event.isEverything) = (event.refreshed, event.isEverything)
+        for object in touched where object.state.isDisjoint(with: [.gone, .deleted]) { noteRefreshedIfObserved(object) }
     }
 
     /// Calls `body` with every object that the event touched, and with its entry if it has one.
@@ -194,7 +194,7 @@ extension Context {
         forEachTouched { object, entry in
             let isThere = object.state.isDisjoint(with: [.gone, .deleted])
             let isNew = entry == nil && object.isInserted
-            switch (entry?.wasThere ?? !object.state.contains(.inserted) && !isNew, isThere) {
+            switch (entry?.existed ?? !object.state.contains(.inserted) && !isNew, isThere) {
             case (false, true): changes.inserted.append(object)
             case (true, true): changes.updated.append(object)
             // An object that was inserted and deleted within the event is not reported.

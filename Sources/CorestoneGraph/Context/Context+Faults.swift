@@ -8,8 +8,8 @@ extension Context {
     ///
     /// - Parameter slot: The property that the application reads. If set, a fault whose row is missing is handled as
     ///   inaccessible; if nil, a missing row is an error.
-    func loadRow(of object: ManagedObject, askedFor slot: Int? = nil) throws {
-        if parent != nil { return try loadNestedRow(of: object, askedFor: slot) }
+    func loadRow(of object: ManagedObject, reading slot: Int? = nil) throws {
+        if parent != nil { return try loadNestedRow(of: object, reading: slot) }
         guard let store = object.store else { throw object.gone() }
         let root = object.entity.root
         try watchFault(of: object, in: store)
@@ -23,7 +23,7 @@ extension Context {
                     entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
             }
             guard let slot else { throw object.deleted(from: store) }
-            return try meetInaccessible(object, askedFor: slot)
+            return try handleInaccessible(object, reading: slot)
         }
     }
 
@@ -47,7 +47,7 @@ extension Context {
         guard object.faultGroup == 0 else {
             let batch = try reader(of: store).rows(of: root, primaryKeys: siblings(of: object))
             found = batch.records.count
-            return take(batch, root: root, store: store, asOf: state)
+            return setRows(batch, root: root, store: store, asOf: state)
         }
         guard let (row, chunk) = try reader(of: store).row(of: root, primaryKey: object.primaryKey) else { return }
         found = 1
@@ -94,7 +94,7 @@ extension Context {
         guard let faultWatch = faultLoader.watch else { return }
         let origin = faultWatch.takeOrigin(of: object)
         do {
-            if try isSingleFault(object, store) { try judgeSingleFault(object, along: origin) }
+            if try isSingleFault(object, store) { try applyFaultPolicy(object, along: origin) }
         } catch {
             if let origin { faultWatch.note(object, reachedBy: origin) }
             throw error
@@ -117,7 +117,7 @@ extension Context {
     }
 
     /// Adds rows to the row cache, and sets them in the registered faults.
-    private func take(_ batch: RowBatch, root: Entity, store: Store, asOf state: UInt64) {
+    private func setRows(_ batch: RowBatch, root: Entity, store: Store, asOf state: UInt64) {
         rowCache(of: store).add(batch, root: root, asOf: state)
         fill(from: batch, root: root, store: store)
     }
@@ -185,7 +185,7 @@ extension Context {
             let state = cache.state
             let batch = try reader(of: store).rows(of: root, primaryKeys: missing.map(\.primaryKey))
             found = batch.records.count
-            take(batch, root: root, store: store, asOf: state)
+            setRows(batch, root: root, store: store, asOf: state)
         }
     }
 

@@ -254,7 +254,7 @@ extension Context {
                 let forget = { keeper.forget { gone.contains(ObjectIdentifier($0)) } }
                 if whereverTheyAre { object.replacingMembers(of: keeper, forget) } else { forget() }
             }
-            object.letGoOfTargets(withChanges: whereverTheyAre) { gone.contains($0) }
+            object.releaseTargets(withChanges: whereverTheyAre) { gone.contains($0) }
         }
     }
 
@@ -285,7 +285,7 @@ extension Context {
     }
 
     /// Returns the objects that are not faults; empty if the model does not have a hook for becoming a fault.
-    func objectsToTellOfFaulting(among objects: @autoclosure () -> [ManagedObject]) -> [ManagedObject] {
+    func objectsToNotifyOfFaulting(among objects: @autoclosure () -> [ManagedObject]) -> [ManagedObject] {
         let hooks = HookKinds(rawValue: coordinator.model.hookKinds)
         return hooks.isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault]) ? [] : objects().filter { !$0.isFault }
     }
@@ -298,8 +298,8 @@ extension Context {
     public func reset() throws {
         try checkQueue()
         try refuseInHook("reset the context")
-        let told = objectsToTellOfFaulting(among: everyObject)
-        for object in told { object.sendWillTurnIntoFault() }
+        let notified = objectsToNotifyOfFaulting(among: everyObject)
+        for object in notified { object.sendWillTurnIntoFault() }
         // A store that is notified of deregistered objects may use the context, so it is notified after the reset.
         batchingNotices(true) {
             forgetAll()
@@ -309,7 +309,7 @@ extension Context {
             noteInvalidatedAll()
         }
         endEvent()
-        for object in told { object.sendDidTurnIntoFault(in: self) }
+        for object in notified { object.sendDidTurnIntoFault(in: self) }
         try throwHookFailure()
     }
 }

@@ -6,13 +6,13 @@ import CorestoneValues
 // in the row.
 extension Context {
     /// Updates the inverses of an object's to-one relationships, in the current and former targets.
-    func settleInverses(of object: ManagedObject) throws {
+    func updateInverses(of object: ManagedObject) throws {
         if object.state.contains(.gone) || object.isDeleted { return }
         for relationship in object.entity.relationships where !relationship.isToMany {
             if object.overlay?.isChanged(Int(relationship.slot)) == true {
-                try settleInverse(of: relationship, object)
+                try updateInverse(of: relationship, object)
             } else {
-                try settleStored(relationship, object)
+                try updateStoredInverse(relationship, object)
             }
         }
     }
@@ -20,68 +20,68 @@ extension Context {
     /// Updates the inverse of a to-one relationship that was not changed since the row was read.
     ///
     /// If an unsaved change of a one-to-one target replaced the reference to the object, the relationship is cleared.
-    private func settleStored(_ relationship: Relationship, _ object: ManagedObject) throws {
-        guard let inverse = relationship.settledInverse, let target = try object.target(of: relationship),
-            target.isSettled(in: self)
+    private func updateStoredInverse(_ relationship: Relationship, _ object: ManagedObject) throws {
+        guard let inverse = relationship.resolvedInverse, let target = try object.target(of: relationship),
+            target.isUsable(in: self)
         else { return }
         if inverse.isToMany {
             let keeper = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal))
-            if let keeper { settle(object, in: keeper, isMember: true, isStored: true) }
-        } else if target.leadsElsewhere(inverse, than: object) {
-            try object.lead(to: nil, relationship)
+            if let keeper { updateMembership(of: object, in: keeper, isMember: true, isStored: true) }
+        } else if target.refersElsewhere(inverse, than: object) {
+            try object.setOwnSide(to: nil, relationship)
         }
     }
 
     /// Makes the inverse of a to-one relationship consistent with it.
     ///
     /// - Parameter former: Former targets in addition to the target in the object's row.
-    func settleInverse(of relationship: Relationship, _ object: ManagedObject, _ former: [ManagedObject] = []) throws {
-        guard let inverse = relationship.settledInverse else { return }
+    func updateInverse(of relationship: Relationship, _ object: ManagedObject, _ former: [ManagedObject] = []) throws {
+        guard let inverse = relationship.resolvedInverse else { return }
         let mine = try object.target(of: relationship)
         let stored = object.storedTarget(of: relationship)
         for partner in [stored] + former where partner !== mine {
-            guard let partner, partner.isSettled(in: self) else { continue }
-            try settle(object, with: partner, inverse, leadsThere: false, isStored: partner === stored)
+            guard let partner, partner.isUsable(in: self) else { continue }
+            try updatePartner(of: object, partner, inverse, refersBack: false, isStored: partner === stored)
         }
-        guard let mine, mine.isSettled(in: self) else { return }
-        try settle(object, with: mine, inverse, leadsThere: true, isStored: mine === stored)
+        guard let mine, mine.isUsable(in: self) else { return }
+        try updatePartner(of: object, mine, inverse, refersBack: true, isStored: mine === stored)
     }
 
-    private func settle(
-        _ object: ManagedObject, with partner: ManagedObject, _ inverse: Relationship, leadsThere: Bool, isStored: Bool
+    private func updatePartner(
+        of object: ManagedObject, _ partner: ManagedObject, _ inverse: Relationship, refersBack: Bool, isStored: Bool
     ) throws {
         if inverse.isToMany {
-            settle(object, in: try partner.toMany(inverse), isMember: leadsThere, isStored: isStored)
+            updateMembership(of: object, in: try partner.toMany(inverse), isMember: refersBack, isStored: isStored)
             return
         }
-        try partner.unlessGhost {
+        try partner.unlessRowIsMissing {
             let other = try partner.target(of: inverse)
-            if (other === object) == leadsThere { return }
-            try partner.lead(to: leadsThere ? object : nil, inverse)
-            guard leadsThere, let other, other.isSettled(in: self), let relationship = inverse.settledInverse else {
+            if (other === object) == refersBack { return }
+            try partner.setOwnSide(to: refersBack ? object : nil, inverse)
+            guard refersBack, let other, other.isUsable(in: self), let relationship = inverse.resolvedInverse else {
                 return
             }
-            try other.unlessGhost {
-                if try other.target(of: relationship) === partner { try other.lead(to: nil, relationship) }
+            try other.unlessRowIsMissing {
+                if try other.target(of: relationship) === partner { try other.setOwnSide(to: nil, relationship) }
             }
         }
     }
 
-    func settle(
-        _ object: ManagedObject, in keeper: ToManyRelationship, isMember: Bool, isStored: Bool, isLoading: Bool = false
+    func updateMembership(
+        of object: ManagedObject, in keeper: ToManyRelationship, isMember: Bool, isStored: Bool, isLoading: Bool = false
     ) {
-        if !keeper.settle(object, isMember: isMember, isStored: isStored, isLoading: isLoading) { return }
+        if !keeper.updateMembership(of: object, isMember: isMember, isStored: isStored, isLoading: isLoading) { return }
         if keeper.hasChanges { keeper.owner.willChangeMembers() } else { keeper.owner.forgetIfUnchanged() }
     }
 }
 
 extension ManagedObject {
-    fileprivate func isSettled(in context: Context) -> Bool {
+    fileprivate func isUsable(in context: Context) -> Bool {
         self.context === context && state.isDisjoint(with: [.gone, .deleted, .propagated])
     }
 
     /// Sets the target on this side only. If the row has the same target, the object is not marked as changed.
-    fileprivate func lead(to target: ManagedObject?, _ relationship: Relationship) throws {
+    fileprivate func setOwnSide(to target: ManagedObject?, _ relationship: Relationship) throws {
         try writeTarget(target, relationship)
         let slot = Int(relationship.slot)
         guard let overlay, !state.contains(.inserted), isStored(overlay[slot], slot) else { return }
@@ -90,7 +90,7 @@ extension ManagedObject {
     }
 
     /// Whether an unsaved change sets another target than `owner`.
-    func leadsElsewhere(_ relationship: Relationship, than owner: ManagedObject) -> Bool {
+    func refersElsewhere(_ relationship: Relationship, than owner: ManagedObject) -> Bool {
         let slot = Int(relationship.slot)
         guard let overlay, overlay.isChanged(slot), state.isDisjoint(with: [.propagated, .gone]) else { return false }
         if case .object(let target as ManagedObject) = overlay[slot] { return target !== owner }
@@ -126,20 +126,20 @@ extension Context {
     ///
     /// - Parameter former: The object's former to-one targets, in the order of the relationships. Their inverses are
     ///   updated too.
-    func settleWhole(_ object: ManagedObject, _ former: [ManagedObject?] = []) throws {
+    func updateAllInverses(_ object: ManagedObject, _ former: [ManagedObject?] = []) throws {
         if object.context !== self || object.isDeleted { return }
         try object.fireIfNeeded()
         for (place, relationship) in object.entity.relationships.enumerated() {
-            guard let inverse = relationship.settledInverse else { continue }
+            guard let inverse = relationship.resolvedInverse else { continue }
             guard relationship.isToMany else {
                 let former = place < former.count ? former[place] : nil
-                try settleInverse(of: relationship, object, former.map { [$0] } ?? [])
+                try updateInverse(of: relationship, object, former.map { [$0] } ?? [])
                 continue
             }
             let keeper = try object.toMany(relationship)
             for member in try keeper.all() where !member.isDeleted {
                 if inverse.isToMany {
-                    if try !member.toMany(inverse).contains(object) { try member.toMany(inverse).take(object) }
+                    if try !member.toMany(inverse).contains(object) { try member.toMany(inverse).add(object) }
                 } else if try member.target(of: inverse) !== object {
                     keeper.forget { $0 === member }
                 }
@@ -150,15 +150,15 @@ extension Context {
     /// Removes `objects` from many-to-many lists whose owners are not members of the inverse lists.
     ///
     /// Otherwise an undo could restore one side after another context removed the pair.
-    func settlePartners(of objects: [ManagedObject]) throws {
+    func removeOneSidedPairs(of objects: [ManagedObject]) throws {
         let objects = objects.filter { $0.context === self && !$0.isDeleted && $0.entity.hasPairs }
         if objects.isEmpty { return }
-        for partner in everyObject where partner.isSettled(in: self) {
+        for partner in everyObject where partner.isUsable(in: self) {
             for keeper in partner.keptToManyRelationships {
-                guard let inverse = keeper.relationship.settledInverse, inverse.isToMany else { continue }
+                guard let inverse = keeper.relationship.resolvedInverse, inverse.isToMany else { continue }
                 for object in objects where object.entity.isKind(of: inverse.entity) && keeper.lists(object) {
                     if try object.toMany(inverse).contains(partner) { continue }
-                    settle(object, in: keeper, isMember: false, isStored: false)
+                    updateMembership(of: object, in: keeper, isMember: false, isStored: false)
                 }
             }
         }
@@ -166,5 +166,5 @@ extension Context {
 }
 
 extension Entity {
-    fileprivate var hasPairs: Bool { relationships.contains { $0.isToMany && $0.settledInverse?.isToMany == true } }
+    fileprivate var hasPairs: Bool { relationships.contains { $0.isToMany && $0.resolvedInverse?.isToMany == true } }
 }

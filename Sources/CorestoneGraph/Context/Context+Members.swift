@@ -61,7 +61,7 @@ extension Context {
             return found
         }
         let faults = try batchingNotices(store.observesRegistrations) {
-            try take(MemberRuns(found.members), of: relationship, owners, part, store: store)
+            try setMembers(MemberRuns(found.members), of: relationship, owners, part, store: store)
         }
         switch rows {
         case .later:
@@ -77,7 +77,7 @@ extension Context {
     }
 
     /// Sets the members of each owner. Returns the members whose rows are not loaded.
-    private func take(
+    private func setMembers(
         _ runs: MemberRuns, of relationship: Relationship, _ owners: [ManagedObject], _ part: Range<Int>, store: Store
     ) throws -> [ManagedObject] {
         let table = identityMap.table(store: store, root: relationship.destination.root)
@@ -98,7 +98,7 @@ extension Context {
                             let object = retainedObject(
                                 in: table, store: store, entityIndex: member.entity, primaryKey: member.primaryKey)
                             object._withUnsafeGuaranteedRef {
-                                if $0.record == nil { faults.take(object) }
+                                if $0.record == nil { faults.insert(object) }
                                 states.formUnion($0.state)
                             }
                             (buffer.baseAddress! + count).initialize(to: object.takeRetainedValue())
@@ -109,7 +109,7 @@ extension Context {
                 if let keeper, states.isDisjoint(with: [.propagated, .updated]) {
                     keeper._withUnsafeGuaranteedRef { $0.didLoad(members) }
                 } else {
-                    try take(members, of: relationship, owner: owner)
+                    try setMembers(members, of: relationship, owner: owner)
                 }
             }
         }
@@ -117,18 +117,18 @@ extension Context {
     }
 
     /// Sets the members that a relationship has in the store or in the parent context.
-    func take(_ members: [ManagedObject], of relationship: Relationship, owner: ManagedObject) throws {
+    func setMembers(_ members: [ManagedObject], of relationship: Relationship, owner: ManagedObject) throws {
         let keeper = try owner.toMany(relationship)
         keeper.didLoad(members)
         // Members are removed if they were deleted in this context and their delete rules were applied.
         for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
-            settle(member, in: keeper, isMember: false, isStored: true, isLoading: true)
+            updateMembership(of: member, in: keeper, isMember: false, isStored: true, isLoading: true)
         }
         // Members that refer to another object by an unsaved change are removed too.
-        guard let inverse = relationship.settledInverse, !inverse.isToMany else { return }
-        for member in members where member.leadsElsewhere(inverse, than: owner) {
+        guard let inverse = relationship.resolvedInverse, !inverse.isToMany else { return }
+        for member in members where member.refersElsewhere(inverse, than: owner) {
             let isStored = member.storedTarget(of: inverse) === owner
-            settle(member, in: keeper, isMember: false, isStored: isStored, isLoading: true)
+            updateMembership(of: member, in: keeper, isMember: false, isStored: isStored, isLoading: true)
         }
     }
 }

@@ -12,7 +12,7 @@ extension Context {
     func clearOneSidedReferences(of ending: [ManagedObject]) throws {
         try forEachOneSidedReference(
             to: ending, target: { holder, relationship in try holder.writeTarget(nil, relationship) },
-            member: { _, keeper, member in keeper.drop(member) })
+            member: { _, keeper, member in keeper.remove(member) })
     }
 
     /// Redirects the references to an unsaved object to another object, which replaces it.
@@ -20,7 +20,7 @@ extension Context {
         try forEachOneSidedReference(
             to: [former], target: { holder, relationship in try holder.writeTarget(other, relationship) },
             member: { holder, keeper, member in
-                keeper.drop(member)
+                keeper.remove(member)
                 _ = try holder.add(other, to: keeper.relationship)
             })
     }
@@ -41,8 +41,8 @@ extension Context {
         where holder.state.isDisjoint(with: [.gone, .propagated]) {
             // A holder whose row was deleted is not saved, so it is skipped.
             for relationship in relationships[ObjectIdentifier(holder.entity)] ?? [] {
-                try holder.unlessGhost {
-                    if holder.wasLed(by: relationship, to: sought) { try target(holder, relationship) }
+                try holder.unlessRowIsMissing {
+                    if holder.hasUnsavedReference(by: relationship, to: sought) { try target(holder, relationship) }
                     guard let keeper = holder.keptMembers(relationship) else { return }
                     for found in keeper.addedMembers where sought.contains(ObjectIdentifier(found)) {
                         try member(holder, keeper, found)
@@ -68,12 +68,12 @@ extension Context {
 
 extension Relationship {
     /// Whether no delete rule removes the reference when its target is deleted.
-    var isOneSided: Bool { settledInverse.map { $0.deleteRule == .noAction } ?? true }
+    var isOneSided: Bool { resolvedInverse.map { $0.deleteRule == .noAction } ?? true }
 }
 
 extension ManagedObject {
     /// Whether an unsaved change of a to-one relationship refers to one of the objects.
-    fileprivate func wasLed(by relationship: Relationship, to sought: Set<ObjectIdentifier>) -> Bool {
+    fileprivate func hasUnsavedReference(by relationship: Relationship, to sought: Set<ObjectIdentifier>) -> Bool {
         let slot = Int(relationship.slot)
         guard !relationship.isToMany, let overlay, overlay.isChanged(slot),
             case .object(let target as ManagedObject) = overlay[slot]

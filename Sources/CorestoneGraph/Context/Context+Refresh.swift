@@ -31,7 +31,7 @@ extension Context {
         guard mergeChanges, object.hasChanges, !object.state.contains(.inaccessible) else {
             forgetRows(of: [object], in: store)
             if mergeChanges, object.staysInRefresh {
-                try standOnNewestRows([object], in: store)
+                try rebaseOnNewestRows([object], in: store)
                 return try throwHookFailure()
             }
             if object.state.contains(.observed) {
@@ -44,14 +44,14 @@ extension Context {
                 try object.becomeFault()
             }
             if !mergeChanges { forgetUndo(of: object) }
-            tellRefreshed(object)
+            noteRefreshedIfObserved(object)
             return try throwHookFailure()
         }
-        try object.refreshingValues { try standOnNewestRow(object, in: store) }
+        try object.refreshingValues { try rebaseOnNewestRow(object, in: store) }
     }
 
     /// Sets the newest row as the base of the object's unsaved changes.
-    private func standOnNewestRow(_ object: ManagedObject, in store: Store) throws {
+    private func rebaseOnNewestRow(_ object: ManagedObject, in store: Store) throws {
         let isThere = try withNewestRow(of: object, in: store) { record in
             guard let record else { return false }
             object.setRecord(record)
@@ -63,7 +63,7 @@ extension Context {
                 "\(object.entity.name) \(object.objectID.uri) was deleted from the store; roll back, or delete it in this context too",
                 entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
         }
-        try stand(object)
+        try discardDependentValues(object)
         try object.sendAwake(fromSnapshotEvents: .refresh)
     }
 
@@ -77,7 +77,7 @@ extension Context {
         try refuseInHook("refresh all objects")
         if parent != nil {
             for object in everyObject { try refreshNested(object, mergeChanges: true) }
-            try takeInAllReturned()
+            try mergeAllReinserted()
             return try throwHookFailure()
         }
         forgetHostRows()
@@ -86,11 +86,11 @@ extension Context {
             let kept = objects.filter(\.staysInRefresh)
             for object in objects where !object.staysInRefresh {
                 object.turnIntoFault()
-                tellRefreshed(object)
+                noteRefreshedIfObserved(object)
             }
-            try standOnNewestRows(kept, in: store)
+            try rebaseOnNewestRows(kept, in: store)
         }
-        try takeInAllReturned()
+        try mergeAllReinserted()
         try throwHookFailure()
     }
 
@@ -100,24 +100,24 @@ extension Context {
     func refreshObserved(_ objects: [ManagedObject]) throws {
         for (store, objects) in byStore(objects) {
             forgetRows(of: objects, in: store)
-            try standOnNewestRows(objects, in: store)
+            try rebaseOnNewestRows(objects, in: store)
         }
     }
 
     /// Sets the newest rows of changed or observed objects, which are read with one query per entity tree.
     ///
     /// Observers are notified when all objects have their rows.
-    private func standOnNewestRows(_ objects: [ManagedObject], in store: Store) throws {
+    private func rebaseOnNewestRows(_ objects: [ManagedObject], in store: Store) throws {
         if objects.isEmpty { return }
         var groups = Groups<Entity, ManagedObject>()
         for object in objects { groups.add(object, to: object.entity.root) }
         try together {
             var gone: [ManagedObject] = []
-            for (root, group) in groups.list { gone += try standOnNewestRows(group, root, in: store) }
+            for (root, group) in groups.list { gone += try rebaseOnNewestRows(group, root, in: store) }
             // Last, because observed key paths of other objects may contain them.
             for object in gone {
                 object.turnIntoFault()
-                tellRefreshed(object)
+                noteRefreshedIfObserved(object)
             }
         }
     }
@@ -125,7 +125,7 @@ extension Context {
     /// Replaces the rows of objects with the newest rows.
     ///
     /// - Returns: The objects without changes whose rows were deleted.
-    private func standOnNewestRows(
+    private func rebaseOnNewestRows(
         _ group: [ManagedObject], _ root: Entity, in store: Store
     ) throws -> [ManagedObject] {
         let fresh = try rows(of: root, group.map(\.primaryKey), in: store)
@@ -143,14 +143,14 @@ extension Context {
                 guard let object = registered(store: store, root: root, primaryKey: record.primaryKey) else { continue }
                 try object.refreshingValues {
                     object.setRecord(record)
-                    try stand(object)
+                    try discardDependentValues(object)
                 }
                 try object.sendAwake(fromSnapshotEvents: .refresh)
             }
         }
         if group.count > 1 {
             for object in group where object.state.contains(.updated) {
-                try object.unlessGhost { try settleInverses(of: object) }
+                try object.unlessRowIsMissing { try updateInverses(of: object) }
             }
         }
         if fresh.records.count == group.count { return [] }
@@ -159,21 +159,21 @@ extension Context {
     }
 
     /// Discards the values that depended on the former row of an object, after the row was replaced.
-    func stand(_ object: ManagedObject) throws {
+    func discardDependentValues(_ object: ManagedObject) throws {
         object.forgetFiles()
         object.forgetFetched()
         object.forgetTransformedValues()
         object.dropToOneTargets()
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }
-        try settleInverses(of: object)
+        try updateInverses(of: object)
         // Its reloaded lists may contain members to which the delete rules were not applied.
         if object.isDeleted { changeTracker.reconnectedDeletions.append(object) }
-        tellRefreshed(object)
+        noteRefreshedIfObserved(object)
     }
 
     /// Records a refreshed object, but only for observers, because the record retains the object.
-    func tellRefreshed(_ object: ManagedObject) { if hasEventObservers { noteRefreshed(object) } }
+    func noteRefreshedIfObserved(_ object: ManagedObject) { if hasEventObservers { noteRefreshed(object) } }
 
     /// Discards cached rows of objects, so that the next access reads the store's newest state.
     private func forgetRows(of objects: [ManagedObject], in store: Store) {
@@ -211,7 +211,7 @@ extension Context {
 extension ManagedObject {
     /// Turns the object into a fault, and discards its changes on both sides of relationships.
     func becomeFault() throws {
-        if hasChanges, !state.contains(.inaccessible) { try takeBackRelationships() }
+        if hasChanges, !state.contains(.inaccessible) { try revertRelationships() }
         turnIntoFault()
     }
 

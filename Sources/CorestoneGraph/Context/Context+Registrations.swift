@@ -34,7 +34,7 @@ struct RegistrationNotices {
         platform_call_defer(
             { batch, _, _ in
                 guard let batch = UnsafeRawPointer(bitPattern: UInt(batch)) else { return }
-                Unmanaged<Batch>.fromOpaque(batch).takeRetainedValue().tell()
+                Unmanaged<Batch>.fromOpaque(batch).takeRetainedValue().notify()
             }, UInt64(UInt(bitPattern: Unmanaged.passRetained(batch).toOpaque())), 0, 0)
     }
 
@@ -47,7 +47,7 @@ struct RegistrationNotices {
             (self.notices, self.coordinator) = (notices, coordinator)
         }
 
-        func tell() {
+        func notify() {
             for (kind, store, ids) in notices {
                 switch kind {
                 case .registered: store.backing.didRegister(ids)
@@ -83,8 +83,8 @@ extension Context {
 
     /// Runs `body` and then sends its notices, with one call for consecutive notices of the same kind and store.
     @inline(__always)
-    package func batchingNotices<Result>(_ someStoreHears: Bool, _ body: () throws -> Result) rethrows -> Result {
-        if !someStoreHears { return try body() }
+    package func batchingNotices<Result>(_ isNeeded: Bool, _ body: () throws -> Result) rethrows -> Result {
+        if !isNeeded { return try body() }
         holdNotices()
         defer { sendNotices() }
         return try body()

@@ -25,7 +25,7 @@ extension Context {
         get { label.name }
         set {
             label.name = newValue
-            queue?.takeName()
+            queue?.updateThreadName()
         }
     }
 

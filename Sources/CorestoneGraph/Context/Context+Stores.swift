@@ -57,9 +57,9 @@ extension Context {
                     : "it has a permanent ID and cannot change its store; insert a new object")
         }
         guard coordinator.stores.contains(where: { $0 === store }) else {
-            throw refused("the store is not one of this context's coordinator; pass a store of that coordinator")
+            throw refused("the store is not open in this context's coordinator; pass a store of that coordinator")
         }
-        guard store.mayHold(object.entity) else {
+        guard store.mayContain(object.entity) else {
             throw refused(
                 "the store's configuration \"\(store.configuration ?? "")\" does not contain \(object.entity.name); "
                     + "pass another store")
@@ -86,7 +86,7 @@ extension Context {
         for store in stores where !open.contains(where: { $0 === store }) {
             throw CoreError(
                 .invalidArgument,
-                "the affected store \(store.path) is not one of this context's coordinator; set the affected stores again, with "
+                "the affected store \(store.path) is not open in this context's coordinator; set the affected stores again, with "
                     + "stores of that coordinator",
                 file: store.path)
         }

@@ -32,7 +32,7 @@ public final class Context: @unchecked Sendable {
     ///
     /// Two more words follow. Objects have this pointer and read the second word, which is 1 if rows expire
     /// (`stalenessInterval`), otherwise 0. Any thread may read the third word. It is 0 without changed objects, 1 with
-    /// changed objects, and 2 if these may be lost without a warning (`giveUp`).
+    /// changed objects, and 2 if these may be lost without a warning (`allowLoss`).
     @usableFromInline let owner: UnsafeMutablePointer<UInt64>
     /// The thread check of each call is one compare with `platform_thread_id()`.
     @inlinable package var ownerThread: UInt64 {
@@ -133,7 +133,7 @@ public final class Context: @unchecked Sendable {
         forgetAll()
         (parent?.links.children ?? coordinator.contexts).remove(links.inbox)
         if parent == nil, automaticallyMergesChangesFromParent { coordinator.followers.remove(links.inbox) }
-        endListening()
+        endNotifications()
         if automaticallyMergesRemoteChanges { coordinator.remote.remove(links.inbox, in: coordinator) }
         observation.objects?.end()
         endUndo()

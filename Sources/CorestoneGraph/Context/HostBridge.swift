@@ -5,20 +5,20 @@ import CPlatform
 /// The C interface installs an implementation. Without it, `NoHostBridge` applies.
 package protocol HostBridge: Sendable {
     /// Retains the handle of a context while the library uses the context on behalf of the application.
-    func hold(_ slot: UInt) -> HostHold
+    func retainHandle(_ slot: UInt) -> HandleRetention
     /// Releases a handle that the graph keeps for a borrowed reference.
     func release(_ slot: UInt)
     /// Makes the handle of an object that was registered in its context again keep the context alive.
-    func adopt(_ object: ManagedObject)
+    func keepContextAlive(for object: ManagedObject)
 }
 
 /// The result of retaining the handle of a context.
-package enum HostHold {
+package enum HandleRetention {
     /// The context does not have a handle.
     case none
-    case held(AnyObject)
+    case retained(AnyObject)
     /// Another thread is releasing the last handle.
-    case ending
+    case beingReleased
 }
 
 /// The handle of a context in another language.
@@ -38,9 +38,9 @@ package struct HostSlot {
 
 /// The bridge of a program without handles: Swift applications use objects directly.
 struct NoHostBridge: HostBridge {
-    func hold(_ slot: UInt) -> HostHold { .none }
+    func retainHandle(_ slot: UInt) -> HandleRetention { .none }
     func release(_ slot: UInt) {}
-    func adopt(_ object: ManagedObject) {}
+    func keepContextAlive(for object: ManagedObject) {}
 }
 
 extension Context {

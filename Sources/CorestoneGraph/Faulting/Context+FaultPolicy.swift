@@ -46,12 +46,12 @@ extension Context {
     }
 
     /// Applies the fault policy before a fault, or the members of an object, are read with a separate query.
-    func judgeSingleFault(_ object: ManagedObject, along relationship: Relationship?) throws {
+    func applyFaultPolicy(_ object: ManagedObject, along relationship: Relationship?) throws {
         guard let faultWatch = faultLoader.watch else { return }
         // The caller must not hold a lock, because `callSiteFinder` is the application's code. The context rejects its
         // calls meanwhile, because the fault may fire during a change of an object.
         let site = callSiteFinder.flatMap { find in closed(for: .callSite) { find() } }
-        try faultWatch.judge(object, along: relationship, at: site ?? callSite)
+        try faultWatch.applyPolicy(object, along: relationship, at: site ?? callSite)
     }
 
     /// Runs work of the library that the application cannot change.

@@ -15,12 +15,12 @@ extension Context {
     ///
     /// - Throws: Code 133000 if the handler returns false, or `shouldDeleteInaccessibleFaults` is false without a
     ///   handler; the errors of the handler.
-    func meetInaccessible(_ object: ManagedObject, askedFor slot: Int) throws {
-        let failure = object.store.map(object.deleted) ?? object.unknownBeneath()
+    func handleInaccessible(_ object: ManagedObject, reading slot: Int) throws {
+        let failure = object.store.map(object.deleted) ?? object.unknownInAncestorsError()
         let place = ObjectIdentifier(object)
         // If the handler reads a value of the same object, that read fails.
-        guard faultLoader.objectsInQuestion.insert(place).inserted else { throw failure }
-        defer { faultLoader.objectsInQuestion.remove(place) }
+        guard faultLoader.objectsBeingChecked.insert(place).inserted else { throw failure }
+        defer { faultLoader.objectsBeingChecked.remove(place) }
         let isTaken: Bool
         if let inaccessibleFaultHandler {
             isTaken = try inaccessibleFaultHandler(object, object.objectID, object.entity.properties[slot].path)
@@ -47,7 +47,7 @@ extension Context {
         let uri = object.objectID.uri
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "row \(row) of the results has no values: \(uri) was deleted after the fetch; fetch again",
+            "row \(row) of the results does not have values: \(uri) was deleted after the fetch; fetch the objects again",
             entity: object.entity.name, value: .int(Int64(row)), objectURI: uri)
     }
 

@@ -5,10 +5,10 @@ extension Context {
     /// application, or an object that refers to them, retains them.
     public var retainsRegisteredObjects: Bool {
         get { onQueue { identityMap.retained != nil } }
-        set { onQueue { keepAll(newValue) } }
+        set { onQueue { setRetainsAll(newValue) } }
     }
 
-    private func keepAll(_ keeps: Bool) {
+    private func setRetainsAll(_ keeps: Bool) {
         if keeps == (identityMap.retained != nil) { return }
         guard keeps else {
             // Objects that are deallocated access the identity map, so the dictionary is released after the assignment.

@@ -21,7 +21,7 @@ struct FaultLoader {
     /// A function that returns the application's call site of a single fault. Has precedence over `callSite`.
     var callSiteFinder: (() -> CallSite?)?
     /// Objects for which the handler of inaccessible faults is running.
-    var objectsInQuestion: Set<ObjectIdentifier> = []
+    var objectsBeingChecked: Set<ObjectIdentifier> = []
 
     /// The connections through which the context reads stores.
     var readers: [ContextReader] = []

@@ -10,7 +10,7 @@ final class FaultWatch {
     /// The nesting depth of exempt work of the library.
     var exemptions = 0
     private var counts: [Place: Int] = [:]
-    private var told: Set<Place> = []
+    private var loggedPlaces: Set<Place> = []
     /// The relationships through which faults without rows were reached, until they are loaded.
     private var origins: [Origin: Relationship] = [:]
 
@@ -62,7 +62,7 @@ final class FaultWatch {
     /// Counts, logs or rejects the separate read of an object or of its members.
     ///
     /// - Throws: `.unsupported` if the policy forbids the read.
-    func judge(_ object: ManagedObject, along relationship: Relationship?, at site: CallSite?) throws {
+    func applyPolicy(_ object: ManagedObject, along relationship: Relationship?, at site: CallSite?) throws {
         let entity = relationship?.entity ?? object.entity
         let place = Place(
             property: relationship.map { ObjectIdentifier($0) } ?? ObjectIdentifier(entity), site: site,
@@ -70,7 +70,7 @@ final class FaultWatch {
         if isCounting, counts[place] != nil || counts.count < FaultWatch.limit { counts[place, default: 0] += 1 }
         if policy == .batch || exemptions > 0 { return }
         if policy == .error, let relationship { throw forbidden(object, relationship, site) }
-        guard told.count < FaultWatch.limit, told.insert(place).inserted else { return }
+        guard loggedPlaces.count < FaultWatch.limit, loggedPlaces.insert(place).inserted else { return }
         let path = place.relationship.map { "\(place.entity).\($0)" } ?? place.entity
         let remedy =
             place.relationship.map { "prefetch \"\($0)\" in the fetch of \(place.entity)" }
@@ -88,7 +88,8 @@ final class FaultWatch {
             .unsupported,
             "\(what) \(source).\(relationship.name) needs a separate query, which the fault policy of this context "
                 + "forbids\(site.map { " (\($0.file):\($0.line))" } ?? ""); prefetch \"\(relationship.name)\" in the fetch of "
-                + "\(source)", entity: source, key: relationship.name, objectURI: object.objectID.uri)
+                + "\(source) with cst_fetch_request_set_prefetch (prefetch, relationshipKeyPathsForPrefetching)",
+            entity: source, key: relationship.name, objectURI: object.objectID.uri)
     }
 
     // MARK: Report

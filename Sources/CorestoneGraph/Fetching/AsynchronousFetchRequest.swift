@@ -62,14 +62,14 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
 
     private let fetchRequest: FetchRequest
     private let context: Context
-    private let known: Locked<Progress>
+    private let currentProgress: Locked<Progress>
     private let isStopped = Atomic(false)
     private let outcome = Locked<Result<RequestResult, any Error>?>(nil)
 
     init(_ fetchRequest: FetchRequest, _ context: Context, estimate: Int) {
         self.fetchRequest = fetchRequest
         self.context = context
-        known = Locked(Progress(totalUnitCount: max(estimate, 0)))
+        currentProgress = Locked(Progress(totalUnitCount: max(estimate, 0)))
     }
 
     deinit {
@@ -81,7 +81,7 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
         withExtendedLifetime(last) {}
     }
 
-    public var progress: Progress { known.withLock { $0 } }
+    public var progress: Progress { currentProgress.withLock { $0 } }
     public var isCancelled: Bool { isStopped.load(ordering: .relaxed) }
 
     /// The result of the fetch; nil while it runs and after a failure.
@@ -143,7 +143,7 @@ extension AsynchronousFetchResult {
         var ahead = ahead
         try requireGoing()
         try ahead.read(isStopped: { self.isCancelled }) { count in
-            self.known.withLock { $0.completedUnitCount = count }
+            self.currentProgress.withLock { $0.completedUnitCount = count }
         }
         return ahead
     }
@@ -158,7 +158,7 @@ extension AsynchronousFetchResult {
         }
         outcome.withLock { $0 = result }
         let count = (try? result.get())?.count
-        known.withLock { progress in
+        currentProgress.withLock { progress in
             progress.isFinished = true
             guard let count else { return }
             (progress.completedUnitCount, progress.totalUnitCount) = (count, count)
@@ -169,7 +169,7 @@ extension AsynchronousFetchResult {
     /// Reports the failure of a fetch whose context was closed before the fetch finished.
     fileprivate func fail(_ error: any Error, _ completion: ((AsynchronousFetchResult) -> Void)?) {
         outcome.withLock { $0 = .failure(error) }
-        known.withLock { $0.isFinished = true }
+        currentProgress.withLock { $0.isFinished = true }
         completion?(self)
     }
 

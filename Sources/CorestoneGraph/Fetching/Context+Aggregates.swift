@@ -6,13 +6,16 @@ import CorestoneValues
 public enum Aggregate: UInt32, Sendable, CaseIterable {
     /// The number of values that are not null.
     case count = 1
-    /// The sum: an integer for integers, a decimal for decimals, otherwise a double.
+    /// The sum, as an integer, a decimal or a double.
     ///
-    /// Without values, it is the integer 0. All other functions except `count` then return null.
+    /// It is an integer for integers and Booleans (a double if it exceeds 64 bits), a decimal for decimals, otherwise a
+    /// double. Without values, it is the integer 0. All other functions except `count` then return null.
     case sum
     /// The mean: a decimal for decimals, otherwise a double.
     case average
-    /// The smallest or largest value, unconverted, of numbers, strings (compared by code units), dates, UUIDs or URIs.
+    /// The smallest or largest value, unconverted.
+    ///
+    /// It accepts numbers, strings (compared by code units), dates, binary data, UUIDs and URIs.
     case minimum, maximum
     /// The median and the population standard deviation, as doubles.
     case median, deviation
@@ -49,8 +52,8 @@ extension Context {
     ///     * 12`; nil counts objects and is accepted by `count` only.
     ///   - request: The request with predicate, groups, having predicate, sort descriptors, limit and offset. Groups
     ///     that the sort descriptors do not order are in the order of their grouping values.
-    /// - Throws: `Status.invalidArgument` for a key whose values have a type that the function does not accept; the
-    ///   errors of a fetch of dictionaries.
+    /// - Throws: `.invalidArgument` if the function does not accept the type of the key's values, or if it needs a key.
+    ///   The errors of a fetch of dictionaries.
     public func aggregate(_ aggregate: Aggregate, of key: String?, _ request: FetchRequest) throws -> FetchedRows {
         try request.resolve(in: coordinator.model)
         let argument = try aggregate.argument(key, request.entity)

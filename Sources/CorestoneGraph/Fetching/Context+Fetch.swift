@@ -5,7 +5,8 @@ import CorestoneValues
 extension Context {
     /// Returns the objects of a request, in the order that the request specifies.
     ///
-    /// - Returns: The objects. New objects are faults with rows, unless the request specifies otherwise.
+    /// - Returns: The objects. Objects that were not registered before are faults whose rows are loaded, unless the
+    ///   request specifies otherwise.
     /// - Throws: `.unsupported` if the result type is not objects; `.invalidArgument` for an invalid request;
     ///   `.predicate` for an unknown key in the predicate; the errors of the store.
     public func fetch(_ request: FetchRequest) throws -> [ManagedObject] {
@@ -15,20 +16,22 @@ extension Context {
             let keys = try partKeys(request)
             let objects =
                 try pending.isEmpty ? fetchStored(request, keys: keys) : fetchMerged(request, with: pending)
-            try fulfil(PostFetchOptions(request), for: objects)
+            try applyOptions(PostFetchOptions(request), for: objects)
             return objects
         }
     }
 
     /// Loads rows and prefetches relationships of fetched objects, as the request specifies.
-    func fulfil(_ wishes: PostFetchOptions, for objects: [ManagedObject]) throws {
-        if !wishes.returnsObjectsAsFaults {
+    func applyOptions(_ postFetchOptions: PostFetchOptions, for objects: [ManagedObject]) throws {
+        if !postFetchOptions.returnsObjectsAsFaults {
             try loadRows(of: objects)
             for object in objects where object.record != nil && object.state.remove(.fault) != nil {
                 try object.sendAwakeFromFetch()
             }
         }
-        if !wishes.prefetched.isEmpty { try prefetch(wishes.prefetched, of: objects, entity: wishes.entity) }
+        if !postFetchOptions.prefetched.isEmpty {
+            try prefetch(postFetchOptions.prefetched, of: objects, entity: postFetchOptions.entity)
+        }
     }
 
     /// Returns the IDs of the objects that a fetch returns, if possible without creating objects.
@@ -89,12 +92,12 @@ extension Context {
                 entity: request.entity.name, key: key, value: .int(Int64(number)))
         }
         try requireOpen(request.affectedStores)
-        takeMailInPassing()
+        processInboxIfClean()
         if request.includesPendingChanges {
             try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent)
         }
         return try withAncestors {
-            try parent?.processPendingChangesBeneath()
+            try parent?.processPendingChangesInAncestors()
             return try body(try withFetchesDone(request))
         }
     }
@@ -105,15 +108,15 @@ extension Context {
 extension Context {
     /// Returns the stores that may contain objects of a request.
     func stores(for request: FetchRequest) throws -> [Store] {
-        let stores = try coordinator.stores(having: request.entity, orHeirs: request.includesSubentities)
+        let stores = try coordinator.stores(having: request.entity, orSubentities: request.includesSubentities)
             .filter(request.affects)
         guard let generation = try generationToRead() else { return stores }
-        return stores.filter(generation.knows)
+        return stores.filter(generation.includes)
     }
 
     /// Runs a fetch in one store, or returns the rows that were read ahead for the fetch.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
-        if let ahead = faultLoader.ahead, ahead.answers(fetch, in: store) { return take(ahead, store, fetch.entity) }
+        if let ahead = faultLoader.ahead, ahead.answers(fetch, in: store) { return useRows(ahead, store, fetch.entity) }
         return try reading(store) { reader in
             let cache = rowCache(of: store)
             let state = cache.state
@@ -130,7 +133,7 @@ extension Context {
         }
     }
 
-    private func take(_ ahead: FetchAhead, _ store: Store, _ entity: Entity) -> StoreFetchOutcome {
+    private func useRows(_ ahead: FetchAhead, _ store: Store, _ entity: Entity) -> StoreFetchOutcome {
         self.faultLoader.ahead = nil
         let outcome = ahead.outcome
         coordinator.count {
@@ -227,7 +230,7 @@ extension Context {
                 } else if object.version != record.version {
                     try object.refreshingValues {
                         object.setRecord(record)
-                        try stand(object)
+                        try discardDependentValues(object)
                     }
                     try object.sendAwake(fromSnapshotEvents: .refresh)
                 }
@@ -281,11 +284,17 @@ extension Context {
     func noStore(_ request: FetchRequest) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "cannot fetch \(request.entity.name): the coordinator "
-                + (coordinator.closing.hasClosed
-                    ? "is closed; create a new coordinator"
-                    : "does not have a store; add one with cst_coordinator_add_store (add_store, addStore)"),
-            entity: request.entity.name)
+            "cannot fetch \(request.entity.name): \(coordinator.withoutStores)", entity: request.entity.name)
+    }
+}
+
+extension Coordinator {
+    /// The reason why the coordinator does not have a store, with the remedy, as the end of an error message.
+    var withoutStores: String {
+        closing.hasClosed
+            ? "the coordinator is closed; create a new coordinator"
+            : "the coordinator does not have a store; add one with cst_coordinator_add_store (add_store, addStore), or "
+                + "load the stores of the container with cst_container_load (load, loadStores)"
     }
 }
 
@@ -297,7 +306,7 @@ struct PendingChanges {
     var updated: [ManagedObject] = []
     var deletedCount = 0
     /// The objects that parent contexts inserted, changed or deleted, by identity. Their rows in the store are ignored.
-    var decidedBeneath: [ObjectIdentifier: ManagedObject] = [:]
+    var decidedByAncestors: [ObjectIdentifier: ManagedObject] = [:]
 
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deletedCount == 0 }
 }
@@ -313,7 +322,7 @@ extension Context {
             pending.updated = changeTracker.updated.filter { $0.isUpdated && request.concerns($0) }
             pending.deletedCount = changeTracker.deleted.count { $0.isDeleted && request.concerns($0) }
         }
-        if parent != nil { addPendingChangesBeneath(to: &pending, for: request) }
+        if parent != nil { addPendingChangesOfAncestors(to: &pending, for: request) }
         return pending
     }
 
@@ -335,9 +344,10 @@ extension Context {
             let unchanged = objects.filter { object in
                 let isChanged = object.state.contains(.deleted) || object.isUpdated
                 return !(isChanged && request.includesPendingChanges)
-                    && (pending.decidedBeneath.isEmpty || pending.decidedBeneath[ObjectIdentifier(object)] == nil)
+                    && (pending.decidedByAncestors.isEmpty
+                        || pending.decidedByAncestors[ObjectIdentifier(object)] == nil)
             }
-            rows.add(objects, outcome.batch, of: store, in: self, except: pending.decidedBeneath)
+            rows.add(objects, outcome.batch, of: store, in: self, except: pending.decidedByAncestors)
             found += try filtered(unchanged, outcome.remainder, request, rows)
         }
         // An updated object whose row was deleted must not be returned.
@@ -361,14 +371,14 @@ extension Context {
 
     /// Whether an object satisfies a predicate.
     ///
-    /// - Parameter leadsOn: Whether the predicate has key paths to other objects. For an object without changes, these
-    ///   use saved values, as the store does.
+    /// - Parameter refersToOtherObjects: Whether the predicate has key paths to other objects. For an object without
+    ///   changes, these use saved values, as the store does.
     func matches(
-        _ object: ManagedObject, _ predicate: Predicate?, _ request: FetchRequest, leadsOn: Bool = false
+        _ object: ManagedObject, _ predicate: Predicate?, _ request: FetchRequest, refersToOtherObjects: Bool = false
     ) throws -> Bool {
         guard let predicate else { return true }
         let judged: PropertyValue =
-            leadsOn && !object.hasChanges
+            refersToOtherObjects && !object.hasChanges
             ? .object(SavedState(object)) : request.includesPendingChanges ? .object(object) : SavedState.of(object)
         // Arithmetic on nil is nil, as in the stores that returned the other objects.
         return try predicate.evaluate(with: judged, arithmetic: .nilPropagating)
@@ -393,7 +403,7 @@ extension Context {
     ) throws -> [ManagedObject] {
         let keyed = try objects.enumerated().map { place, object in
             (
-                place: place, object: object, tie: SortTiebreaker(object),
+                place: place, object: object, tiebreaker: SortTiebreaker(object),
                 keys: try rows[object]?.sortKeys(descriptors)
                     ?? sortKeys(of: object, descriptors, usesSaved: usesSaved)
             )
@@ -401,7 +411,7 @@ extension Context {
         return try keyed.sorted { a, b in
             let order = try descriptors.order(a.keys, b.keys)
             if order != 0 { return order < 0 }
-            return a.tie == b.tie ? a.place < b.place : a.tie < b.tie
+            return a.tiebreaker == b.tiebreaker ? a.place < b.place : a.tiebreaker < b.tiebreaker
         }.map(\.object)
     }
 
@@ -412,9 +422,9 @@ extension Context {
         try descriptors.map { descriptor in
             // The store sorts objects without changes by saved values, including those of related objects. The order in
             // memory must be the same, because limit and offset depend on it.
-            let leadsOn = descriptor.path.single == nil && !object.hasChanges
-            if !usesSaved, !leadsOn { return try object.value(forKeyPath: descriptor.keyPath) }
-            let saved = leadsOn ? .object(SavedState(object)) : SavedState.of(object)
+            let refersToOtherObjects = descriptor.path.single == nil && !object.hasChanges
+            if !usesSaved, !refersToOtherObjects { return try object.value(forKeyPath: descriptor.keyPath) }
+            let saved = refersToOtherObjects ? .object(SavedState(object)) : SavedState.of(object)
             return try KeyPathEvaluation.value(of: saved, atKeyPath: descriptor.keyPath).withOriginals
         }
     }
@@ -439,7 +449,7 @@ struct PostFetchOptions {
 
 extension Predicate {
     /// Whether the predicate has key paths to other objects.
-    var leadsOn: Bool { keyPaths.contains { $0.single == nil } }
+    var refersToOtherObjects: Bool { keyPaths.contains { $0.single == nil } }
 }
 
 extension FetchRequest {

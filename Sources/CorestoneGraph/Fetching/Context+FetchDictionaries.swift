@@ -7,8 +7,8 @@ extension Context {
     ///
     /// Columns are attributes, to-one relationships, computed expressions, and aggregates over all rows or over groups.
     ///
-    /// Unsaved changes are ignored even if the request includes them. The unsaved changes of parent contexts count as
-    /// saved. Groups that the sort descriptors do not order are in the order of their grouping values.
+    /// Unsaved changes are ignored even if the request includes them. The unsaved changes of parent contexts are
+    /// treated as saved. Groups that the sort descriptors do not order are in the order of their grouping values.
     ///
     /// - Throws: `Status.invalidArgument` for an invalid column: a to-many relationship, a transient attribute, or a
     ///   column of groups that is neither grouped nor aggregated; the errors of a fetch.
@@ -18,7 +18,7 @@ extension Context {
         let candidates = request.candidates(fetch)
         if request.batchSize > 0 {
             if let place = fetch.identifierPlace {
-                if !hasUnsavedBeneath { return try batchedRows(fetch, candidates, identifier: place) }
+                if !hasUnsavedAncestors { return try batchedRows(fetch, candidates, identifier: place) }
             } else {
                 fetch.warnOfBatchSize()
             }
@@ -85,7 +85,7 @@ extension Context {
     /// Computes the columns in memory, from the rows of the stores; nil if objects are required.
     private func readRows(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws -> FetchedRows? {
         try check(fetch, candidates)
-        if hasUnsavedBeneath { return nil }
+        if hasUnsavedAncestors { return nil }
         let stores = try stores(for: candidates)
         guard let store = stores.first else { return nil }
         if stores.count == 1, let found = try computedRows(fetch, candidates, store) { return found }
@@ -127,7 +127,7 @@ extension Context {
         }
     }
 
-    private var hasUnsavedBeneath: Bool {
+    private var hasUnsavedAncestors: Bool {
         var beneath = parent
         while let context = beneath {
             if context.hasChanges { return true }
@@ -141,7 +141,7 @@ extension Context {
     /// `isShare` means that there are several stores. Objects are required if parent contexts have unsaved changes,
     /// which count as saved for this context.
     private func storesForRows(_ candidates: FetchRequest) throws -> [(store: Store, isShare: Bool)] {
-        if candidates.computesRowsInMemory || hasUnsavedBeneath { return [] }
+        if candidates.computesRowsInMemory || hasUnsavedAncestors { return [] }
         let stores = try stores(for: candidates)
         return stores.map { ($0, stores.count > 1) }
     }

@@ -12,7 +12,8 @@ extension FetchRequest {
         var keys: Set<UInt32> = []
         for column in propertiesToFetch {
             guard case .property(let name) = column else {
-                throw unfit(column.name, "is computed; fetch dictionaries instead")
+                throw unfit(
+                    column.name, "is computed; call cst_context_fetch_rows (fetch_rows, fetchDictionaries) instead")
             }
             if name.utf8.contains(UInt8(ascii: ".")) {
                 throw unfit(name, "is a key path; use a property of the entity")
@@ -72,7 +73,7 @@ extension Context {
             if object.isFault {
                 if object.record != nil, object.version != record.version { object.turnIntoFault() }
                 if object.record == nil {
-                    object.take(RowPart(record: record, chunk: record.chunk.takeUnretainedValue(), keys: keys))
+                    object.setPart(RowPart(record: record, chunk: record.chunk.takeUnretainedValue(), keys: keys))
                     waiting.append(object)
                 }
             }

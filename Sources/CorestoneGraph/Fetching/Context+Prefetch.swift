@@ -30,7 +30,7 @@ extension Context {
                             + "relationship; leave it out",
                         entity: current.name, key: name)
                 }
-                sources = try prefetch(relationship, of: sources, leadsOn: place < names.count - 1)
+                sources = try prefetch(relationship, of: sources, pathContinues: place < names.count - 1)
                 current = relationship.destination
             }
         }
@@ -38,7 +38,7 @@ extension Context {
 
     /// Prefetches one relationship. Returns the targets if the key path continues.
     private func prefetch(
-        _ relationship: Relationship, of objects: [ManagedObject], leadsOn: Bool
+        _ relationship: Relationship, of objects: [ManagedObject], pathContinues: Bool
     ) throws -> [ManagedObject] {
         let source = relationship.entity
         let known =
@@ -47,7 +47,7 @@ extension Context {
             // In a joined query, the row of a member with many owners would be repeated for each owner.
             let isShared = relationship.inverse?.isToMany ?? true
             let isComplete = try loadMembers(of: relationship, owners: known, rows: isShared ? .apart : .joined)
-            if !leadsOn && (isComplete || !isShared) { return [] }
+            if !pathContinues && (isComplete || !isShared) { return [] }
             let members = prefetchedMembers(of: relationship, known)
             if isShared { try loadRows(of: members) }
             return members
@@ -66,7 +66,7 @@ extension Context {
         objects.forEachUnretained { reference in
             reference._withUnsafeGuaranteedRef { object in
                 let keeper = object.nearToMany(ordinal: Int(object.entity.layout.slots[slot].ordinal))
-                keeper?._withUnsafeGuaranteedRef { $0.knownMembers.forEachUnretained { members.take($0) } }
+                keeper?._withUnsafeGuaranteedRef { $0.knownMembers.forEachUnretained { members.insert($0) } }
             }
         }
         return members.list
@@ -97,7 +97,7 @@ extension Context {
                 }
                 return try object.toOneTarget(slot, object.entity.layout.slots[slot])
             }
-            if let target { targets.take(target) }
+            if let target { targets.insert(target) }
         }
         return targets.list
     }

@@ -17,8 +17,8 @@ struct FetchAhead {
 
     /// Reads the rows with a separate reader. Can be called on any thread.
     ///
-    /// - Parameter tell: Called with the number of rows read so far.
-    mutating func read(isStopped: @escaping () -> Bool, tell: (Int) -> Void) throws {
+    /// - Parameter progress: Called with the number of rows read so far.
+    mutating func read(isStopped: @escaping () -> Bool, progress: (Int) -> Void) throws {
         let start = monotonicNanoseconds()
         state = store.rowCache.state
         let reader = store.backing.makeReader()
@@ -37,11 +37,11 @@ struct FetchAhead {
                 if batch.records.isEmpty { break }
                 outcome.batch.records += batch.records
                 outcome.batch.chunks += batch.chunks
-                tell(outcome.batch.records.count)
+                progress(outcome.batch.records.count)
             }
         } else {
             outcome = try using { try reader.fetch(fetch) }
-            tell(outcome.batch.records.count + outcome.identifiers.count)
+            progress(outcome.batch.records.count + outcome.identifiers.count)
         }
         duration = monotonicNanoseconds() - start
     }

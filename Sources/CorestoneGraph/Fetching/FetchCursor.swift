@@ -6,11 +6,11 @@ import CorestoneValues
 ///
 /// The memory of a batch is freed when its objects are released. A cursor returns the rows that matched when it was
 /// created. It skips rows that were deleted since, and returns the present values of rows that were changed since. If
-/// all objects must be fetched at the cursor's creation, the cursor retains them, and they have their values in the
-/// context. A cursor must be used on the queue of its context.
+/// all objects must be fetched at the cursor's creation, the cursor retains them, and their values include the unsaved
+/// changes of the context. A cursor must be used on the queue of its context.
 public final class FetchCursor {
     private let context: Context
-    private let wishes: PostFetchOptions
+    private let postFetchOptions: PostFetchOptions
     private let batchSize: Int
     /// The generation of the rows, which the cursor retains.
     private let generation: QueryGenerationToken?
@@ -38,7 +38,7 @@ public final class FetchCursor {
     init(_ context: Context, _ request: FetchRequest, batchSize: Int) throws {
         self.context = context
         self.batchSize = batchSize
-        wishes = PostFetchOptions(request)
+        postFetchOptions = PostFetchOptions(request)
         generation = try context.generationToRead()
         source = try FetchCursor.source(context, request)
     }
@@ -65,7 +65,7 @@ public final class FetchCursor {
         try context.checkQueue()
         return try context.withAncestors {
             let objects = try nextObjects()
-            if objects.isEmpty { source = .end } else { try context.fulfil(wishes, for: objects) }
+            if objects.isEmpty { source = .end } else { try context.applyOptions(postFetchOptions, for: objects) }
             return objects
         }
     }
@@ -83,16 +83,16 @@ public final class FetchCursor {
             source = .objects(rest)
             return found
         case .rows(let rows, let store):
-            return context.objects(for: try read(rows, store), entity: wishes.entity, store: store)
+            return context.objects(for: try read(rows, store), entity: postFetchOptions.entity, store: store)
         case .candidates(let rows, let store, var choice):
             var chosen: [ManagedObject] = []
             while chosen.isEmpty, choice.limit != 0 {
                 let batch = try read(rows, store)
                 if batch.records.isEmpty { break }
-                let objects = context.objects(for: batch, entity: wishes.entity, store: store)
+                let objects = context.objects(for: batch, entity: postFetchOptions.entity, store: store)
                 let rows = FetchedRowMatcher(choice.rules)
                 rows.add(objects, batch, of: store, in: context)
-                chosen = try choice.take(objects, rows)
+                chosen = try choice.select(objects, rows)
             }
             source = .candidates(rows, store, choice)
             return chosen
@@ -131,7 +131,7 @@ public final class FetchCursor {
 
 extension FetchCursor.Choice {
     /// Returns the candidates that match and are within the offset and limit.
-    mutating func take(_ candidates: [ManagedObject], _ rows: FetchedRowMatcher) throws -> [ManagedObject] {
+    mutating func select(_ candidates: [ManagedObject], _ rows: FetchedRowMatcher) throws -> [ManagedObject] {
         var chosen = try candidates.filter { object in
             // Arithmetic on nil is nil, as in the stores that contain these rows.
             try predicate.evaluate(
@@ -152,8 +152,8 @@ extension Context {
     /// Creates a cursor over the objects of a request, in the order that the request specifies.
     ///
     /// If possible, the store reads the rows on demand, so that memory use does not depend on their number. All objects
-    /// are fetched in this call if the store does not support a sort key, or if unsaved changes affect the request. The
-    /// same applies to several stores, and to stores other than SQLite.
+    /// are fetched in this call if the store does not support a sort key, if unsaved changes affect the request, if the
+    /// request covers several stores, and for stores other than SQLite.
     ///
     /// - Parameters:
     ///   - request: The request, which is read during the call only.
@@ -168,7 +168,7 @@ extension Context {
                 "the batch size of a cursor\(request.entityName.map { " of \($0)" } ?? "") is \(batchSize), but must be 1 or more",
                 entity: request.entityName, key: "batch_size", value: .int(Int64(batchSize)))
         }
-        try request.requireObjects()
+        try request.requireObjects(hasOtherForms: false)
         return try preparedFetch(request) { try FetchCursor(self, $0, batchSize: batchSize) }
     }
 

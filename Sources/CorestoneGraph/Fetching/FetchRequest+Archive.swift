@@ -28,7 +28,9 @@ extension FetchRequest {
         }
     }
 
-    /// Creates a request from an archive of `archived` or of Apple's framework, whose additional flags are ignored.
+    /// Creates a request from an archive that `archived` or Apple's framework wrote.
+    ///
+    /// Additional flags of Apple's framework are ignored.
     ///
     /// - Throws: `.storeCorrupt` if the bytes are not an archive of a request; `.predicateSyntax` if the predicate
     ///   cannot be read.

@@ -54,17 +54,21 @@ extension FetchRequest {
 extension FetchRequest {
     /// Checks that the request fetches objects without groups.
     ///
+    /// - Parameter hasOtherForms: Whether the caller can execute the request with another function. A cursor, for
+    ///   example, supports objects only.
     /// - Throws: `.unsupported` if the result type is not objects; `.invalidArgument` if the request has groups or a
     ///   having predicate.
-    func requireObjects() throws {
+    func requireObjects(hasOtherForms: Bool = true) throws {
         let subject = "the fetch request" + (entityName.map { " for \($0)" } ?? "")
         guard resultType != .objects else {
             if propertiesToGroupBy.isEmpty, havingPredicate == nil { return }
             let cause = propertiesToGroupBy.isEmpty ? "has a having predicate" : "groups its results"
+            let remedy =
+                hasOtherForms
+                ? "call cst_context_fetch_rows (fetch_rows, fetchDictionaries)"
+                : propertiesToGroupBy.isEmpty ? "remove the having predicate" : "remove the properties to group by"
             throw CoreError(
-                .invalidArgument,
-                "\(subject) \(cause), so it cannot return objects; call cst_context_fetch_rows "
-                    + "(fetch_rows, fetchDictionaries)",
+                .invalidArgument, "\(subject) \(cause), so it cannot return objects; \(remedy)",
                 entity: entityName)
         }
         let (what, remedy) =
@@ -75,7 +79,10 @@ extension FetchRequest {
             }
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
-            "\(subject) returns \(what), not objects; call \(remedy), or cst_context_execute (execute)",
+            "\(subject) returns \(what), not objects; "
+                + (hasOtherForms
+                    ? "call \(remedy), or cst_context_execute (execute)"
+                    : "set the result type to CST_RESULT_OBJECTS (objects)"),
             entity: entityName)
     }
 }

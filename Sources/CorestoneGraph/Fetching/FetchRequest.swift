@@ -4,8 +4,8 @@ import CorestoneValues
 
 /// A description of the objects to be fetched: an entity, a predicate, sort descriptors, limit and offset.
 ///
-/// A request must be changed by one thread at a time. A context reads it only during the call. The first use of a
-/// request with an entity name changes the request, because the entity is looked up.
+/// A request must be changed by one thread at a time. A context reads the request only during the call to which it is
+/// passed. The first use of a request with an entity name changes the request, because the entity is looked up.
 public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     public typealias ResultType = FetchRequestTemplate.ResultType
 
@@ -52,7 +52,7 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     ///
     /// If false, new objects are faults without rows, unless the store or another setting requires rows.
     public var includesPropertyValues = true
-    /// Whether loaded objects without changes get the fetched values.
+    /// Whether registered objects without changes are updated with the fetched values.
     public var shouldRefreshRefetchedObjects = false
     /// The key paths of relationships whose targets are loaded together with the objects.
     public var relationshipKeyPathsForPrefetching: [String] = []

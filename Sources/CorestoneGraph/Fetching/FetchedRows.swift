@@ -58,7 +58,7 @@ public struct FetchedRows: Sendable {
             throw CoreError(
                 .invalidArgument,
                 "rows \(range.lowerBound) to \(last) are out of bounds of \(count) row\(count == 1 ? "" : "s")",
-                value: .int(Int64(index)))
+                key: "range", value: .int(Int64(index)))
         }
         guard let batches else { return whole[range] }
         return try range.map { try batches.row(at: $0) }[...]
@@ -69,7 +69,7 @@ public struct FetchedRows: Sendable {
         guard index >= 0, index < count else {
             throw CoreError(
                 .invalidArgument, "index \(index) is out of bounds of \(count) row\(count == 1 ? "" : "s")",
-                value: .int(Int64(index)))
+                key: "index", value: .int(Int64(index)))
         }
         return try batches?.row(at: index) ?? whole[index]
     }

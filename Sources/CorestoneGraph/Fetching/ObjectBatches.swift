@@ -32,7 +32,7 @@ final class ObjectBatches {
 
     private let context: Context
     private let found: Found
-    private let wishes: PostFetchOptions
+    private let postFetchOptions: PostFetchOptions
     private let readsRows: Bool
     /// The keys of the required properties; nil for all.
     private let keys: Set<UInt32>?
@@ -43,20 +43,20 @@ final class ObjectBatches {
     /// The maximum number of batches in memory.
     ///
     /// It is sufficient to compare objects at two positions with objects at two other positions.
-    private static let mostHeld = 4
+    private static let maximumHeld = 4
 
     init(_ found: Found, _ request: FetchRequest, keys: Set<UInt32>?, _ context: Context) {
         self.context = context
         self.found = found
         self.keys = keys
-        wishes = PostFetchOptions(request)
+        postFetchOptions = PostFetchOptions(request)
         readsRows = request.includesPropertyValues
         size = request.batchSize
     }
 
     private init(_ found: Found, of other: ObjectBatches) {
-        (self.found, context, wishes, readsRows, keys, size) =
-            (found, other.context, other.wishes, other.readsRows, other.keys, other.size)
+        (self.found, context, postFetchOptions, readsRows, keys, size) =
+            (found, other.context, other.postFetchOptions, other.readsRows, other.keys, other.size)
     }
 
     var entries: [Entry] { found.entries }
@@ -100,7 +100,7 @@ final class ObjectBatches {
             return held[held.count - 1].objects
         }
         let objects = try read(number)
-        if held.count == ObjectBatches.mostHeld { held.removeFirst() }
+        if held.count == ObjectBatches.maximumHeld { held.removeFirst() }
         held.append((number, objects))
         return objects
     }
@@ -114,15 +114,15 @@ final class ObjectBatches {
         let first = number * size
         let objects = (first..<min(first + size, found.entries.count)).map { fault(at: $0) }
         try context.withAncestors {
-            if wishes.refreshes { try context.refreshRefetched(objects, of: wishes.entity) }
+            if postFetchOptions.refreshes { try context.refreshRefetched(objects, of: postFetchOptions.entity) }
             if readsRows {
                 if let keys {
-                    try context.loadParts(of: objects, wishes.entity, keys)
+                    try context.loadParts(of: objects, postFetchOptions.entity, keys)
                 } else {
                     try context.loadRows(of: objects)
                 }
             }
-            try context.fulfil(wishes, for: objects)
+            try context.applyOptions(postFetchOptions, for: objects)
         }
         return objects
     }

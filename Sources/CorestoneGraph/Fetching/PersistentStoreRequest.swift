@@ -2,7 +2,8 @@ import CorestoneValues
 
 /// A request that `Context.execute` executes: a fetch, an asynchronous fetch or a batch request.
 ///
-/// A request must be changed by one thread at a time. A context reads it only during the call.
+/// A request must be changed by one thread at a time. A context reads the request only during the call to which it is
+/// passed.
 open class PersistentStoreRequest: @unchecked Sendable {
     /// The types of requests, with the values of Core Data.
     public enum RequestType: UInt32, Sendable {
@@ -30,8 +31,10 @@ open class PersistentStoreRequest: @unchecked Sendable {
     func perform(in context: Context) throws -> RequestResult {
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
-            "a context cannot execute requests of the class \(type(of: self)) (type \(requestType)); use a fetch "
-                + "request, or a batch insert, update or delete request", value: .int(Int64(requestType)))
+            "a context cannot execute requests of the class \(type(of: self)) (type \(requestType)); "
+                + (requestType == RequestType.save.rawValue
+                    ? "call save instead" : "use a fetch request, or a batch insert, update or delete request"),
+            value: .int(Int64(requestType)))
     }
 }
 

@@ -18,7 +18,7 @@ final class RowBatches: @unchecked Sendable {
     /// The batches in memory, in the order of their last use.
     private var held: [(number: Int, rows: [[PropertyValue]])] = []
 
-    private static let mostHeld = 4
+    private static let maximumHeld = 4
 
     init(_ found: ObjectBatches.Found, _ fetch: DictionaryFetch, identifier: Int, _ context: Context) {
         (self.found, self.identifier, self.context) = (found, identifier, context)
@@ -46,7 +46,7 @@ final class RowBatches: @unchecked Sendable {
             return held[held.count - 1].rows
         }
         let rows = try read(number)
-        if held.count == RowBatches.mostHeld { held.removeFirst() }
+        if held.count == RowBatches.maximumHeld { held.removeFirst() }
         held.append((number, rows))
         return rows
     }

@@ -35,7 +35,7 @@ final class SavedState: KeyValueCoding {
             return try object.committedValue(slot: slot)
         }
         return try context.withNewestRow(of: object, in: store) { row in
-            try row.map { try object.standing(on: $0) { try object.committedValue(slot: slot) } } ?? .null
+            try row.map { try object.withTemporaryRow($0) { try object.committedValue(slot: slot) } } ?? .null
         }
     }
 

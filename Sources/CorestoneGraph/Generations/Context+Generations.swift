@@ -31,7 +31,8 @@ extension Context {
             throw CoreError(
                 .invalidArgument,
                 "a child context reads the query generation of its parent and cannot be pinned; "
-                    + "pin the outermost parent context")
+                    + "pin the outermost parent context with cst_context_set_query_generation (pin, setQueryGeneration)"
+            )
         }
         try refuseInHook("pin the context to a query generation")
         guard let token else {
@@ -52,7 +53,7 @@ extension Context {
         if let foreign {
             throw CoreError(
                 .invalidArgument,
-                "the query generation of \(foreign.store.path) belongs to another coordinator; use one of this coordinator",
+                "the query generation of \(foreign.store.path) belongs to another coordinator; use a query generation of this coordinator",
                 file: foreign.store.path)
         }
         generation = Generation(token: token, isChosen: !token.isCurrent)
@@ -75,24 +76,24 @@ extension Context {
     }
 
     /// The context that reads the stores for this one: itself, or its outermost parent.
-    private var bottom: Context {
+    private var outermostContext: Context {
         var context = self
         while let parent = context.parent { context = parent }
         return context
     }
 
     /// Returns the pin of a store; nil for the newest state. `requireReadable` must be called before.
-    func pin(of store: Store) -> StorePin? { bottom.generation?.token.pin(of: store) }
+    func pin(of store: Store) -> StorePin? { outermostContext.generation?.token.pin(of: store) }
 
     /// Returns the generation to read; nil for the newest state.
     ///
     /// A context that was pinned to `current` is pinned to the newest state now.
     func generationToRead() throws -> QueryGenerationToken? {
-        let bottom = bottom
-        guard let token = bottom.generation?.token else { return nil }
+        let outermostContext = outermostContext
+        guard let token = outermostContext.generation?.token else { return nil }
         if !token.isCurrent { return token }
         guard let newest = try coordinator.currentQueryGenerationToken else { return nil }
-        return bottom.generationState.pin(to: newest)
+        return outermostContext.generationState.pin(to: newest)
     }
 
     /// Throws if the store is closed or not in the generation.
@@ -100,7 +101,7 @@ extension Context {
     /// Called before each access to the store or its row cache.
     func requireReadable(_ store: Store) throws {
         try store.requireOpen()
-        guard let token = try generationToRead(), !token.knows(store) else { return }
+        guard let token = try generationToRead(), !token.includes(store) else { return }
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(store.path) was added to the coordinator after the context's query generation; pin the context again with "
@@ -123,7 +124,7 @@ extension Context {
     ///
     /// Conflict resolution unpins the context to read the newest state, so the former generation is restored after the
     /// save.
-    func advancing(_ save: () throws -> SavePlan) throws -> SavePlan {
+    func saveAndAdvance(_ save: () throws -> SavePlan) throws -> SavePlan {
         guard let former = generation else { return try save() }
         do {
             let written = try save()

@@ -27,7 +27,7 @@ public final class QueryGenerationToken: Sendable {
     func pin(of store: Store) -> StorePin? { pins.first { $0.store === store } }
 
     /// Whether the store was open when the generation was created.
-    func knows(_ store: Store) -> Bool { pin(of: store) != nil || others.contains { $0 === store } }
+    func includes(_ store: Store) -> Bool { pin(of: store) != nil || others.contains { $0 === store } }
 }
 
 extension QueryGenerationToken: Hashable, CustomStringConvertible {

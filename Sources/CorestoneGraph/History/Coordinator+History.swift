@@ -67,8 +67,8 @@ extension Coordinator {
 
     /// Deletes the transactions before a position, with their changes.
     ///
-    /// For a token or a transaction, these are the transactions with lower numbers; for a date, those before the first
-    /// transaction at or after the date. The transaction itself is kept.
+    /// For a token or a transaction, these are the transactions with lower numbers, so that the transaction at the
+    /// position is kept. For a date, these are the transactions before the first transaction at or after the date.
     ///
     /// The deletion runs in steps, between which other writers can save. Objects do not change. A reader with an older
     /// token must fetch its objects again (code 134301).

@@ -27,7 +27,7 @@ extension Coordinator {
                 : "is before its start \(first.token.json) in some stores and after it in others; pass an end that is not "
                     + "before the start in any store"
             throw CoreError(
-                .invalidArgument, "the end \(last.token.json) of a difference \(fault)",
+                .invalidArgument, "the end \(last.token.json) of a difference \(fault)", key: "to",
                 value: .string(last.token.json))
         }
         let ids = try later.changedIDs(after: first.token)

@@ -239,8 +239,8 @@ private final class HistoryFollower: Observer, @unchecked Sendable {
     func cancel() {
         guard state.cancel() else { return }
         watch.withLock { $0 }?.cancel()
-        handler.letGo()
-        ended.letGo()
+        handler.releaseHandler()
+        ended.releaseHandler()
     }
 
     private func read() {

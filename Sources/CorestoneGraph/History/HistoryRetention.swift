@@ -7,7 +7,7 @@ public struct HistoryConsumer: Sendable, Equatable {
     public let name: String
     /// The number of the last transaction that it has read.
     public let transactionNumber: Int64
-    /// The time of its last registration or move, in seconds since 2001-01-01 00:00:00 UTC.
+    /// The time when the consumer was last registered or moved, in seconds since 2001-01-01 00:00:00 UTC.
     public let lastSeen: Double
     /// The number of seconds after `lastSeen` during which purges keep its unread transactions.
     public let lease: Double
@@ -50,7 +50,7 @@ public struct HistoryPurge: Sendable, Equatable {
     public internal(set) var heldBy: HistoryConsumer?
     /// Consumers that were ignored, because their lease has expired.
     public internal(set) var expired: [HistoryConsumer] = []
-    /// Another reason for keeping transactions, such as a mirror; nil if there is no such reason.
+    /// Another reason for keeping transactions, such as a CloudKit mirror; nil if there is no such reason.
     public internal(set) var reason: String?
 }
 
@@ -77,7 +77,9 @@ extension Coordinator {
     ///   - token: The start position of a new consumer; nil for the current token.
     ///   - lease: The number of seconds after the last registration or move during which purges keep unread
     ///     transactions.
-    /// - Throws: `.invalidArgument` for a store without a history or a token of another store; `.storeReadOnly`.
+    /// - Throws: `.invalidArgument` for a store without a history, an empty name, and a lease that is not above 0 and
+    ///   at most 100 years; code 134501 for a token of other stores; code 134301 if transactions after the start
+    ///   position were deleted; `.storeReadOnly`.
     @discardableResult
     public func registerHistoryConsumer(
         _ name: String, of store: Store, at token: HistoryToken? = nil, lease: Double = HistoryConsumer.usualLease
@@ -107,7 +109,8 @@ extension Coordinator {
     ///
     /// The consumer does not move back to an earlier position.
     ///
-    /// - Throws: `.invalidArgument` if the consumer is not registered.
+    /// - Throws: `.invalidArgument` if the consumer is not registered; code 134501 for a token of other stores; code
+    ///   134301 if transactions after the position were deleted; `.storeReadOnly`.
     @discardableResult
     public func moveHistoryConsumer(
         _ name: String, of store: Store, to token: HistoryToken
@@ -261,14 +264,16 @@ extension Store {
         CoreError(
             .invalidArgument,
             type == .sqlite
-                ? "\(path) has no history; open the store with CST_STORE_HISTORY (history)"
-                : "\(path) has no history; use an SQLite store that is opened with CST_STORE_HISTORY (history)",
+                ? "\(path) does not have a history; open the store with CST_STORE_HISTORY (history)"
+                : "\(path) does not have a history; use an SQLite store that is opened with CST_STORE_HISTORY (history)",
             file: path)
     }
 
     /// Waits for the turn to write and runs `body`, which writes to the history.
     func writingHistory<Result>(_ purpose: String, _ body: () throws -> Result) throws -> Result {
-        if platform_holds_store(), !writing.isMine { throw Coordinator.storeInUse("\(purpose) of \(path)", file: path) }
+        if platform_holds_store(), !writing.isHeldByThisThread {
+            throw Coordinator.storeInUse("\(purpose) of \(path)", file: path)
+        }
         return try writing.with {
             guard !isReadOnly else { throw isReadOnlyError() }
             guard !isInBatch else { throw isInBatchError() }

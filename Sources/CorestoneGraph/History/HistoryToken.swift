@@ -105,7 +105,7 @@ extension HistoryToken: CustomStringConvertible {
         CoreError(
             .invalidArgument,
             "cannot read the history token: \(reason); pass the text that cst_history_token_copy_json (to_json, json) returned",
-            value: .string(text))
+            key: "json", value: .string(text))
     }
 }
 

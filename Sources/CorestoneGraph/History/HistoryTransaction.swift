@@ -12,7 +12,7 @@ public struct HistoryTransaction: Sendable {
     public var store: Store { head.store }
     /// The UUID of the store.
     public var storeIdentifier: String { head.store.identifier }
-    /// The number of the transaction, which increases with each save and is never reused.
+    /// The number of the transaction. Later transactions have larger numbers, and a number is never reused.
     public var number: Int64 { head.number }
     /// The time of the save, in seconds since 2001-01-01 00:00:00 UTC.
     public var timestamp: Double { head.timestamp }
@@ -20,7 +20,7 @@ public struct HistoryTransaction: Sendable {
     public var author: String? { head.author }
     /// The name of the context that saved; nil if it did not have one.
     public var contextName: String? { head.contextName }
-    /// The bundle identifier of the application that saved; for programs without one, their name.
+    /// The bundle identifier of the application that saved; for a program without a bundle identifier, its name.
     public var bundleIdentifier: String? { head.bundleIdentifier }
     /// The name of the process that saved.
     public var processIdentifier: String? { head.processIdentifier }
@@ -52,7 +52,7 @@ public enum HistoryChangeKind: UInt32, Sendable {
 /// One object that a transaction inserted, updated or deleted.
 public struct HistoryChange: Sendable {
     let head: HistoryHead
-    /// The number of the change in its store, which increases.
+    /// The number of the change. Later changes in the same store have larger numbers.
     public let id: Int64
     public let kind: HistoryChangeKind
     /// The ID of the object, which may no longer exist.

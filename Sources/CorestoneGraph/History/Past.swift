@@ -150,8 +150,9 @@ extension HistoryRequest.Start {
         if bounds.lowest > bounds.highest {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,
-                "the history of \(store.path) does not contain transactions, so the state at a date is unknown; use the current token "
-                    + "(cst_coordinator_copy_history_token, history_token, currentHistoryToken)", value: .date(date),
+                "the history of \(store.path) does not contain transactions, so the state at a date is unknown; pass the token that "
+                    + "cst_coordinator_copy_history_token (history_token, currentHistoryToken) returns",
+                value: .date(date),
                 file: store.path)
         }
         let last = try history.firstNumber(after: date).map { $0.addingClamped(-1) } ?? bounds.highest

@@ -14,5 +14,5 @@ struct HookState {
     var namesCulprit = false
     var culprit: (object: ManagedObject, keys: [String])?
     /// Whether validators of the application run, which must not save.
-    var isAskingValidators = false
+    var isRunningValidators = false
 }

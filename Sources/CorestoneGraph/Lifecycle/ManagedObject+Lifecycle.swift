@@ -70,7 +70,7 @@ extension ManagedObject {
         guard let context = place ?? context else { return try hook(self) }
         try context.whileHookRuns(of: self) {
             do { try hook(self) } catch let error as CoreError where error.entity == nil && error.objectURI == nil {
-                throw error.about(self)
+                throw error.naming(self)
             }
         }
     }

@@ -38,18 +38,19 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
 
     /// The context's object for the stored object, a new fault if no object was registered.
     ///
-    /// Nil for a conflict within the context, on a thread other than the context's, and after the context's end.
+    /// Nil for a conflict within the context, on a thread other than the context's, and after the context was closed or
+    /// deallocated.
     public var databaseObject: ManagedObject? {
         guard let context, let databaseObjectID, (try? context.checkQueue()) != nil else { return nil }
         return try? context.object(with: databaseObjectID)
     }
 
-    override func settle(as type: MergePolicyType, in context: Context) throws {
+    override func resolve(as type: MergePolicyType, in context: Context) throws {
         if let databaseObjectID {
             guard let object = objects.first else { return }
-            try context.settle(object, against: databaseObjectID, constraint, as: type)
+            try context.resolve(object, against: databaseObjectID, constraint, as: type)
         } else {
-            try context.settle(twins: objects, constraint, as: type)
+            try context.resolve(duplicates: objects, constraint, as: type)
         }
     }
 

@@ -11,7 +11,7 @@ extension Context {
     /// If the new object is of another entity, it is deleted (`.rollback`, `.storeTrump`), or else the stored object
     /// is. A saved object discards all changes (`.rollback`) or its unique values (`.storeTrump`), or else the stored
     /// object is deleted.
-    func settle(
+    func resolve(
         _ object: ManagedObject, against stored: ObjectID, _ constraint: [String], as type: MergePolicyType
     ) throws {
         guard try isOpen(object, stored, constraint) else { return }
@@ -20,10 +20,10 @@ extension Context {
         case (.rollback, true): try abandonNew(object)
         case (.rollback, false): try object.replacingValues { try object.dropAllChanges() }
         case (.storeTrump, false):
-            try object.replacingValues { try object.giveUp(object.entity.slots(of: constraint)) }
+            try object.replacingValues { try object.discardChanges(object.entity.slots(of: constraint)) }
         case (_, true) where object.entity === stored.entity:
             if let known = registered(with: stored) {
-                try absorb(object, into: known, as: type)
+                try mergeNew(object, into: known, as: type)
             } else {
                 try object.replacingValues { try adopt(object, stored, as: type) }
             }
@@ -49,8 +49,8 @@ extension Context {
     /// Other new objects of its entity are merged into this object; with `.rollback`, and if they are of another
     /// entity, they are deleted. Other saved objects discard their unique values, or all changes with `.rollback`.
     /// Other saved objects whose unique values are unchanged are deleted.
-    func settle(twins: [ManagedObject], _ constraint: [String], as type: MergePolicyType) throws {
-        let objects = twins.filter { !$0.isGone && !$0.isDeleted }
+    func resolve(duplicates: [ManagedObject], _ constraint: [String], as type: MergePolicyType) throws {
+        let objects = duplicates.filter { !$0.isGone && !$0.isDeleted }
         let saved = objects.filter { !$0.isInserted }
         func isNewValue(_ object: ManagedObject) -> Bool {
             object.entity.slots(of: constraint).contains { object.overlay?.isChanged($0) == true }
@@ -63,14 +63,14 @@ extension Context {
                 if type == .rollback || other.entity !== keeper.entity {
                     try abandonNew(other)
                 } else {
-                    try absorb(other, into: keeper, as: type)
+                    try mergeNew(other, into: keeper, as: type)
                 }
             } else if !isNewValue(other) {
                 try delete(other)
             } else if type == .rollback {
                 try other.replacingValues { try other.dropAllChanges() }
             } else {
-                try other.replacingValues { try other.giveUp(other.entity.slots(of: constraint)) }
+                try other.replacingValues { try other.discardChanges(other.entity.slots(of: constraint)) }
             }
         }
     }
@@ -112,7 +112,7 @@ extension Context {
     ///
     /// With `.storeTrump`, only the members are moved. From now on, the temporary ID of the new object refers to the
     /// other object if that has a permanent ID.
-    func absorb(_ object: ManagedObject, into other: ManagedObject, as type: MergePolicyType) throws {
+    func mergeNew(_ object: ManagedObject, into other: ManagedObject, as type: MergePolicyType) throws {
         if type == .overwrite { object.writeNulls() }
         if type != .storeTrump, let overlay = object.overlay {
             try other.fireIfNeeded()
@@ -155,13 +155,13 @@ extension ManagedObject {
     /// Discards all changes of the object, on both sides of relationships.
     func dropAllChanges() throws {
         let partners = try partners()
-        try takeBackRelationships()
+        try revertRelationships()
         dropChanges()
         for partner in partners { partner.forgetIfUnchanged() }
     }
 
-    fileprivate func giveUp(_ slots: [Int]) throws {
-        for slot in slots { try giveUp(slot) }
+    fileprivate func discardChanges(_ slots: [Int]) throws {
+        for slot in slots { try discardChange(slot) }
         forgetIfUnchanged()
     }
 

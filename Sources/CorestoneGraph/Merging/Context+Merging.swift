@@ -5,11 +5,11 @@ extension Context {
     /// Resolves the conflicts that prevent a save: version conflicts, or else conflicts of unique constraints.
     ///
     /// - Parameter isLast: Whether the limit of retries is reached. Remaining conflicts are then thrown as an error.
-    func settle(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
+    func resolve(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
         // Conflicts are resolved against the newest state, even if the context is pinned to a query generation.
         generation = nil
         var conflicts: [SaveConflict] = try versionConflicts(in: part, store, obstacle.reported)
-        if conflicts.isEmpty, let error = obstacle.taken {
+        if conflicts.isEmpty, let error = obstacle.duplicateError {
             conflicts = try constraintConflicts(in: part, store)
             if conflicts.isEmpty {
                 // No other object has the values, so objects of this save exchange them.
@@ -20,9 +20,9 @@ extension Context {
         }
         if !isLast || obstacle.reported == nil && !conflicts.isEmpty {
             // There is no conflict, for example, if both sides deleted the rows.
-            return conflicts.isEmpty ? () : try settle(conflicts, store, isLast: isLast)
+            return conflicts.isEmpty ? () : try resolve(conflicts, store, isLast: isLast)
         }
-        let reported = obstacle.reported ?? ReportedRows([], taken: nil)
+        let reported = obstacle.reported ?? ReportedRows([], duplicateError: nil)
         defer { for conflict in conflicts { conflict.end() } }
         throw reported.error(
             "reported conflicts \(SavePipeline.maximumMerges + 1) times, although the merge policy resolved them with the "
@@ -33,7 +33,7 @@ extension Context {
     /// Resolves conflicts by the merge policy, in memory.
     ///
     /// - Parameter isLast: Whether the limit of retries is reached. The conflicts are then thrown as an error.
-    func settle(_ conflicts: [SaveConflict], _ store: Store, isLast: Bool = false) throws {
+    func resolve(_ conflicts: [SaveConflict], _ store: Store, isLast: Bool = false) throws {
         defer { for conflict in conflicts { conflict.end() } }
         mergeState.isResolving = true
         defer { mergeState.isResolving = false }
@@ -71,7 +71,7 @@ extension Context {
         _ = try validated(
             SavePlan(
                 inserted: merged.filter(\.isInserted), updated: merged.filter(\.isUpdated),
-                deleted: merged.filter { $0.isDeleted && !isVanished($0) }))
+                deleted: merged.filter { $0.isDeleted && !isRowDeleted($0) }))
     }
 
     // MARK: Version conflicts
@@ -88,7 +88,7 @@ extension Context {
     ) throws -> [MergeConflict] {
         let locked = changeTracker.locked.filter { $0.store === store && !$0.hasChanges && $0.record != nil }
         let based =
-            (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isVanished($0) }
+            (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isRowDeleted($0) }
             + part.inserted.filter { reported?.names($0.entity, keyForSave($0)) ?? false }
         return try writing(store) {
             let state = store.rowCache.state
@@ -107,14 +107,14 @@ extension Context {
                     if let row, row.version == object.version, object.record != nil, !isReported { continue }
                     // Both sides deleted the row, which is not a conflict.
                     if row == nil, object.isDeleted {
-                        changeTracker.vanished.insert(ObjectIdentifier(object))
+                        changeTracker.rowlessDeletions.insert(ObjectIdentifier(object))
                         continue
                     }
                     let (cached, chunk) = store.rowCache.retainedRow(root, key) ?? (nil, nil)
                     conflicts.append(MergeConflict(object, row: row, cached: cached, in: self, store: store, key: key))
                     withExtendedLifetime(chunk) {}
                     // From now on, faults and merges use the newest row.
-                    store.rowCache.take(row, root, key, asOf: state)
+                    store.rowCache.replaceNewest(row, root, key, asOf: state)
                 }
                 withExtendedLifetime(batch) {}
             }
@@ -127,10 +127,10 @@ extension Context {
     /// Makes the next save check the row of an object even if the object is unchanged.
     ///
     /// If the row was changed or deleted in the store, the save finds a version conflict (133020). The merge policy
-    /// resolves it like the conflict of a changed object.
+    /// resolves the conflict like that of a changed object.
     ///
-    /// This lock ends with a successful save, a rollback or a reset. If the object is a fault, it is fired. The call
-    /// has no effect on an object that was never saved, and the saves of a nested context ignore locks.
+    /// The mark is removed by a successful save, a rollback or a reset. If the object is a fault, it is fired. The call
+    /// has no effect on an object that was never saved, and the saves of a nested context ignore such marks.
     ///
     /// - Throws: `.invalidArgument` if the object is in another context; `.objectGone` if the object has left its
     ///   context; `.wrongThread`; the errors of firing a fault.
@@ -152,7 +152,7 @@ extension RowCache {
     }
 
     /// Replaces a cached row with its newest state. If `row` is nil, the row was deleted and is removed.
-    fileprivate func take(_ row: Record?, _ root: Entity, _ key: Int64, asOf state: UInt64) {
+    fileprivate func replaceNewest(_ row: Record?, _ root: Entity, _ key: Int64, asOf state: UInt64) {
         if let row { replace(row, root: root, asOf: state) } else { remove(root, key) }
     }
 }

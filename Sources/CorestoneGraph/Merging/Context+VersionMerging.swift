@@ -15,23 +15,23 @@ extension Context {
                 // The object stays deleted regardless of changes of the row, unless all of its changes are discarded.
                 try object.replacingValues {
                     object.rebase(on: row, keepingOrder: true)
-                    if type == .rollback { try revive(object) } else { try deleteAgain(object) }
+                    if type == .rollback { try revive(object) } else { try reapplyDeleteRules(object) }
                 }
             } else {
                 try object.replacingValues { try mergeValues(of: object, with: row, as: type) }
             }
         } else if object.isDeleted {
-            changeTracker.vanished.insert(ObjectIdentifier(object))
+            changeTracker.rowlessDeletions.insert(ObjectIdentifier(object))
         } else if type == .overwrite || type == .objectTrump && object.hasChanges {
-            try object.replacingValues { try insertAgain(object) }
+            try object.replacingValues { try reinsert(object) }
         } else {
-            try vanish(object)
+            try deleteWithoutRules(object)
         }
     }
 
     /// Whether the row of a deleted object is already deleted in the store.
-    func isVanished(_ object: ManagedObject) -> Bool {
-        !changeTracker.vanished.isEmpty && changeTracker.vanished.contains(ObjectIdentifier(object))
+    func isRowDeleted(_ object: ManagedObject) -> Bool {
+        !changeTracker.rowlessDeletions.isEmpty && changeTracker.rowlessDeletions.contains(ObjectIdentifier(object))
     }
 
     // MARK: Changed rows
@@ -46,10 +46,10 @@ extension Context {
         if type == .rollback { try object.dropAllChanges() }
         for slot in theirs {
             switch type {
-            case .storeTrump: try object.giveUp(slot)
-            case .overwrite: try object.insist(on: slot)
+            case .storeTrump: try object.discardChange(slot)
+            case .overwrite: try object.markChanged(on: slot)
             // An assignment of the same value does not count as a change.
-            case .objectTrump where !object.differsFromBase(slot): try object.giveUp(slot)
+            case .objectTrump where !object.differsFromBase(slot): try object.discardChange(slot)
             case .objectTrump, .rollback, .error: break
             }
         }
@@ -89,7 +89,7 @@ extension Context {
         }
         let mine = try object.target(of: relationship)
         guard let stored, stored !== mine, object.overlay?.isChanged(slot) == true else { return }
-        try stored.unlessGhost {
+        try stored.unlessRowIsMissing {
             if try stored.target(of: inverse) === object { try stored.writeTarget(nil, inverse) }
         }
         if let mine, try mine.target(of: inverse) !== object { try mine.writeTarget(object, inverse) }
@@ -101,17 +101,17 @@ extension Context {
     /// both sides or neither were set here, the object's side becomes null.
     func restoreOneToOnePairs(of object: ManagedObject) throws {
         for relationship in object.entity.relationships where !relationship.isToMany {
-            guard let inverse = relationship.settledInverse, !inverse.isToMany,
+            guard let inverse = relationship.resolvedInverse, !inverse.isToMany,
                 let target = try object.target(of: relationship), !target.isDeleted
             else { continue }
-            try target.unlessGhost {
+            try target.unlessRowIsMissing {
                 let other = try target.target(of: inverse)
                 if other === object { return }
                 guard object.overlay?.isChanged(Int(relationship.slot)) == true,
                     target.overlay?.isChanged(Int(inverse.slot)) != true
                 else { return try object.writeTarget(nil, relationship) }
                 if let other, !other.isDeleted {
-                    try other.unlessGhost {
+                    try other.unlessRowIsMissing {
                         if try other.target(of: relationship) === target { try other.writeTarget(nil, relationship) }
                     }
                 }
@@ -121,7 +121,7 @@ extension Context {
     }
 
     /// Makes the delete rules apply to objects that other writers have related to a deleted object.
-    private func deleteAgain(_ object: ManagedObject) throws {
+    private func reapplyDeleteRules(_ object: ManagedObject) throws {
         for relationship in object.entity.relationships where relationship.isToMany {
             let keeper = try object.toMany(relationship)
             keeper.reload()
@@ -148,18 +148,20 @@ extension Context {
         for (relationship, former) in zip(relationships, former) {
             var all = ObjectList(former)
             for target in try targets(of: relationship, object) { _ = all.append(target) }
-            for target in all.objects where !target.isDeleted { try takeBack(object, at: target, relationship) }
+            for target in all.objects where !target.isDeleted { try restoreReference(object, at: target, relationship) }
         }
     }
 
     /// Restores a target's former reference to an object whose deletion was reverted.
-    private func takeBack(_ object: ManagedObject, at target: ManagedObject, _ relationship: Relationship) throws {
+    private func restoreReference(_ object: ManagedObject, at target: ManagedObject, _ relationship: Relationship)
+        throws
+    {
         guard let inverse = relationship.inverse else { return }
         if !inverse.isToMany {
-            try target.unlessGhost { try target.takeBackTarget(of: inverse) }
+            try target.unlessRowIsMissing { try target.revertTarget(of: inverse) }
         } else {
             let keeper = try target.toMany(inverse)
-            if target.isInserted || keeper.lost(object) { keeper.takingBack { keeper.take(object) } }
+            if target.isInserted || keeper.hasRemoved(object) { keeper.restoringPosition { keeper.add(object) } }
         }
         target.forgetIfUnchanged()
     }
@@ -190,7 +192,7 @@ extension Context {
         }
         changeTracker.reservedKeys[temporary] = nil
         if let known = registered(with: stored), known !== object {
-            try absorb(object, into: known, as: type)
+            try mergeNew(object, into: known, as: type)
         } else {
             try object.replacingValues { try adopt(object, stored, as: type) }
         }
@@ -199,22 +201,22 @@ extension Context {
     // MARK: Deleted rows
 
     /// Deletes the object without delete rules, because the writer that deleted its row applied them.
-    private func vanish(_ object: ManagedObject) throws {
+    private func deleteWithoutRules(_ object: ManagedObject) throws {
         let partners = try object.partners()
         try object.dropAllChanges()
         for partner in partners {
             for case let keeper? in partner.toManyRelationships { partner.rereadMembers(of: keeper) }
         }
         object.state.insert([.deleted, .propagated])
-        changeTracker.vanished.insert(ObjectIdentifier(object))
+        changeTracker.rowlessDeletions.insert(ObjectIdentifier(object))
         noteDeleted(object)
     }
 
     /// Makes the save insert the row of an object again, under the same ID and with the object's current values.
     ///
     /// - Throws: `.conflict` if the backing file of an unchanged value cannot be read any more.
-    private func insertAgain(_ object: ManagedObject) throws {
-        for slot in 0..<Int(object.entity.slotCount) { try object.insistOnFile(slot) }
+    private func reinsert(_ object: ManagedObject) throws {
+        for slot in 0..<Int(object.entity.slotCount) { try object.markFileChanged(slot) }
         for keeper in object.toManyRelationships { keeper?.becomeNew() }
         object.state.remove(.updated)
         object.state.insert(.inserted)
@@ -230,7 +232,7 @@ extension Context {
     func connectReinsertedObjects() throws {
         for object in changeTracker.reinserted where object.context === self && object.isInserted {
             for relationship in object.entity.relationships where !object.isDeleted {
-                let isInList = relationship.settledInverse?.isToMany == true
+                let isInList = relationship.resolvedInverse?.isToMany == true
                 if relationship.isToMany {
                     if !isInList { continue }
                     let keeper = object.toMany(ordinal: Int(object.entity.layout.slots[Int(relationship.slot)].ordinal))
@@ -260,13 +262,13 @@ extension Context {
         guard inverse.deleteRule == .cascade else { return object.placeTarget(nil, relationship) }
         // The object's row is not inserted. The object's own delete rules apply, as for any deletion.
         object.state.remove(.inserted)
-        changeTracker.vanished.insert(ObjectIdentifier(object))
+        changeTracker.rowlessDeletions.insert(ObjectIdentifier(object))
         try delete(object)
     }
 
     private func noteNewMember(of owner: ManagedObject) throws {
         if owner.isInserted || owner.isDeleted || owner.isGone { return }
-        try owner.unlessGhost {
+        try owner.unlessRowIsMissing {
             try owner.fireIfNeeded()
             owner.willChangeMembers()
         }
@@ -323,11 +325,11 @@ extension ManagedObject {
     }
 
     /// Discards the unsaved change of a slot.
-    func giveUp(_ slot: Int) throws {
+    func discardChange(_ slot: Int) throws {
         guard let overlay, overlay.isChanged(slot) else { return }
         if entity.layout.slots[slot].role == .toOne {
             let partners = try [partner(at: slot), committedTarget(slot)]
-            try takeBackTarget(of: entity.relationship(slot))
+            try revertTarget(of: entity.relationship(slot))
             for partner in partners { partner?.forgetIfUnchanged() }
         }
         overlay.clear(slot)
@@ -336,7 +338,7 @@ extension ManagedObject {
     /// Marks the unchanged value of a slot as changed, so that the save writes it.
     ///
     /// Derived attributes and references to deleted rows are not marked.
-    fileprivate func insist(on slot: Int) throws {
+    fileprivate func markChanged(on slot: Int) throws {
         if overlay?.isChanged(slot) == true || record == nil { return }
         if entity.layout.slots[slot].conditions.contains(.derived) { return }
         if entity.layout.slots[slot].role == .toOne {
@@ -356,10 +358,10 @@ extension ManagedObject {
     /// The backing file was deleted with the row.
     ///
     /// - Throws: `.conflict` if the file cannot be read any more.
-    fileprivate func insistOnFile(_ slot: Int) throws {
+    fileprivate func markFileChanged(_ slot: Int) throws {
         let layout = entity.layout.slots[slot]
         guard layout.role == .external, let record, Record(record).fileName(slot, layout) != nil else { return }
-        do { try insist(on: slot) } catch let error as CoreError {
+        do { try markChanged(on: slot) } catch let error as CoreError {
             let name = entity.properties[slot].path
             throw CoreError(
                 .conflict, code: .managedObjectMerge,

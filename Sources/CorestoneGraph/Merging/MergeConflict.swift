@@ -13,7 +13,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         case context = 1
         /// Another process or another coordinator.
         ///
-        /// The row cache has another state than the store, or does not contain the row.
+        /// The row cache has another state than the store, or does not contain a row that the store contains.
         case store
     }
 
@@ -82,7 +82,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     /// The object while it is registered in its context; otherwise nil.
     public var sourceObject: ManagedObject? { objects.first }
 
-    override func settle(as type: MergePolicyType, in context: Context) throws {
+    override func resolve(as type: MergePolicyType, in context: Context) throws {
         guard let object = sourceObject else { return }
         if isInserted { return try context.merge(inserted: object, with: row, as: type) }
         try context.merge(object, with: row, as: type)
@@ -99,21 +99,21 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
             return isGone
                 ? "\(head) is new here, but the store rejects its reference, although no row has it"
                 : "\(head) is new here, but the store already has a row with its reference (version \(newVersion))"
-                    + told
+                    + differencesText
         }
         guard !isGone else {
             if objectSnapshot.isEmpty { return "\(head) does not have a row in the store" }
             let here = isDeleted ? "deleted here and" : isChangedHere ? "changed here and deleted" : "deleted"
-            return "\(head) was \(here) in the store since it was read (version \(oldVersion) here)" + told
+            return "\(head) was \(here) in the store since it was read (version \(oldVersion) here)" + differencesText
         }
         return "\(head) was \(isDeleted ? "deleted here and " : "")changed in the store since it was read "
-            + "(version \(oldVersion) here, \(newVersion) in the store)" + told
+            + "(version \(oldVersion) here, \(newVersion) in the store)" + differencesText
     }
 
     /// The values of the properties that differ, as the end of the message: one line for each of the first 20.
     ///
     /// Empty for a deleted object.
-    private var told: String {
+    private var differencesText: String {
         if isDeleted { return "" }
         if differences.isEmpty { return isGone || newVersion == oldVersion ? "" : ": its relationships changed" }
         var lines = differences.prefix(MergeConflict.shownDifferences).map { "\n    " + $0.message }

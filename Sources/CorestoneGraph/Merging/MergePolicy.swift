@@ -34,7 +34,7 @@ open class MergePolicy: @unchecked Sendable {
 
     /// The type that resolves the conflicts that the closure or subclass leaves unresolved.
     public let type: MergePolicyType
-    private let settle: (@Sendable ([SaveConflict]) throws -> Void)?
+    private let resolver: (@Sendable ([SaveConflict]) throws -> Void)?
 
     /// Creates a policy.
     ///
@@ -45,7 +45,7 @@ open class MergePolicy: @unchecked Sendable {
     ///     back, undo or refresh. An error that it throws makes the save fail.
     public init(type: MergePolicyType, resolve: (@Sendable (_ conflicts: [SaveConflict]) throws -> Void)? = nil) {
         self.type = type
-        settle = resolve
+        resolver = resolve
     }
 
     /// Returns the shared policy of a type.
@@ -65,7 +65,7 @@ open class MergePolicy: @unchecked Sendable {
     /// An override resolves some conflicts and calls this implementation for the rest. The save fails if a conflict
     /// remains unresolved.
     open func resolve(_ conflicts: [SaveConflict]) throws {
-        try settle?(conflicts)
+        try resolver?(conflicts)
         if type == .error { return }
         for conflict in conflicts where conflict.resolution == nil { try conflict.resolve(as: type) }
     }

@@ -25,7 +25,7 @@ public class SaveConflict: @unchecked Sendable {
 
     /// The objects of `objectIDs` that are still registered in the context.
     ///
-    /// Empty on a thread other than the context's, and after the context's end.
+    /// Empty on a thread other than the context's, and after the context was closed or deallocated.
     public var objects: [ManagedObject] {
         guard let context, (try? context.checkQueue()) != nil else { return [] }
         return objectIDs.compactMap(context.registeredObject)
@@ -48,11 +48,11 @@ public class SaveConflict: @unchecked Sendable {
                     + "policy; set the context's merge policy and save again",
                 entity: objectIDs[0].entity.name, objectURI: objectIDs[0].uri)
         }
-        try settle(as: type, in: context)
+        try resolve(as: type, in: context)
         resolution = type
     }
 
-    func settle(as type: MergePolicyType, in context: Context) throws {}
+    func resolve(as type: MergePolicyType, in context: Context) throws {}
 
     /// The description of the conflict: one line, and for a version conflict one more per property that differs.
     ///

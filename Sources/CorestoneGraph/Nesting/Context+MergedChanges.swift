@@ -6,9 +6,9 @@ import CorestoneValues
 extension Context {
     /// Merges a save of another context.
     ///
-    /// Updated objects use the newest values and keep their own changes. Inserted objects are registered and retained
-    /// until the perform ends, or outside a perform until the next merge. Deleted objects are deleted here too, and
-    /// their unsaved changes are discarded. A save of this context does not write these deletions.
+    /// Updated objects have the newest values, and keep their unsaved changes. Inserted objects are registered and
+    /// retained until the perform ends, or outside a perform until the next merge. Deleted objects are deleted here
+    /// too, and their unsaved changes are discarded. A save of this context does not write these deletions.
     ///
     /// - Parameter ids: The IDs in the `didSave` notification of the other context, which may be a context of another
     ///   coordinator.
@@ -37,13 +37,15 @@ extension Context {
         var merged = ids
         try unrecorded {
             let former = targets(of: late)
-            merged.refreshed += try takeIn(ids)
-            for (object, former) in zip(late, former) { try object.unlessGhost { try settleWhole(object, former) } }
-            try settlePartners(of: late)
+            merged.refreshed += try mergeObjects(ids)
+            for (object, former) in zip(late, former) {
+                try object.unlessRowIsMissing { try updateAllInverses(object, former) }
+            }
+            try removeOneSidedPairs(of: late)
         }
         noteMerged(ids)
         try processPendingChanges()
-        forgetReturned()
+        detachReinserted()
         // Result trackers retain the objects in their results.
         if observation.trackers.hasObservers(.event) { mergeState.mergedIn = [] }
         post(.didMergeChangesObjectIDs, ContextChanges(ids: merged))
@@ -55,12 +57,12 @@ extension Context {
     /// Merges changes into the context.
     ///
     /// - Returns: The IDs of objects, except faults, that were updated elsewhere or refreshed.
-    private func takeIn(_ ids: ChangedIDs) throws -> [ObjectID] {
+    private func mergeObjects(_ ids: ChangedIDs) throws -> [ObjectID] {
         var (observed, changed): ([ManagedObject], [ManagedObject]) = ([], [])
         var refreshed: [ObjectID] = []
         // An object that was treated as deleted because its row was missing may have a row now.
         for id in ids.inserted + ids.updated { registered(with: id)?.endInaccessibility() }
-        for id in try ids.updated + ids.refreshed + othersRows(among: ids) {
+        for id in try ids.updated + ids.refreshed + reinsertedRows(among: ids) {
             guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
                 continue
             }
@@ -75,13 +77,15 @@ extension Context {
             } else if object.state.contains(.observed), parent == nil {
                 observed.append(object)
             } else {
-                try readAnew(object)
+                try updateToNewestValues(object)
             }
         }
         try refreshObserved(observed)
         // Last, because their unsaved changes remove them again from the members of owners that were just read.
-        for object in changed { try readAnew(object) }
-        if changed.count > 1 { for object in changed { try object.unlessGhost { try settleInverses(of: object) } } }
+        for object in changed { try updateToNewestValues(object) }
+        if changed.count > 1 {
+            for object in changed { try object.unlessRowIsMissing { try updateInverses(of: object) } }
+        }
         for id in ids.invalidated {
             guard let object = registered(with: id) else { continue }
             if object.isDeleted { deferMerge(object) } else { try refresh(object, mergeChanges: false) }
@@ -90,7 +94,7 @@ extension Context {
         if !mergeState.deferred.isEmpty {
             for id in ids.inserted { registered(with: id).map { noteReinsertedRow(of: $0) } }
         }
-        let back = try takeInReturned(named: ids, left)
+        let back = try mergeReinserted(named: ids, left)
         var inserted =
             back
             + ids.inserted.compactMap { try? object(with: $0) }.filter { object in
@@ -102,7 +106,7 @@ extension Context {
         if !missing.isEmpty { inserted.removeAll { $0.record == nil } }
         if access.holds.isNone { mergeState.mergedIn = [] }
         mergeState.mergedIn += inserted
-        try enterLists(inserted)
+        try reloadOwners(inserted)
         noteMerged(inserted: inserted, deleted: seen)
         return refreshed
     }
@@ -111,14 +115,14 @@ extension Context {
     ///
     /// An object with unsaved changes reads its row now. Without changes, the object becomes a fault, unless it is an
     /// observed object of a nested context.
-    private func readAnew(_ object: ManagedObject) throws {
+    private func updateToNewestValues(_ object: ManagedObject) throws {
         if parent != nil, object.state.contains(.observed), !object.hasChanges {
             return try refreshNested(object, mergeChanges: true)
         }
         guard object.hasChanges else {
             let wasFault = object.isFault
             object.turnIntoFault()
-            if !wasFault { tellRefreshed(object) }
+            if !wasFault { noteRefreshedIfObserved(object) }
             return
         }
         do { try refresh(object, mergeChanges: true) } catch let error as CoreError where error.status == .objectGone {
@@ -138,7 +142,7 @@ extension Context {
             guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
                 continue
             }
-            if object.hasChanges && !object.isDeleted { try object.takeBackRelationships() }
+            if object.hasChanges && !object.isDeleted { try object.revertRelationships() }
             object.dropChanges()
             mergeState.deferred[ObjectIdentifier(object)] = nil
             deleted.append(object)
@@ -208,7 +212,7 @@ extension Context {
     /// Processes the inbox during an operation, unless the context has changes.
     ///
     /// With newer rows, the save of these changes would overwrite other saves without a conflict.
-    func takeMailInPassing() {
+    func processInboxIfClean() {
         if links.inbox.isEmpty { return }
         if hasChanges { takeRenamed() } else { processInboxAtEnd() }
     }
@@ -227,24 +231,24 @@ extension Context {
             do {
                 try advanceGeneration()
                 try refreshAll()
-            } catch { tellNotMerged(error) }
+            } catch { reportMergeFailure(error) }
             noteEverythingMerged()
             for inbox in links.children.merging { inbox.postEverything() }
         }
         for (store, changes) in links.inbox.takeForeign() {
-            do { try takeIn(changes, of: store) } catch let error as CoreError where error.mayPass {
+            do { try merge(changes, of: store) } catch let error as CoreError where error.mayPass {
                 links.inbox.putBack(changes, of: store)
-            } catch { tellNotMerged(error) }
+            } catch { reportMergeFailure(error) }
         }
     }
 
     /// Whether a merge can run now. It cannot during a prior notification, a lifecycle hook or the merge policy.
-    var mayMergeNow: Bool { observation.objects?.isTellingPrior != true && !isInHook && !mergeState.isResolving }
+    var mayMergeNow: Bool { observation.objects?.isNotifyingPrior != true && !isInHook && !mergeState.isResolving }
 
     /// Reports the failure of an automatic merge, which does not have a caller that could handle the error.
     ///
     /// Logs the error, and makes trackers fetch their results again.
-    private func tellNotMerged(_ error: any Error) {
+    private func reportMergeFailure(_ error: any Error) {
         let reason = (error as? CoreError)?.message.withoutRemedy ?? "\(error)"
         DebugLog.write(
             "CoreData: error: \(label.text) did not merge all saves of other contexts and processes: \(reason); refresh its objects"
@@ -256,7 +260,7 @@ extension Context {
     private func mergeOrPutBack(_ ids: ChangedIDs, late: [ManagedObject] = []) {
         do { try mergeChanges(ids, late: late) } catch let error as CoreError where error.mayPass {
             links.inbox.putBack(ids)
-        } catch { tellNotMerged(error) }
+        } catch { reportMergeFailure(error) }
     }
 
     /// Merges changes that an earlier merge skipped.
@@ -333,7 +337,7 @@ extension ChangedIDs {
                     guard ObjectIDParts(uri: uri) != nil else {
                         throw CoreError(
                             .invalidArgument,
-                            "\"\(uri)\" is not a URI of a saved object, which has the form x-coredata://<store UUID>/<Entity>/p<number>",
+                            "\"\(uri)\" is not a URI of a saved object, which has the form x-coredata://<store UUID>/<Entity>/p<reference>",
                             key: key, value: .string(uri))
                     }
                     return try coordinator.objectID(forURI: uri)

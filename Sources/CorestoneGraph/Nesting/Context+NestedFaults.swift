@@ -10,11 +10,11 @@ extension Context {
     ///   inaccessible fault; if nil, it is an error.
     /// - Throws: `.objectGone` if an ancestor context has deleted the object, or if neither an ancestor nor the store
     ///   has its values. `loadRow` lists exceptions.
-    func loadNestedRow(of object: ManagedObject, askedFor slot: Int?) throws {
+    func loadNestedRow(of object: ManagedObject, reading slot: Int?) throws {
         coordinator.count { $0.faults += 1 }
         try withAncestors {
-            var lent = LentRecords()
-            if isDecidedBeneath(object, &lent) { return }
+            var borrowed = BorrowedRecords()
+            if isDecidedByAncestor(object, &borrowed) { return }
             if let store = object.store { try watchFault(of: object, in: store) }
             let siblings = siblings(of: object).compactMap {
                 registered(store: object.store, root: object.entity, primaryKey: $0)
@@ -22,30 +22,30 @@ extension Context {
             try loadNestedRows(of: siblings.contains { $0 === object } ? siblings : [object])
         }
         if object.record != nil { return }
-        guard let slot else { throw object.unknownBeneath() }
-        try meetInaccessible(object, askedFor: slot)
+        guard let slot else { throw object.unknownInAncestorsError() }
+        try handleInaccessible(object, reading: slot)
     }
 
     /// Fires faults. Objects that are deleted in an ancestor, or that no ancestor and no store has, remain faults.
     func loadNestedRows(of faults: [ManagedObject]) throws {
         if faults.isEmpty { return }
         try withAncestors {
-            var lent = LentRecords()
-            let rest = faults.filter { $0.record == nil && !isDecidedBeneath($0, &lent) }
+            var borrowed = BorrowedRecords()
+            let rest = faults.filter { $0.record == nil && !isDecidedByAncestor($0, &borrowed) }
             try loadStoredRows(of: rest)
         }
     }
 
     /// Replaces the rows of newly fetched faults with the values of the nearest ancestor contexts that have them.
     func followAncestors(_ objects: [ManagedObject]) {
-        var lent = LentRecords()
-        for object in objects where object.state.contains(.fault) { _ = isDecidedBeneath(object, &lent) }
+        var borrowed = BorrowedRecords()
+        for object in objects where object.state.contains(.fault) { _ = isDecidedByAncestor(object, &borrowed) }
     }
 
     /// Copies to a fault the values of the nearest ancestor context that has them.
     ///
     /// Returns true if an ancestor has the values or has deleted the object.
-    private func isDecidedBeneath(_ fault: ManagedObject, _ lent: inout LentRecords) -> Bool {
+    private func isDecidedByAncestor(_ fault: ManagedObject, _ borrowed: inout BorrowedRecords) -> Bool {
         var ancestor = parent
         while let context = ancestor {
             if let own = context.registeredCounterpart(of: fault) {
@@ -58,7 +58,7 @@ extension Context {
                     own.renew(Record(newest))
                 }
                 if own.record != nil || own.state.contains(.inserted) {
-                    own.lendValues(to: fault, &lent)
+                    own.shareValues(with: fault, &borrowed)
                     return true
                 }
             }
@@ -73,7 +73,7 @@ extension Context {
         if mergeChanges, !object.state.isDisjoint(with: [.updated, .deleted, .observed]),
             object.hasChanges || object.record != nil
         {
-            return try object.refreshingValues { try standOnNewestNestedRow(object) }
+            return try object.refreshingValues { try rebaseOnNewestNestedRow(object) }
         }
         if object.state.contains(.observed) {
             try object.refreshingValues {
@@ -83,21 +83,21 @@ extension Context {
         } else {
             try object.becomeFault()
         }
-        tellRefreshed(object)
+        noteRefreshedIfObserved(object)
     }
 
-    private func standOnNewestNestedRow(_ object: ManagedObject) throws {
+    private func rebaseOnNewestNestedRow(_ object: ManagedObject) throws {
         let wasFault = object.isFault
         object.dropRecord()
         // If the values cannot be read now, the object remains a fault.
         object.state.insert(.fault)
         try loadNestedRows(of: [object])
-        if object.record != nil { return try stand(object) }
-        if object.hasChanges { throw object.unknownBeneath() }
+        if object.record != nil { return try discardDependentValues(object) }
+        if object.hasChanges { throw object.unknownInAncestorsError() }
         // The object is observed and was deleted in an ancestor or the store, so it becomes a fault.
         if !wasFault { object.state.remove(.fault) }
         object.turnIntoFault()
-        tellRefreshed(object)
+        noteRefreshedIfObserved(object)
     }
 
     // MARK: Members
@@ -109,12 +109,12 @@ extension Context {
             try loadRows(of: owners)
             var rest: [ManagedObject] = []
             for owner in owners {
-                guard let keeper = try keeperBeneath(of: relationship, owner) else {
+                guard let keeper = try keeperInAncestors(of: relationship, owner) else {
                     rest.append(owner)
                     continue
                 }
                 let members = try keeper.all().filter { !$0.isDeleted }.map { counterpart(of: $0) }
-                try take(members, of: relationship, owner: owner)
+                try setMembers(members, of: relationship, owner: owner)
             }
             try loadStoredMembers(of: relationship, owners: rest)
             if rows != .later {
@@ -124,7 +124,8 @@ extension Context {
     }
 
     /// Returns the relationship in the nearest ancestor context that has loaded or changed the members.
-    private func keeperBeneath(of relationship: Relationship, _ owner: ManagedObject) throws -> ToManyRelationship? {
+    private func keeperInAncestors(of relationship: Relationship, _ owner: ManagedObject) throws -> ToManyRelationship?
+    {
         var ancestor = parent
         while let context = ancestor {
             if let own = context.registeredCounterpart(of: owner), own.entity === owner.entity {
@@ -144,7 +145,7 @@ extension Context {
 /// The records of changed objects.
 ///
 /// The writer is created for the first changed object, because most objects are unchanged.
-private struct LentRecords {
+private struct BorrowedRecords {
     private var writer: RecordWriter?
 
     mutating func write(_ object: ManagedObject) -> Record {
@@ -160,18 +161,18 @@ extension ManagedObject {
     ///
     /// The descendant's object receives the same row, or a row that is written from the changed values. Rows do not
     /// contain transient values, so the descendant's object has the defaults of transient properties.
-    fileprivate func lendValues(to fault: ManagedObject, _ lent: inout LentRecords) {
+    fileprivate func shareValues(with fault: ManagedObject, _ borrowed: inout BorrowedRecords) {
         if let record, changedStoredSlots.isEmpty {
             fault.borrow(Record(record), isWritten: state.contains(.nested))
         } else {
-            fault.borrow(lent.write(self), isWritten: true)
+            fault.borrow(borrowed.write(self), isWritten: true)
         }
     }
 
-    private func borrow(_ lent: Record, isWritten: Bool) {
-        if record == lent.start { return }
+    private func borrow(_ borrowed: Record, isWritten: Bool) {
+        if record == borrowed.start { return }
         if record != nil { forgetPartners() }
-        setRecord(lent)
+        setRecord(borrowed)
         if isWritten { state.insert(.nested) } else { state.remove(.nested) }
     }
 
@@ -206,7 +207,7 @@ extension ManagedObject {
 
 extension ManagedObject {
     /// Creates the error for an object that an ancestor deleted, or that no ancestor and no store contains any more.
-    func unknownBeneath() -> CoreError {
+    func unknownInAncestorsError() -> CoreError {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(entity.name) \(objectID.uri) is no longer in the parent context: it was deleted there or in the store, or "

@@ -15,7 +15,7 @@ extension Context {
             try transfer.prepare()
             let conflicts = transfer.conflicts()
             if !conflicts.isEmpty {
-                for (store, conflicts) in conflicts { try settle(conflicts, store) }
+                for (store, conflicts) in conflicts { try resolve(conflicts, store) }
                 transfer = Transfer(try SavePipeline(context: self).reload(), from: self, into: parent)
                 try transfer.prepare()
             }
@@ -33,7 +33,7 @@ extension Context {
     /// Throws if this context is running a lifecycle hook, a validator or its merge policy.
     private func refuseDuringSave() throws {
         try refuseInHook("save a child of its context")
-        if hookState.isAskingValidators {
+        if hookState.isRunningValidators {
             throw CoreError(
                 .invalidArgument,
                 "a validator must not save a child of its context; do so after the call that runs the validator has "
@@ -80,7 +80,7 @@ private struct Transfer {
         var conflicts: [CoreError] = []
         for (object, own) in zip(plan.updated, updated) {
             if own.isDeleted || own.record == nil && !own.state.contains(.inserted) {
-                conflicts.append(object.lostBeneath())
+                conflicts.append(object.lostInParentError())
                 continue
             }
             try own.fireIfNeeded()
@@ -110,11 +110,11 @@ private struct Transfer {
     /// Fires the faults that a change of a one-to-one relationship will change.
     private func prepareTargets(of object: ManagedObject, _ own: ManagedObject?) throws {
         for (relationship, target) in object.changedTargets {
-            guard let inverse = relationship.settledInverse, !inverse.isToMany else { continue }
-            if let old = try own?.target(of: relationship) { try old.unlessGhost { try old.fireIfNeeded() } }
+            guard let inverse = relationship.resolvedInverse, !inverse.isToMany else { continue }
+            if let old = try own?.target(of: relationship) { try old.unlessRowIsMissing { try old.fireIfNeeded() } }
             guard let target, !target.state.contains(.inserted), let counterpart = try present(target) else { continue }
             let partner = try counterpart.target(of: inverse)
-            try partner?.unlessGhost { try partner?.fireIfNeeded() }
+            try partner?.unlessRowIsMissing { try partner?.fireIfNeeded() }
         }
     }
 
@@ -146,8 +146,8 @@ private struct Transfer {
     // MARK: Changes
 
     mutating func write() throws {
-        inserted = plan.inserted.map { parent.take($0) }
-        for (object, own) in changed { own.takeValues(of: object) }
+        inserted = plan.inserted.map { parent.insertCopy(of: $0) }
+        for (object, own) in changed { own.copyValues(of: object) }
         for (object, own) in changed {
             for (relationship, target) in object.changedTargets {
                 // A target that was deleted in the parent becomes nil. If a target is required, the validation in the
@@ -166,16 +166,16 @@ private struct Transfer {
             let ownKeeper = try own.toMany(relationship)
             // If this side does not own the join rows, the inverse or the to-one side moves the pairs.
             if relationship.ownsJoinRows {
-                let inverse = relationship.settledInverse
+                let inverse = relationship.resolvedInverse
                 for member in keeper.removedMembers where !member.isGone {
                     guard let ownMember = try present(member) else { continue }
-                    ownKeeper.drop(ownMember)
-                    if let inverse { try ownMember.toMany(inverse).drop(own) }
+                    ownKeeper.remove(ownMember)
+                    if let inverse { try ownMember.toMany(inverse).remove(own) }
                 }
                 for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .gone]) {
                     guard let ownMember = try present(member) else { continue }
-                    ownKeeper.take(ownMember)
-                    if let inverse { try ownMember.toMany(inverse).take(own) }
+                    ownKeeper.add(ownMember)
+                    if let inverse { try ownMember.toMany(inverse).add(own) }
                 }
             }
             if relationship.isOrdered, keeper.isOrderChanged { try writeOrder(keeper, ownKeeper) }
@@ -214,7 +214,7 @@ private struct Transfer {
             object.didSave(object.writeValues(&writer))
             object.state.insert(.nested)
         }
-        for ghost in plan.ghosts { ghost.dropChanges() }
+        for object in plan.rowless { object.dropChanges() }
         child.forgetMembers(among: plan.deleted)
         for object in plan.deleted {
             child.unregister(object)
@@ -225,7 +225,7 @@ private struct Transfer {
 
 extension Context {
     /// Inserts an object into this context for an object that a child context inserted.
-    fileprivate func take(_ object: ManagedObject) -> ManagedObject {
+    fileprivate func insertCopy(of object: ManagedObject) -> ManagedObject {
         let own = ManagedObject(
             entity: object.entity, context: self, store: object.store, primaryKey: object.primaryKey, state: [.inserted]
         )
@@ -265,7 +265,7 @@ extension ManagedObject {
     }
 
     /// Copies the attributes that another context's object changed.
-    fileprivate func takeValues(of other: ManagedObject) {
+    fileprivate func copyValues(of other: ManagedObject) {
         guard let overlay = other.overlay else { return }
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
             switch entity.layout.slots[slot].role {
@@ -292,7 +292,7 @@ extension ManagedObject {
         return targets
     }
 
-    fileprivate func lostBeneath() -> CoreError {
+    fileprivate func lostInParentError() -> CoreError {
         CoreError(
             .conflict, code: .managedObjectMerge,
             "\(entity.name) \(objectID.uri) has changes but is no longer in the parent context; roll back, or delete it in "

@@ -29,7 +29,7 @@ extension Context {
     private func holdAncestors(_ body: () -> Void) throws {
         guard let parent else { return keepingHold(body) }
         try keepingHold {
-            try parent.hold {
+            try parent.withOwnership {
                 try parent.holdAncestors {
                     takeRenamed()
                     body()
@@ -39,7 +39,7 @@ extension Context {
     }
 
     /// Makes the calling thread the owner of this context while `body` runs, after waiting for its queue.
-    func hold(_ body: () throws -> Void) throws {
+    func withOwnership(_ body: () throws -> Void) throws {
         if isOwn { return try keepingHold(body) }
         if isClosed { throw isClosedForGood() }
         try refuseWaitInSave()
@@ -48,14 +48,14 @@ extension Context {
         case .privateQueue:
             try queue?.run {
                 if isClosed { throw isClosedForGood() }
-                try lend(0, body)
+                try withOwner(0, body)
             }
         case .main: try borrow(body)
         }
     }
 
     /// Makes the calling thread the owner while `body` runs.
-    private func lend(_ owner: UInt64, _ body: () throws -> Void) rethrows {
+    private func withOwner(_ owner: UInt64, _ body: () throws -> Void) rethrows {
         let former = access.holds
         ownerThread = platform_thread_id()
         access.holds = OwnershipDepth(performs: 1)
@@ -74,16 +74,16 @@ extension Context {
         try WaitGraph.whileWaiting(for: .mainThread, label) {
             MainQueue.enqueue {
                 WaitGraph.lend(to: borrower)
-                offered.give()
+                offered.signal()
                 returned.wait()
             }
             offered.wait()
         }
         defer {
             WaitGraph.end(of: main)
-            returned.give()
+            returned.signal()
         }
-        try lend(main, body)
+        try withOwner(main, body)
     }
 }
 
@@ -102,9 +102,10 @@ extension Context {
         return object(store: other.store, entity: other.entity, primaryKey: other.primaryKey)
     }
 
-    /// Returns the target in an object's record, if the object or the target does not have a store yet.
+    /// Returns the target of a to-one relationship from the key and the entity in an object's record.
     ///
-    /// Returns nil for a target that was deleted before it was saved.
+    /// The object or the target must not be in a store yet. Returns nil for a target that was deleted before it was
+    /// saved.
     func unsavedTarget(of object: ManagedObject, _ slot: Int, key: Int64, entity index: UInt32) throws -> ManagedObject?
     {
         let entity = entity(at: index)
@@ -173,13 +174,13 @@ extension Context {
     /// Posts to child contexts the IDs that have become permanent since the last call.
     func sendRenamedIDs() {
         if links.renamed.isEmpty { return }
-        let news = links.renamed
+        let renamed = links.renamed
         links.renamed = []
-        for inbox in links.children.all { inbox.post(news) }
+        for inbox in links.children.all { inbox.post(renamed) }
     }
 
     /// Makes the ancestor contexts assign permanent IDs to objects that are new there.
-    func obtainPermanentIDsBeneath(for objects: [ManagedObject]) throws {
+    func obtainPermanentIDsInAncestors(for objects: [ManagedObject]) throws {
         guard let parent else { return }
         let theirs = objects.filter { $0.hasTemporaryID && $0.state.isDisjoint(with: [.inserted, .deleted]) }
         if theirs.isEmpty { return }

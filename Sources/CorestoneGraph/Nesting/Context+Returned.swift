@@ -14,7 +14,7 @@ extension Context {
     }
 
     /// Detaches the deleted objects whose rows were inserted again. Called after observers were notified.
-    func forgetReturned() {
+    func detachReinserted() {
         if mergeState.reinsertedElsewhere.isEmpty { return }
         let former = mergeState.reinsertedElsewhere
         mergeState.reinsertedElsewhere = []
@@ -28,23 +28,23 @@ extension Context {
     /// merge names, even as deleted, are therefore looked up in the store.
     ///
     /// - Parameter left: The objects that leave the context in this merge.
-    func takeInReturned(named ids: ChangedIDs, _ left: [ManagedObject]) throws -> [ManagedObject] {
-        if mergeState.deletedElsewhere.isEmpty { return try standIns(for: left) }
+    func mergeReinserted(named ids: ChangedIDs, _ left: [ManagedObject]) throws -> [ManagedObject] {
+        if mergeState.deletedElsewhere.isEmpty { return try replacements(for: left) }
         let named = Set((ids.deleted + ids.inserted + ids.updated + ids.refreshed + ids.invalidated).compactMap(ownID))
-        return try standIns(for: left + mergeState.deletedElsewhere.filter { named.contains($0.objectID) })
+        return try replacements(for: left + mergeState.deletedElsewhere.filter { named.contains($0.objectID) })
     }
 
     /// Merges all rows that were inserted again, as changes of the current event.
-    func takeInAllReturned() throws {
-        let back = try standIns(for: mergeState.deletedElsewhere)
+    func mergeAllReinserted() throws {
+        let back = try replacements(for: mergeState.deletedElsewhere)
         if back.isEmpty { return }
-        try enterLists(back)
+        try reloadOwners(back)
         mergeState.mergedIn += back
         noteMerged(inserted: back, deleted: [])
     }
 
     /// Returns the new objects for those deleted objects whose rows exist again.
-    private func standIns(for deleted: [ManagedObject]) throws -> [ManagedObject] {
+    private func replacements(for deleted: [ManagedObject]) throws -> [ManagedObject] {
         if deleted.isEmpty { return [] }
         let known = deleted.map { registered(store: $0.store, root: $0.entity, primaryKey: $0.primaryKey) }
         let fresh = zip(deleted, known).map {
@@ -99,7 +99,7 @@ extension Context {
     /// Returns the IDs of inserted rows whose objects have values of older rows.
     ///
     /// The deletion of these older rows was not reported.
-    func othersRows(among ids: ChangedIDs) throws -> [ObjectID] {
+    func reinsertedRows(among ids: ChangedIDs) throws -> [ObjectID] {
         if parent != nil || ids.inserted.isEmpty { return [] }
         let deleted = Set(ids.deleted)
         let known = ids.inserted.filter { !deleted.contains($0) }.compactMap { registered(with: $0) }.filter {
@@ -127,23 +127,23 @@ extension Context {
     ///
     /// A save that inserts an object also reports its owners as updated. A save that inserts an object again does not
     /// report them, because the owners in the saving context still contain the object.
-    func enterLists(_ objects: [ManagedObject]) throws {
+    func reloadOwners(_ objects: [ManagedObject]) throws {
         var observed: [ManagedObject] = []
         for object in objects {
             guard let record = object.record, let store = object.store else { continue }
             for relationship in object.entity.relationships where !relationship.isToMany {
                 let layout = object.entity.layout.slots[Int(relationship.slot)]
-                guard let inverse = relationship.settledInverse, inverse.isToMany,
+                guard let inverse = relationship.resolvedInverse, inverse.isToMany,
                     let (key, index) = Record(record).target(Int(relationship.slot), layout), key >= 0,
                     let owner = registered(store: store, root: entity(at: index), primaryKey: key),
                     let keeper = owner.toMany(ordinal: Int(owner.entity.layout.slots[Int(inverse.slot)].ordinal)),
-                    keeper.isLoaded, try !keeper.contains(object), !keeper.lost(object)
+                    keeper.isLoaded, try !keeper.contains(object), !keeper.hasRemoved(object)
                 else { continue }
                 if parent == nil, owner.state.contains(.observed), !owner.hasChanges {
                     observed.append(owner)
                 } else {
                     owner.rereadMembers(of: keeper)
-                    tellRefreshed(owner)
+                    noteRefreshedIfObserved(owner)
                 }
             }
         }

@@ -8,18 +8,18 @@ import CPlatform
 final class DeferredReleases {
     private var waiting: [AnyObject] = []
 
-    /// Runs `letGo`, which adds the objects to which the deallocated object refers.
-    static func run(_ letGo: (DeferredReleases) -> Void) {
+    /// Runs `body`, which adds the objects to which the deallocated object refers.
+    static func run(_ body: (DeferredReleases) -> Void) {
         guard let slot = platform_thread_slot() else { return }
         if let outer = slot.pointee {
-            return letGo(Unmanaged<DeferredReleases>.fromOpaque(outer).takeUnretainedValue())
+            return body(Unmanaged<DeferredReleases>.fromOpaque(outer).takeUnretainedValue())
         }
         let list = DeferredReleases()
         slot.pointee = Unmanaged.passUnretained(list).toOpaque()
-        letGo(list)
+        body(list)
         while let last = list.waiting.popLast() { _ = last }
         slot.pointee = nil
     }
 
-    func take(_ object: AnyObject) { waiting.append(object) }
+    func add(_ object: AnyObject) { waiting.append(object) }
 }

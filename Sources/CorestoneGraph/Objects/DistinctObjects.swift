@@ -4,10 +4,10 @@
 struct DistinctObjects {
     private(set) var list: [ManagedObject] = []
 
-    mutating func take(_ object: ManagedObject) { take(Unmanaged.passUnretained(object)) }
+    mutating func insert(_ object: ManagedObject) { insert(Unmanaged.passUnretained(object)) }
 
     @inline(__always)
-    mutating func take(_ object: Unmanaged<ManagedObject>) {
+    mutating func insert(_ object: Unmanaged<ManagedObject>) {
         if object._withUnsafeGuaranteedRef({ $0.state.insert(.collected).inserted }) {
             list.append(object.takeUnretainedValue())
         }

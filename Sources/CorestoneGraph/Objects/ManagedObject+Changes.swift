@@ -19,7 +19,7 @@ extension ManagedObject {
         return (0..<Int(entity.slotCount)).filter { isDifferent($0) }.map { entity.slotKeys[$0] }
     }
 
-    /// Returns the new values of the persistent properties that differ, by name.
+    /// Returns the new values of the persistent properties that differ from the committed values, by name.
     ///
     /// The members of a to-many relationship are an array, or null if they are not loaded. This function does not load
     /// members.

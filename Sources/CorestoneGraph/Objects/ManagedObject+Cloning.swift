@@ -31,8 +31,8 @@ extension ManagedObject {
     /// do, in the same order. A clone also refers to the original's other targets, unless the inverse is to-one,
     /// because the original would lose such a target. Derived values and deleted objects are omitted.
     ///
-    /// - Throws: `.invalidArgument` if the object is deleted, or if a path of `options` contains a property that is not
-    ///   a relationship; errors of reading. After an error, the clones are deleted again.
+    /// - Throws: `.invalidArgument` if the object is deleted, or if a path of `options` contains an unknown property or
+    ///   a property that is not a relationship; errors of reading. After an error, the clones are deleted again.
     public func clone(_ options: CloneOptions = CloneOptions()) throws -> ManagedObject {
         try checkQueue()
         let cloning = Cloning(options)
@@ -134,7 +134,7 @@ private final class Cloning {
             for original in originals.objects { clones.append(try copyAttributes(of: original)) }
             for (original, clone) in zip(originals.objects, clones) { try connect(clone, like: original) }
         } catch {
-            for clone in clones { takeBack(clone) }
+            for clone in clones { deleteClone(clone) }
             throw error
         }
         return clones[0]
@@ -143,7 +143,7 @@ private final class Cloning {
     /// Deletes a clone after a failure.
     ///
     /// The clone's relationships are emptied first, so that no delete rule affects their targets.
-    private func takeBack(_ clone: ManagedObject) {
+    private func deleteClone(_ clone: ManagedObject) {
         for relationship in clone.entity.relationships {
             if relationship.isToMany {
                 try? clone.setMembers([], key: relationship.key)
@@ -175,13 +175,13 @@ private final class Cloning {
     private func uniqueNames(_ original: ManagedObject) -> Set<String> {
         var names = Set<String>()
         for (_, constraint) in original.entity.allUniqueConstraints {
-            let leadsElsewhere = constraint.contains { key in
+            let refersElsewhere = constraint.contains { key in
                 guard let relationship = original.entity.property(named: key) as? Relationship, !relationship.isToMany,
                     let target = try? original.target(of: relationship)
                 else { return false }
                 return originals.contains(target)
             }
-            if !leadsElsewhere { names.formUnion(constraint) }
+            if !refersElsewhere { names.formUnion(constraint) }
         }
         return names
     }

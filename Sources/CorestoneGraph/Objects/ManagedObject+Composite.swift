@@ -46,7 +46,7 @@ extension ManagedObject {
     /// Whether the value of a required attribute must not be null.
     ///
     /// An element of a composite attribute may be null as long as the composite attribute is null.
-    func isAsked(_ attribute: Attribute) throws -> Bool {
+    func isRequired(_ attribute: Attribute) throws -> Bool {
         guard let composite = attribute.composite else { return true }
         return try !compositeValue(Int(composite.slot)).isNull
     }

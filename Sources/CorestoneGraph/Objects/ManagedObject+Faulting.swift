@@ -13,7 +13,7 @@ extension ManagedObject {
     /// depending on the settings of the context.
     @usableFromInline
     func fire(for slot: Int) throws {
-        try fill(askedFor: slot)
+        try fill(reading: slot)
         if state.contains(.inaccessible) { return }
         if entity.layout.slots[slot].role == .external { try renewIfReplaced(slot) }
     }
@@ -25,15 +25,15 @@ extension ManagedObject {
     ///
     /// - Throws: Code 133000 if the row does not exist; errors of reading and of the `awakeFromFetch` hook.
     @usableFromInline
-    func fire() throws { try fill(askedFor: nil) }
+    func fire() throws { try fill(reading: nil) }
 
     @inline(__always)
-    private func fill(askedFor slot: Int?) throws {
+    private func fill(reading slot: Int?) throws {
         if state.contains(.gone) { throw gone() }
         if owner[1] != 0 { context?.dropStaleRow(of: self) }
         if record == nil {
             guard let context else { throw gone() }
-            try context.loadRow(of: self, askedFor: slot)
+            try context.loadRow(of: self, reading: slot)
         }
         if state.contains(.partial) { completePart() }
         let wasFault = state.remove(.fault) != nil
@@ -47,8 +47,8 @@ extension ManagedObject {
 
     /// Turns the object into a fault again. Its changes are discarded.
     func turnIntoFault() {
-        let isTold = !state.contains(.fault)
-        if isTold { sendWillTurnIntoFault() }
+        let notifies = !state.contains(.fault)
+        if notifies { sendWillTurnIntoFault() }
         dropChanges()
         dropRecord()
         forgetFiles()
@@ -58,7 +58,7 @@ extension ManagedObject {
         dropToOneTargets()
         dropToManyRelationships()
         state.insert(.fault)
-        if isTold { sendDidTurnIntoFault(in: context) }
+        if notifies { sendDidTurnIntoFault(in: context) }
     }
 
     /// Releases the row, which is read again at the next access. Changes, targets and members are kept.
@@ -92,11 +92,11 @@ extension ManagedObject {
         dropRecord()
         dropToOneTargets()
         dropToManyRelationships()
-        dropKept()
+        dropRetainedValues()
         context = nil
         // These flags describe list entries that still exist.
         state = state.intersection([.listedInserted, .listedUpdated, .listedDeleted, .snapshotting]).union(
             alone ? [.gone, .left] : .gone)
-        if let detachedOwner { depart(detachedOwner) }
+        if let detachedOwner { setDetachedOwner(detachedOwner) }
     }
 }

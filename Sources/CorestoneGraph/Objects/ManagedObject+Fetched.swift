@@ -66,7 +66,7 @@ extension ManagedObject {
         guard state.remove(.keepsFetched) != nil,
             let lists = context?.faultLoader.fetchedValues.removeValue(forKey: ObjectIdentifier(self))
         else { return }
-        DeferredReleases.run { list in for object in lists.values.flatMap(\.objects) { list.take(object) } }
+        DeferredReleases.run { list in for object in lists.values.flatMap(\.objects) { list.add(object) } }
     }
 }
 

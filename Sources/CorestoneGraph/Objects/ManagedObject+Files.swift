@@ -163,7 +163,7 @@ extension ManagedObject {
         return CoreError(
             .conflict, code: .managedObjectMerge,
             "\(entity.name).\(name) of \(objectID.uri) was changed in the store, and its backing file \(file) was removed; "
-                + "refresh the object", entity: entity.name, key: name,
+                + "call cst_object_refresh (refresh) on the object", entity: entity.name, key: name,
             objectURI: objectID.uri, file: file)
     }
 

@@ -42,7 +42,7 @@ extension ManagedObject {
         if let place = order.indices.first(where: { $0 != index && order[$0] === member }) { order.remove(at: place) }
         try replacing(relationship) {
             try detach(former, relationship, keeper)
-            if try !keeper.contains(member) { try attach(member, relationship, keeper) { keeper.take(member) } }
+            if try !keeper.contains(member) { try attach(member, relationship, keeper) { keeper.add(member) } }
             keeper.arrange(order)
         }
     }

@@ -16,7 +16,7 @@ extension ManagedObject {
     ///
     /// For another property, fires the fault and returns nil.
     @usableFromInline
-    func lendOrFire(_ slot: Int) throws -> ValueView? {
+    func partViewOrFire(_ slot: Int) throws -> ValueView? {
         if state.contains(.partial), let view = try partView(slot) { return view }
         try fire(for: slot)
         return nil
@@ -29,13 +29,13 @@ extension ManagedObject {
         let layout = entity.layout.slots[slot]
         switch layout.role {
         case .attribute: return part.record.view(slot, layout)
-        case .toOne: return try standing(on: part.record) { try relationshipView(slot, layout) }
+        case .toOne: return try withTemporaryRow(part.record) { try relationshipView(slot, layout) }
         default: return nil
         }
     }
 
     /// Assigns to a fault a part of its row. Targets that were read with an older row are read again.
-    func take(_ part: RowPart) {
+    func setPart(_ part: RowPart) {
         guard part.record.header.pointee.entity == entity.index, let context else { return }
         let known = context.faultLoader.parts.updateValue(part, forKey: ObjectIdentifier(self))
         if state.insert(.partial).inserted || known?.record.version != part.record.version { forgetPartners() }

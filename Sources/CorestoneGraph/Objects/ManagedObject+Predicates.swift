@@ -24,8 +24,8 @@ extension ManagedObject {
     public func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool {
         guard let slot = slot(of: key) else { return try body(BorrowedValue(try value(for: key))) }
         switch entity.layout.slots[slot].role {
-        case .attribute: return try lend(try view(key: entity.slotKeys[slot]), slot, to: body)
-        case .external: return try withView(key: entity.slotKeys[slot]) { try lend($0, slot, to: body) }
+        case .attribute: return try withBorrowedValue(try view(key: entity.slotKeys[slot]), slot, to: body)
+        case .external: return try withView(key: entity.slotKeys[slot]) { try withBorrowedValue($0, slot, to: body) }
         default: return try body(BorrowedValue(try value(for: key)))
         }
     }
@@ -38,7 +38,9 @@ extension ManagedObject {
     }
 
     @inline(__always)
-    private func lend(_ view: ValueView, _ slot: Int, to body: (BorrowedValue) throws -> Bool) throws -> Bool {
+    private func withBorrowedValue(_ view: ValueView, _ slot: Int, to body: (BorrowedValue) throws -> Bool) throws
+        -> Bool
+    {
         switch view.type {
         case .null: return try body(.null)
         case .bool: return try body(.bool(view.low != 0))

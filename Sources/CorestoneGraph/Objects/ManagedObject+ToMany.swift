@@ -99,7 +99,7 @@ extension ManagedObject {
     package func members(key: UInt32) throws -> [ManagedObject] { try withToMany(key: key) { try $0.all() } }
     /// Returns a snapshot of the members and the destination entity, which the model retains.
     package func membersAndEntity(key: UInt32) throws -> (members: [ManagedObject], entity: Unmanaged<Entity>) {
-        try withToMany(key: key) { (try $0.all(), Unmanaged.passUnretained($0.relationship.settledDestination)) }
+        try withToMany(key: key) { (try $0.all(), Unmanaged.passUnretained($0.relationship.resolvedDestination)) }
     }
     package func hasMember(_ object: ManagedObject, key: UInt32) throws -> Bool {
         try withToMany(key: key) { try $0.contains(object) }
@@ -133,15 +133,15 @@ extension ManagedObject {
     private func add(
         _ member: ManagedObject, to relationship: Relationship, _ keeper: ToManyRelationship
     ) throws -> Bool {
-        if keeper.isLoaded, let inverse = relationship.settledInverse, inverse.isToMany {
+        if keeper.isLoaded, let inverse = relationship.resolvedInverse, inverse.isToMany {
             // A single lookup tests whether the object is a member and adds it if not.
             let other = try member.toMany(inverse)
-            if !keeper.take(member) { return false }
-            if other !== keeper || member !== self { other.admit(self) }
+            if !keeper.add(member) { return false }
+            if other !== keeper || member !== self { other.addMirrored(self) }
             return true
         }
         if try keeper.contains(member) { return false }
-        try attach(member, relationship, keeper) { keeper.take(member) }
+        try attach(member, relationship, keeper) { keeper.add(member) }
         return true
     }
 
@@ -149,17 +149,17 @@ extension ManagedObject {
     func attach(
         _ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship, enter: () throws -> Void
     ) throws {
-        guard let inverse = relationship.settledInverse else { return try enter() }
+        guard let inverse = relationship.resolvedInverse else { return try enter() }
         if inverse.isToMany {
             let other = try member.toMany(inverse)
             try enter()
-            if other !== keeper || member !== self { other.admit(self) }
+            if other !== keeper || member !== self { other.addMirrored(self) }
         } else {
             // The member leaves its former owner.
             let previous = try member.target(of: inverse)
             let leaving = previous === self ? nil : try previous?.toMany(relationship)
             try member.writeTarget(self, inverse)
-            leaving?.drop(member)
+            leaving?.remove(member)
             try enter()
         }
     }
@@ -175,17 +175,17 @@ extension ManagedObject {
     }
 
     func detach(_ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship) throws {
-        guard let inverse = relationship.settledInverse else { return keeper.drop(member) }
+        guard let inverse = relationship.resolvedInverse else { return keeper.remove(member) }
         if inverse.isToMany {
             let other = try member.toMany(inverse)
-            keeper.drop(member)
-            if other !== keeper || member !== self { other.drop(self) }
+            keeper.remove(member)
+            if other !== keeper || member !== self { other.remove(self) }
         } else {
             // A member whose inverse already has another target keeps that target.
-            try member.unlessGhost {
+            try member.unlessRowIsMissing {
                 if try member.target(of: inverse) === self { try member.writeTarget(nil, inverse) }
             }
-            keeper.drop(member)
+            keeper.remove(member)
         }
     }
 
@@ -203,7 +203,7 @@ extension ManagedObject {
         let relationship = keeper.relationship
         for member in try keeper.all() where !wanted.contains(member) { try detach(member, relationship, keeper) }
         for object in wanted.objects where try !keeper.contains(object) {
-            try attach(object, relationship, keeper) { keeper.take(object) }
+            try attach(object, relationship, keeper) { keeper.add(object) }
         }
         if relationship.isOrdered, try !keeper.all().elementsEqual(wanted.objects, by: ===) {
             keeper.arrange(wanted.objects)
@@ -213,49 +213,49 @@ extension ManagedObject {
     /// Reverts the unsaved changes of the object's relationships on both sides.
     ///
     /// The inverses then stay consistent when the object's own changes are discarded.
-    func takeBackRelationships() throws { try together { try takeBackBothSides() } }
+    func revertRelationships() throws { try together { try revertBothSides() } }
 
-    private func takeBackBothSides() throws {
+    private func revertBothSides() throws {
         for slot in 0..<Int(entity.slotCount) where entity.layout.slots[slot].role == .toOne {
-            try takeBackTarget(of: entity.relationship(slot))
+            try revertTarget(of: entity.relationship(slot))
         }
         for keeper in keptToManyRelationships where keeper.hasChanges {
             let relationship = keeper.relationship
             let removed = keeper.removedMembers.filter { !$0.isDeleted && !$0.isGone }
-            if let inverse = relationship.settledInverse, !inverse.isToMany {
-                for member in keeper.addedMembers + removed { try member.takeBackTarget(of: inverse) }
+            if let inverse = relationship.resolvedInverse, !inverse.isToMany {
+                for member in keeper.addedMembers + removed { try member.revertTarget(of: inverse) }
             } else {
                 for member in keeper.addedMembers { try detach(member, relationship, keeper) }
-                for member in removed { try takeBack(member, relationship, keeper) }
+                for member in removed { try restoreMember(member, relationship, keeper) }
             }
         }
     }
 
-    private func takeBack(
+    private func restoreMember(
         _ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship
     ) throws {
-        guard let inverse = relationship.settledInverse else { return _ = keeper.take(member) }
-        try member.toMany(inverse).takingBack { try attach(member, relationship, keeper) { keeper.take(member) } }
+        guard let inverse = relationship.resolvedInverse else { return _ = keeper.add(member) }
+        try member.toMany(inverse).restoringPosition { try attach(member, relationship, keeper) { keeper.add(member) } }
     }
 
     /// Sets a changed to-one relationship to its last fetched or saved target; null if the target's row is missing.
-    func takeBackTarget(of relationship: Relationship) throws {
+    func revertTarget(of relationship: Relationship) throws {
         guard let overlay, overlay.isChanged(Int(relationship.slot)), let context else { return }
         var saved: ManagedObject?
         if case .object(let reference as ObjectIDReference) = try committedValue(slot: Int(relationship.slot)) {
             saved = try context.object(with: reference.id)
         }
-        guard let saved, try saved.unlessGhost({ try comeBack(to: saved, relationship) }) != nil else {
+        guard let saved, try saved.unlessRowIsMissing({ try reconnect(to: saved, relationship) }) != nil else {
             return try setTarget(nil, of: relationship)
         }
         if saved.isDeleted { context.changeTracker.reconnectedDeletions.append(saved) }
     }
 
-    private func comeBack(to target: ManagedObject, _ relationship: Relationship) throws {
-        guard let inverse = relationship.settledInverse, inverse.isOrdered else {
+    private func reconnect(to target: ManagedObject, _ relationship: Relationship) throws {
+        guard let inverse = relationship.resolvedInverse, inverse.isOrdered else {
             return try setTarget(target, of: relationship)
         }
-        try target.toMany(inverse).takingBack { try setTarget(target, of: relationship) }
+        try target.toMany(inverse).restoringPosition { try setTarget(target, of: relationship) }
     }
 }
 

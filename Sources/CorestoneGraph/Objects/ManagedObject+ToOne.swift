@@ -90,8 +90,8 @@ extension ManagedObject {
     ///
     /// - Parameter withChanges: Whether other writers deleted the targets. A changed relationship with an inverse is
     ///   then set to null. A changed relationship without an inverse is kept, because the row may be inserted again.
-    func letGoOfTargets(withChanges: Bool, where isGone: (ObjectIdentifier) -> Bool) {
-        if withChanges { letGoOfChangedTargets(withInverse: true, where: isGone) }
+    func releaseTargets(withChanges: Bool, where isGone: (ObjectIdentifier) -> Bool) {
+        if withChanges { clearChangedTargets(withInverse: true, where: isGone) }
         guard let targets = toOneTargets else { return }
         for ordinal in 0..<entity.layout.toOneCount {
             if let target = targets[ordinal].object, isGone(ObjectIdentifier(target.takeUnretainedValue())) {
@@ -103,7 +103,7 @@ extension ManagedObject {
     /// Sets changed to-one relationships with deleted targets to null.
     ///
     /// - Parameter withInverse: Whether only relationships with an inverse are set to null.
-    func letGoOfChangedTargets(withInverse: Bool, where isGone: (ObjectIdentifier) -> Bool) {
+    func clearChangedTargets(withInverse: Bool, where isGone: (ObjectIdentifier) -> Bool) {
         overlay?.forEachChanged { slot in
             if entity.layout.slots[slot].role == .toOne, case .object(let target as ManagedObject)? = overlay?[slot],
                 isGone(ObjectIdentifier(target)), !withInverse || entity.relationship(slot).inverse != nil
@@ -118,7 +118,7 @@ extension ManagedObject {
     /// A change of the relationship releases the handle. Returns 0 if there is no token, if the property is not a
     /// to-one relationship, or if the object is a fault or has left its context.
     @inlinable @inline(__always)
-    package func lentToken(key: UInt32) -> UInt {
+    package func borrowedTargetToken(key: UInt32) -> UInt {
         let slot = Int(key & 0xFFF)
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key,
             state.isDisjoint(with: [.fault, .gone]), let targets = toOneTargets
@@ -132,12 +132,12 @@ extension ManagedObject {
         if toOneTargets == nil { return }
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
             let layout = entity.layout.slots[slot]
-            if layout.role == .toOne { releaseHeldToken(ordinal: Int(layout.ordinal)) }
+            if layout.role == .toOne { releaseTargetToken(ordinal: Int(layout.ordinal)) }
         }
     }
 
     /// Returns the token that the object keeps for the target of a relationship; 0 without a token.
-    package func heldSlot(key: UInt32) -> UInt {
+    package func targetToken(key: UInt32) -> UInt {
         toOneTargets?[Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)].hostSlot ?? 0
     }
 
@@ -145,7 +145,7 @@ extension ManagedObject {
     ///
     /// A borrowed handle thus stays valid. Returns false if the object already keeps this token. The caller must then
     /// release its own reference to the handle.
-    package func holdBorrowedSlot(_ slot: UInt, key: UInt32) -> Bool {
+    package func retainTargetToken(_ slot: UInt, key: UInt32) -> Bool {
         let ordinal = Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)
         let targets = toOneTargets ?? allocateTargets()
         if targets[ordinal].hostSlot == slot { return false }
@@ -273,7 +273,7 @@ extension ManagedObject {
     private func connect(_ target: ManagedObject?, _ relationship: Relationship) throws {
         let old = try self.target(of: relationship)
         if old === target { return }
-        guard let inverse = relationship.settledInverse else {
+        guard let inverse = relationship.resolvedInverse else {
             return try writeTarget(target, relationship)
         }
         if inverse.isToMany {
@@ -281,14 +281,16 @@ extension ManagedObject {
             let leaving = try old?.toMany(inverse)
             let entering = try target?.toMany(inverse)
             try writeTarget(target, relationship)
-            leaving?.drop(self)
-            entering?.admit(self)
+            leaving?.remove(self)
+            entering?.addMirrored(self)
         } else {
             let partner = try target?.target(of: inverse)
             try writeTarget(target, relationship)
-            if let partner, partner !== self { try partner.unlessGhost { try partner.writeTarget(nil, relationship) } }
+            if let partner, partner !== self {
+                try partner.unlessRowIsMissing { try partner.writeTarget(nil, relationship) }
+            }
             if let old, old !== self || inverse !== relationship {
-                try old.unlessGhost { try old.writeTarget(nil, inverse) }
+                try old.unlessRowIsMissing { try old.writeTarget(nil, inverse) }
             }
             if let target, target !== self || inverse !== relationship { try target.writeTarget(self, inverse) }
         }
@@ -305,10 +307,10 @@ extension ManagedObject {
     func placeTarget(_ target: ManagedObject?, _ relationship: Relationship) {
         let slot = Int(relationship.slot)
         overlayForWriting().set(target.map { .object($0) } ?? .null, slot)
-        releaseHeldToken(ordinal: Int(entity.layout.slots[slot].ordinal))
+        releaseTargetToken(ordinal: Int(entity.layout.slots[slot].ordinal))
     }
 
-    private func releaseHeldToken(ordinal: Int) {
+    private func releaseTargetToken(ordinal: Int) {
         guard let targets = toOneTargets, targets[ordinal].hostSlot != 0 else { return }
         Context.hostBridge.release(targets[ordinal].hostSlot)
         targets[ordinal].hostSlot = 0

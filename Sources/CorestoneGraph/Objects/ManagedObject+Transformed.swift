@@ -80,8 +80,8 @@ extension ManagedObject {
         throw CoreError(
             .unsupported,
             "\(entity.name).\(attribute.path) needs the transformer \"\(attribute.valueTransformerName ?? "")\", which "
-                + "is not registered; register it with cst_transformer_register (register_transformer), or use the bytes of the "
-                + "attribute", entity: entity.name,
+                + "is not registered; register it with cst_transformer_register (register_transformer, "
+                + "ValueTransformers.register), or use the bytes of the attribute", entity: entity.name,
             key: attribute.path, objectURI: objectID.uri)
     }
 

@@ -47,7 +47,7 @@ extension ManagedObject {
         if let attribute = property as? Attribute {
             accepted = try attribute.accept(value, for: entity)
             if accepted.isNull {
-                if !attribute.isOptional { failures.append(missing(attribute)) }
+                if !attribute.isOptional { failures.append(missingValueError(attribute)) }
             } else {
                 validateNew(accepted, attribute, into: &failures)
             }
@@ -99,8 +99,8 @@ extension ManagedObject {
                     // A fast path for most values, which do not need a check and are not copied.
                     if layout.isPlainlyFit(overlay[slot]) { continue }
                     validateNew(overlay[slot], entity.attribute(slot), into: &failures)
-                } else if layout.conditions.contains(.required), try isAsked(entity.attribute(slot)) {
-                    failures.append(missing(entity.attribute(slot)))
+                } else if layout.conditions.contains(.required), try isRequired(entity.attribute(slot)) {
+                    failures.append(missingValueError(entity.attribute(slot)))
                 }
             case .composite:
                 if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
@@ -109,14 +109,14 @@ extension ManagedObject {
                 if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
                 // A ghost is not saved, so it is not validated.
                 guard
-                    try unlessGhost({
+                    try unlessRowIsMissing({
                         try validateToOne(slot, layout, isChanged: isNew || isChanged, into: &failures)
                     }) != nil
                 else { return }
             case .toMany:
                 if layout.conditions.isDisjoint(with: [.bounded, .ruled]) { continue }
                 guard isNew || toMany(ordinal: Int(layout.ordinal))?.hasChanges == true else { continue }
-                if try isGhost() { return }
+                if try isRowMissing() { return }
                 let relationship = entity.relationship(slot)
                 try validate(members: try memberCount(relationship), relationship, into: &failures)
                 if layout.conditions.contains(.ruled) {
@@ -146,7 +146,9 @@ extension ManagedObject {
             // A null value of a derived attribute is not a failure, because the application cannot set it.
             let mayBeMissing =
                 layout.conditions.isDisjoint(with: .required) || !isNew && layout.conditions.contains(.derived)
-            if !mayBeMissing, try isAsked(entity.attribute(slot)) { failures.append(missing(entity.attribute(slot))) }
+            if !mayBeMissing, try isRequired(entity.attribute(slot)) {
+                failures.append(missingValueError(entity.attribute(slot)))
+            }
             return
         }
         if layout.conditions.contains(.ruled) {
@@ -160,8 +162,8 @@ extension ManagedObject {
         let value = try compositeValue(slot)
         if !value.isNull {
             validateRules(value, attribute, into: &failures)
-        } else if layout.conditions.contains(.required), try isAsked(attribute) {
-            failures.append(missing(attribute))
+        } else if layout.conditions.contains(.required), try isRequired(attribute) {
+            failures.append(missingValueError(attribute))
         }
     }
 
@@ -170,12 +172,14 @@ extension ManagedObject {
     ) throws {
         let relationship = entity.relationship(slot)
         if !isChanged && !layout.conditions.contains(.ruled) {
-            if let record, Record(record).target(slot, layout) == nil { failures.append(missing(relationship)) }
+            if let record, Record(record).target(slot, layout) == nil {
+                failures.append(missingValueError(relationship))
+            }
         } else if let target = try target(of: relationship), target.state.isDisjoint(with: [.gone, .deleted]) {
             // A save writes nil for a deleted target.
             if layout.conditions.contains(.ruled) { validateRules(.object(target), relationship, into: &failures) }
         } else if layout.conditions.contains(.required) {
-            failures.append(missing(relationship))
+            failures.append(missingValueError(relationship))
         }
     }
 
@@ -187,8 +191,10 @@ extension ManagedObject {
         for relationship in entity.relationships where relationship.deleteRule == .deny {
             let staying = try context.targets(of: relationship, self).filter { !$0.isDeleted }
             if staying.isEmpty { continue }
-            let ghosts = try context.loadRows(of: staying).count
-            if ghosts < staying.count { failures.append(denied(relationship, staying.count - ghosts)) }
+            let existingCount = try context.loadRows(of: staying).count
+            if existingCount < staying.count {
+                failures.append(deniedDeleteError(relationship, staying.count - existingCount))
+            }
         }
     }
 }
@@ -200,15 +206,15 @@ extension ManagedObject {
     private func validateNew(_ value: PropertyValue, _ attribute: Attribute, into failures: inout ValidationFailures) {
         switch value {
         case .double(let number) where !number.isFinite && !attribute.allowsNaN:
-            failures.append(notFinite(number, attribute))
-        case .date(let seconds) where !seconds.isFinite: failures.append(noDate(seconds, attribute))
-        case .uri(let text) where !isURIReference(text.utf8): failures.append(noURI(value, attribute))
+            failures.append(notFiniteError(number, attribute))
+        case .date(let seconds) where !seconds.isFinite: failures.append(invalidDateError(seconds, attribute))
+        case .uri(let text) where !isURIReference(text.utf8): failures.append(invalidURIError(value, attribute))
         case .dictionary(let entries):
             for element in attribute.elements {
                 if let part = entries[element.name] {
                     validateNew(part, element, into: &failures)
                 } else if !element.isOptional {
-                    failures.append(missing(element))
+                    failures.append(missingValueError(element))
                 }
             }
             validateRules(value, attribute, into: &failures)
@@ -220,11 +226,11 @@ extension ManagedObject {
         for rule in property.validationRules {
             do {
                 if try !rule.predicate.required().evaluate(with: value) {
-                    failures.append(broken(rule, value, property))
+                    failures.append(brokenRuleError(rule, value, property))
                 }
             } catch {
                 let reason = (error as? CoreError)?.message ?? "\(error)"
-                failures.append(unanswered(rule, reason, value, property))
+                failures.append(uncheckedRuleError(rule, reason, value, property))
             }
         }
     }
@@ -235,15 +241,15 @@ extension ManagedObject {
         // The bounds do not apply to an empty optional relationship (NSRelationshipDescription).
         if count == 0 && relationship.isOptional { return }
         if count == 0 && (relationship.minimumCount == 0 || !relationship.isToMany) {
-            return failures.append(missing(relationship))
+            return failures.append(missingValueError(relationship))
         }
         let (minimum, maximum) = (Int(relationship.minimumCount), Int(relationship.maximumCount))
         if count < minimum {
             failures.append(
-                wrongCount(relationship, .validationRelationshipLacksMinimumCount, count, "at least \(minimum)"))
+                memberCountError(relationship, .validationRelationshipLacksMinimumCount, count, "at least \(minimum)"))
         } else if maximum > 0 && count > maximum {
             failures.append(
-                wrongCount(relationship, .validationRelationshipExceedsMaximumCount, count, "at most \(maximum)"))
+                memberCountError(relationship, .validationRelationshipExceedsMaximumCount, count, "at most \(maximum)"))
         }
     }
 }

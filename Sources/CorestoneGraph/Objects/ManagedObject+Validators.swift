@@ -20,7 +20,7 @@ extension Entity {
 
     /// Adds a validator for whole objects that are inserted, updated or deleted.
     ///
-    /// The validator runs only if the object's properties are valid.
+    /// The validator runs only if the validators of properties and the model's own validation accept the object.
     ///
     /// - Throws: `.model` if the model is frozen.
     public func addValidator(_ check: @escaping @Sendable (ManagedObject, ValidationPurpose) throws -> Void) throws {
@@ -41,7 +41,7 @@ extension ManagedObject {
         let validators = entity.allValidators
         guard !validators.isEmpty, state.insert(.validating).inserted else { return }
         defer { state.remove(.validating) }
-        if try purpose == .update && isGhost() { return }
+        if try purpose == .update && isRowMissing() { return }
         if purpose != .delete {
             for validator in validators.values { try run(validator, purpose, into: &failures) }
         }
@@ -55,7 +55,9 @@ extension ManagedObject {
         try validateByModel(purpose, into: &own)
         guard own.errors.isEmpty else { return }
         for check in validators.objects + (hook.map { [$0] } ?? []) {
-            do { try asHook { try check(self, purpose) } } catch { failures.append(refused(error, purpose: purpose)) }
+            do { try asHook { try check(self, purpose) } } catch {
+                failures.append(validatorError(error, purpose: purpose))
+            }
         }
     }
 
@@ -73,7 +75,7 @@ extension ManagedObject {
         do {
             let checked = try asHook { try validator.check(self, value, purpose) }
             if checked != value, !state.contains(.gone) { try setValue(checked, forKey: property.name) }
-        } catch { failures.append(refused(error, property, value)) }
+        } catch { failures.append(validatorError(error, property, value)) }
     }
 
     /// Runs a validator under the rules of a lifecycle hook.
@@ -91,7 +93,7 @@ extension ManagedObject {
         var value = proposed
         for validator in entity.allValidators.values where validator.key == property.name {
             do { value = try asHook { try validator.check(self, value, nil) } } catch {
-                failures.append(refused(error, property, value))
+                failures.append(validatorError(error, property, value))
             }
         }
         return value
@@ -109,14 +111,14 @@ extension Context {
     /// - Returns: The plan with these objects.
     func runValidators(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
         guard coordinator.model.hasValidators else { return first }
-        guard !hookState.isAskingValidators else {
+        guard !hookState.isRunningValidators else {
             throw CoreError(
                 .invalidArgument,
                 "a validator must not save or validate its context; check only the object that is passed "
                     + "to the validator")
         }
-        hookState.isAskingValidators = true
-        defer { hookState.isAskingValidators = false }
+        hookState.isRunningValidators = true
+        defer { hookState.isRunningValidators = false }
         var asked: Set<Asked> = []
         // The plans are retained, so that the address of an object of an earlier round is not reused.
         var plans = [first]

@@ -11,7 +11,7 @@ extension ManagedObject {
     package func view(key: UInt32) throws -> ValueView {
         let slot = Int(key & 0xFFF)
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else { throw unknownKey(key) }
-        if !state.isDisjoint(with: [.fault, .gone]), let view = try lendOrFire(slot) { return view }
+        if !state.isDisjoint(with: [.fault, .gone]), let view = try partViewOrFire(slot) { return view }
         let layout = entity.layout.slots[slot]
         if let overlay, let view = overlayView(overlay, slot) { return view }
         if layout.role == .attribute {
@@ -290,7 +290,8 @@ extension ManagedObject {
     func unknownKey(_ key: UInt32) -> CoreError {
         CoreError(
             .invalidArgument,
-            "key \(key) is not a property of \(entity.name); get keys from the entity of the object or a superentity",
+            "key \(key) is not a property of \(entity.name); get the key from the entity of the object, or from "
+                + "a superentity, with cst_entity_key",
             entity: entity.name, value: .int(Int64(key)), objectURI: objectID.uri)
     }
 
@@ -310,7 +311,7 @@ extension ManagedObject {
         CoreError(
             .typeMismatch,
             "\(entity.name).\(entity.properties[slot].name) is a to-many relationship and does not have a single value; read "
-                + "the members with cst_object_copy_members and set them with cst_object_set_members (setMembers)",
+                + "the members with cst_object_copy_members (members), and set them with cst_object_set_members (setMembers)",
             entity: entity.name, key: entity.properties[slot].name, objectURI: objectID.uri)
     }
 

@@ -117,7 +117,7 @@ public final class ManagedObject {
         guard entity.model.isFrozen else {
             throw CoreError(
                 .invalidArgument,
-                "the model of \(entity.name) is not frozen; freeze it or create a coordinator first",
+                "the model of \(entity.name) is not frozen; call cst_model_freeze (freeze) or create a coordinator first",
                 entity: entity.name)
         }
         try ManagedObject.requireConcrete(entity)
@@ -133,35 +133,35 @@ public final class ManagedObject {
         storeReference = store.map(Unmanaged.passUnretained)
         self.primaryKey = primaryKey
         self.state = context == nil ? state.union(.unattached) : state
-        owner = context?.owner ?? ManagedObject.ownPlace()
+        owner = context?.owner ?? ManagedObject.allocateOwner()
     }
 
     deinit {
         context?.forget(self)
-        dropOwnPlace()
+        deallocateOwner()
         if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched, .keepsTransformed, .observed, .partial]) {
-            dropKept()
+            dropRetainedValues()
         }
         dropRecord()
-        if toOneTargets != nil || overlay != nil || toManyKeepers != nil { letGo() }
+        if toOneTargets != nil || overlay != nil || toManyKeepers != nil { releaseReferences() }
         // The owner is released last, because its deallocation may deallocate the entity.
         dropDetachedOwner()
     }
 
     /// Releases the objects to which this object refers; see `DeferredReleases`.
-    private func letGo() {
+    private func releaseReferences() {
         DeferredReleases.run { list in
-            for keeper in toManyRelationships { if let keeper { list.take(keeper) } }
+            for keeper in toManyRelationships { if let keeper { list.add(keeper) } }
             dropToManyRelationships()
             if let overlay {
                 for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
-                    if case .object(let target) = overlay[slot] { list.take(target) }
+                    if case .object(let target) = overlay[slot] { list.add(target) }
                 }
                 dropOverlay()
             }
             if let targets = toOneTargets {
                 for ordinal in 0..<entity.layout.toOneCount {
-                    if let target = targets[ordinal].object { list.take(target.takeUnretainedValue()) }
+                    if let target = targets[ordinal].object { list.add(target.takeUnretainedValue()) }
                 }
                 dropToOneTargets()
             }
@@ -192,14 +192,14 @@ extension ManagedObject {
     /// The thread that created an object outside any context; 0 for other objects.
     package var creator: UInt64 { state.contains(.unattached) ? owner.pointee : 0 }
 
-    private static func ownPlace() -> UnsafeMutablePointer<UInt64> {
+    private static func allocateOwner() -> UnsafeMutablePointer<UInt64> {
         let place = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
         place.initialize(to: platform_thread_id())
         place[1] = 0
         return place
     }
 
-    private func dropOwnPlace() {
+    private func deallocateOwner() {
         if state.remove(.unattached) != nil { owner.deallocate() }
     }
 
@@ -208,13 +208,13 @@ extension ManagedObject {
     }
 
     /// Retains a `DetachedOwner` when the object leaves its context.
-    func depart(_ detachedOwner: DetachedOwner) {
+    func setDetachedOwner(_ detachedOwner: DetachedOwner) {
         owner = detachedOwner.retained()
         state.insert(.departed)
     }
 
     private func changeOwner() {
-        dropOwnPlace()
+        deallocateOwner()
         dropDetachedOwner()
         owner = context?.owner ?? platform_no_owner()
     }
@@ -237,7 +237,8 @@ extension ManagedObject {
     public var isFault: Bool { !state.isDisjoint(with: [.fault, .gone]) }
     /// Whether the object has left its context.
     ///
-    /// An object leaves its context, for example, by a reset, by the save of its deletion, or when the context ends.
+    /// An object leaves its context, for example, by a reset, by the save of its deletion, or when the context is
+    /// closed.
     public var isGone: Bool { state.contains(.gone) }
     /// Whether the object has an unsaved insertion, update or deletion.
     public var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
@@ -295,7 +296,7 @@ extension ManagedObject {
     }
 
     /// Runs `body` with another row as the object's row: a partial row of a fault, or a newer one.
-    func standing<Result>(on row: Record, _ body: () throws -> Result) rethrows -> Result {
+    func withTemporaryRow<Result>(_ row: Record, _ body: () throws -> Result) rethrows -> Result {
         let own = record
         record = row.start
         defer { record = own }

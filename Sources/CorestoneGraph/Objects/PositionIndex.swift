@@ -7,8 +7,8 @@ final class PositionIndex {
     /// The number of removed objects by rank, as a binary indexed tree.
     ///
     /// Empty until an object is removed from the middle.
-    private var left: [Int32] = []
-    private var leftCount = 0
+    private var removals: [Int32] = []
+    private var removedCount = 0
 
     init(_ objects: [ManagedObject]) {
         table.reserve(objects.count)
@@ -28,20 +28,20 @@ final class PositionIndex {
 
     // MARK: Places
 
-    func place(of object: ManagedObject) -> Int? { rank(of: object).map { $0 - leftBefore($0) } }
+    func place(of object: ManagedObject) -> Int? { rank(of: object).map { $0 - removedBefore($0) } }
 
     /// Adds an object after `count` objects.
-    func append(_ object: ManagedObject, count: Int) { set(object, rank: count + leftCount) }
+    func append(_ object: ManagedObject, count: Int) { set(object, rank: count + removedCount) }
 
     /// Adds an object after `count` objects. Returns false if it is already in the index.
     func enter(_ object: ManagedObject, count: Int) -> Bool {
-        guard let bits = UnsafeMutableRawPointer(bitPattern: count + leftCount + 1) else { return false }
+        guard let bits = UnsafeMutableRawPointer(bitPattern: count + removedCount + 1) else { return false }
         return table.setIfAbsent(key(object), bits)
     }
 
     /// Removes the last of `count` objects.
     func removeLast(_ object: ManagedObject, count: Int) -> Bool {
-        leftCount == 0 ? forget(object) : remove(object, count: count)
+        removedCount == 0 ? forget(object) : remove(object, count: count)
     }
 
     /// Removes one of `count` objects. The positions of the objects after it decrease.
@@ -50,14 +50,14 @@ final class PositionIndex {
     func remove(_ object: ManagedObject, count: Int) -> Bool {
         guard let rank = rank(of: object) else { return false }
         // The tree has room for twice as many ranks, so that objects can be appended before it is too small.
-        if left.isEmpty { left = [Int32](repeating: 0, count: 2 * count + 1) }
+        if removals.isEmpty { removals = [Int32](repeating: 0, count: 2 * count + 1) }
         var node = rank + 1
-        if node >= left.count { return false }
-        while node < left.count {
-            left[node] += 1
+        if node >= removals.count { return false }
+        while node < removals.count {
+            removals[node] += 1
             node += node & -node
         }
-        leftCount += 1
+        removedCount += 1
         return forget(object)
     }
 
@@ -73,11 +73,11 @@ final class PositionIndex {
         return true
     }
 
-    private func leftBefore(_ rank: Int) -> Int {
-        if leftCount == 0 { return 0 }
-        var (node, sum) = (min(rank, left.count - 1), 0)
+    private func removedBefore(_ rank: Int) -> Int {
+        if removedCount == 0 { return 0 }
+        var (node, sum) = (min(rank, removals.count - 1), 0)
         while node > 0 {
-            sum += Int(left[node])
+            sum += Int(removals[node])
             node -= node & -node
         }
         return sum

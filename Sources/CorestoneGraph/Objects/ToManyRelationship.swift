@@ -22,7 +22,7 @@ final class ToManyRelationship {
     /// Whether the kept order is discarded if the order in the store has changed too.
     private var yieldsOrder = false
     /// Whether the members are to be read again while the differences still refer to the former members in the store.
-    private var isInDoubt = false
+    private var mustReload = false
     /// Whether the members were set as primitive values. The owner is then not notified when a member is deleted.
     private var isPrimitive = false
 
@@ -92,7 +92,7 @@ final class ToManyRelationship {
         if isOrderChanged && isLoaded { keptOrder = members.objects }
         members.removeAll()
         isLoaded = false
-        isInDoubt = differences?.isEmpty == false
+        mustReload = differences?.isEmpty == false
     }
 
     /// Makes the next access apply the differences to the newest members in the store.
@@ -129,7 +129,7 @@ final class ToManyRelationship {
     }
 
     /// Whether an object is a member in the store that was removed here.
-    func lost(_ object: ManagedObject) -> Bool { differences?.removed.contains(object) == true }
+    func hasRemoved(_ object: ManagedObject) -> Bool { differences?.removed.contains(object) == true }
 
     /// Discards the differences after a save has written them.
     func didSave() { forgetDifferences() }
@@ -138,7 +138,7 @@ final class ToManyRelationship {
         differences = nil
         isOrderChanged = false
         keptOrder = []
-        (yieldsOrder, isInDoubt, isPrimitive) = (false, false, false)
+        (yieldsOrder, mustReload, isPrimitive) = (false, false, false)
     }
 
     // MARK: Reading
@@ -147,14 +147,14 @@ final class ToManyRelationship {
         if isLoaded { return forgetEnded() }
         guard let context = owner.context else { throw owner.gone() }
         if owner.state.contains(.inaccessible) { return didLoad([]) }
-        if context.faultLoader.watch != nil { try context.judgeSingleFault(owner, along: relationship) }
+        if context.faultLoader.watch != nil { try context.applyFaultPolicy(owner, along: relationship) }
         try context.loadMembers(of: relationship, owners: [owner])
     }
 
     /// Sets the members that were read from the store, and applies the differences.
     func didLoad(_ stored: __owned [ManagedObject]) {
         guard differences != nil || !keptOrder.isEmpty else {
-            (members, yieldsOrder, isLoaded, isInDoubt) = (ObjectList(stored), false, true, false)
+            (members, yieldsOrder, isLoaded, mustReload) = (ObjectList(stored), false, true, false)
             return
         }
         dropDifferencesShared(with: stored)
@@ -172,7 +172,7 @@ final class ToManyRelationship {
         }
         members = keptOrder.isEmpty ? list : list.ordered(like: keptOrder)
         keptOrder = []
-        (isLoaded, isInDoubt) = (true, false)
+        (isLoaded, mustReload) = (true, false)
     }
 
     /// Removes differences that another writer has saved too.
@@ -221,7 +221,7 @@ final class ToManyRelationship {
     }
 
     func contains(_ object: ManagedObject) throws -> Bool {
-        if !isInDoubt, differences?.added.contains(object) == true { return true }
+        if !mustReload, differences?.added.contains(object) == true { return true }
         try load()
         return members.contains(object)
     }
@@ -235,8 +235,8 @@ final class ToManyRelationship {
 
     /// Adds a member, at the end. Returns false if the object is known to be a member without reading the store.
     @discardableResult
-    func take(_ object: ManagedObject) -> Bool {
-        if isInDoubt { try? load() }
+    func add(_ object: ManagedObject) -> Bool {
+        if mustReload { try? load() }
         if isAnnounced {
             if isLoaded, members.contains(object) { return false }
             announce()
@@ -250,9 +250,9 @@ final class ToManyRelationship {
     /// Adds a member whose own side of the relationship was just set.
     ///
     /// The list of an owner that was never saved is complete and consistent with the inverses, so no search is needed.
-    func admit(_ object: ManagedObject) {
+    func addMirrored(_ object: ManagedObject) {
         guard isFresh, isLoaded, !isAnnounced else {
-            take(object)
+            add(object)
             return
         }
         members.append(new: object)
@@ -265,7 +265,7 @@ final class ToManyRelationship {
     /// Runs `enter`, which adds a removed member again.
     ///
     /// In an ordered relationship, the member returns to its position in the store, unless the members were reordered.
-    func takingBack(_ enter: () throws -> Void) rethrows {
+    func restoringPosition(_ enter: () throws -> Void) rethrows {
         guard relationship.isOrdered, !isFresh else { return try enter() }
         if isObserved { owner.willChangeObserved(slot) }
         defer { if isObserved { owner.didChangeObserved(slot) } }
@@ -278,8 +278,8 @@ final class ToManyRelationship {
     }
 
     /// Removes a member.
-    func drop(_ object: ManagedObject) {
-        if isInDoubt { try? load() }
+    func remove(_ object: ManagedObject) {
+        if mustReload { try? load() }
         // The member was removed before the members were read again, which is not a change of the current event.
         if !isLoaded, differences?.removed.contains(object) == true { return }
         if isAnnounced {
@@ -300,7 +300,7 @@ final class ToManyRelationship {
     ///   - isStored: Whether the object's row refers to the owner.
     ///   - isLoading: Whether the members were just read from the store, so that observers need not be notified.
     /// - Returns: Whether anything changed.
-    func settle(_ object: ManagedObject, isMember: Bool, isStored: Bool, isLoading: Bool = false) -> Bool {
+    func updateMembership(of object: ManagedObject, isMember: Bool, isStored: Bool, isLoading: Bool = false) -> Bool {
         var isOther = false
         if !isFresh {
             let isRemoved = isStored && !isMember && !object.state.contains(.inserted)
@@ -317,17 +317,17 @@ final class ToManyRelationship {
         }
         guard isLoaded, members.contains(object) != isMember else { return isOther }
         if isLoading {
-            settleMembers(object, isMember, isStored)
+            updateMembers(object, isMember, isStored)
         } else {
-            owner.replacingMembers(of: self) { settleMembers(object, isMember, isStored) }
+            owner.replacingMembers(of: self) { updateMembers(object, isMember, isStored) }
         }
         return true
     }
 
-    private func settleMembers(_ object: ManagedObject, _ isMember: Bool, _ isStored: Bool) {
+    private func updateMembers(_ object: ManagedObject, _ isMember: Bool, _ isStored: Bool) {
         if !isMember {
             _ = members.remove(object, keepingOrder: relationship.isOrdered)
-            settleOrder()
+            clearOrderChange()
         } else if isStored && !isFresh {
             // The store contains the member's position.
             reload()
@@ -419,7 +419,7 @@ final class ToManyRelationship {
     private func loadKeptOrder() { if !keptOrder.isEmpty { try? load() } }
 
     /// Clears `isOrderChanged` if a changed order does not remain.
-    func settleOrder() {
+    func clearOrderChange() {
         guard isOrderChanged, !isFresh, differences?.added.isEmpty ?? true else { return }
         if !isLoaded && keptOrder.isEmpty || isSavedOrder { isOrderChanged = false }
     }

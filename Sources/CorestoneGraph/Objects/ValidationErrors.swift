@@ -14,32 +14,32 @@ extension ManagedObject {
     }
 
     /// Returns the entity and the property for messages, with their localised names if the model contains them.
-    private func shown(_ property: Property) -> String {
+    private func displayName(_ property: Property) -> String {
         let name = property.localizedName(in: entity)
         return "\(entity.localizedName).\(name == property.name ? property.path : name)"
     }
 
-    func missing(_ property: Property) -> CoreError {
+    func missingValueError(_ property: Property) -> CoreError {
         let remedy =
             (property as? Attribute)?.derivation == nil
             ? "set it before saving"
             : "make it optional or set a default value in the model, because it is computed at each save"
         return invalid(
             property, .validationMissingMandatoryProperty,
-            "\(shown(property)) is required and does not have a value; \(remedy)")
+            "\(displayName(property)) is required and does not have a value; \(remedy)")
     }
 
-    func wrongCount(_ relationship: Relationship, _ code: CocoaCode, _ count: Int, _ bound: String) -> CoreError {
+    func memberCountError(_ relationship: Relationship, _ code: CocoaCode, _ count: Int, _ bound: String) -> CoreError {
         invalid(
             relationship, code,
-            "\(shown(relationship)) has \(count) member\(count == 1 ? "" : "s"), but must have \(bound)",
+            "\(displayName(relationship)) has \(count) member\(count == 1 ? "" : "s"), but must have \(bound)",
             value: .int(Int64(count)))
     }
 
-    func denied(_ relationship: Relationship, _ count: Int) -> CoreError {
+    func deniedDeleteError(_ relationship: Relationship, _ count: Int) -> CoreError {
         invalid(
             relationship, .validationRelationshipDeniedDelete,
-            "\(entity.localizedName) \(objectID.uri) cannot be deleted while \(shown(relationship)) has "
+            "\(entity.localizedName) \(objectID.uri) cannot be deleted while \(displayName(relationship)) has "
                 + (count == 1
                     ? "1 object; delete or move that object first"
                     : "\(count) objects; delete or move those objects first"),
@@ -47,7 +47,7 @@ extension ManagedObject {
     }
 
     /// Creates the error for an object with the same values of a unique constraint as another unsaved object, `owner`.
-    func notUnique(_ keys: [String], _ values: [PropertyValue], _ owner: ManagedObject) -> CoreError {
+    func uniquenessError(_ keys: [String], _ values: [PropertyValue], _ owner: ManagedObject) -> CoreError {
         let pairs = zip(keys, values).map { "\(entity.localizedName).\($0) is \($1.excerpt)" }.joined(
             separator: " and ")
         return CoreError(
@@ -57,32 +57,32 @@ extension ManagedObject {
             entity: entity.name, key: keys[0], value: values[0], objectURI: objectID.uri)
     }
 
-    func notFinite(_ number: Double, _ attribute: Attribute) -> CoreError {
+    func notFiniteError(_ number: Double, _ attribute: Attribute) -> CoreError {
         invalid(
             attribute, .managedObjectValidation,
-            "\(shown(attribute)) is \(number), which not every store can keep; set a finite value, or "
+            "\(displayName(attribute)) is \(number), which not every store can keep; set a finite value, or "
                 + "allow NaN and infinities for the attribute (CST_PROPERTY_ALLOWS_NAN, allows_nan)",
             value: .double(number))
     }
 
-    func noDate(_ seconds: Double, _ attribute: Attribute) -> CoreError {
+    func invalidDateError(_ seconds: Double, _ attribute: Attribute) -> CoreError {
         invalid(
             attribute, .validationInvalidDate,
-            "\(shown(attribute)) is \(seconds) seconds, but a date must be finite",
+            "\(displayName(attribute)) is \(seconds) seconds, but a date must be finite",
             value: .date(seconds))
     }
 
-    func noURI(_ value: PropertyValue, _ attribute: Attribute) -> CoreError {
+    func invalidURIError(_ value: PropertyValue, _ attribute: Attribute) -> CoreError {
         invalid(
             attribute, .validationInvalidURI,
-            "\(shown(attribute)) is \(value.excerpt), which is not a URI; percent-encode characters that a URI cannot contain",
+            "\(displayName(attribute)) is \(value.excerpt), which is not a URI; percent-encode characters that a URI cannot contain",
             value: value)
     }
 
     /// Creates the error for a value that does not satisfy a validation rule.
     ///
     /// If the rule has its own message, the error has this message.
-    func broken(_ rule: ValidationRule, _ value: PropertyValue, _ property: Property) -> CoreError {
+    func brokenRuleError(_ rule: ValidationRule, _ value: PropertyValue, _ property: Property) -> CoreError {
         switch rule.warning {
         case .text(let warning):
             return invalid(
@@ -92,7 +92,7 @@ extension ManagedObject {
             let code = CocoaCode(rawValue: Int(number))
             return CoreError(
                 .validation,
-                "\(shown(property)) is \(value.excerpt), \(reason(code, value)); set a value that satisfies \(rule.predicate.text)",
+                "\(displayName(property)) is \(value.excerpt), \(reason(code, value)); set a value that satisfies \(rule.predicate.text)",
                 customCode: Int(number), entity: entity.name, key: property.path, value: value,
                 predicate: rule.predicate.text, objectURI: objectID.uri)
         }
@@ -116,19 +116,19 @@ extension ManagedObject {
     ///
     /// The validation error names the property and its value, or the object if `property` is nil. Fields that the
     /// validator set are kept.
-    func refused(
+    func validatorError(
         _ error: any Error, _ property: Property? = nil, _ value: PropertyValue? = nil,
         purpose: ValidationPurpose? = nil
     ) -> CoreError {
         let own = error as? CoreError
         let code = own.flatMap { $0.code == 0 ? nil : $0.code }
         let shownValue = value.map { " is \($0.excerpt), which" } ?? ""
-        let subject = property.map { shown($0) + shownValue } ?? "\(entity.localizedName) \(objectID.uri)"
-        let said = own?.message ?? "\(error)"
-        let verdict =
+        let subject = property.map { displayName($0) + shownValue } ?? "\(entity.localizedName) \(objectID.uri)"
+        let failure =
             purpose == .delete ? "cannot be deleted: a validator rejected it" : "was rejected by a validator"
+        let ownMessage = own?.message ?? "\(subject) \(failure): \(error)"
         return CoreError(
-            .validation, said.isEmpty ? "\(subject) \(verdict)" : said,
+            .validation, ownMessage.isEmpty ? "\(subject) \(failure)" : ownMessage,
             domain: code == nil ? CoreError.cocoaDomain : own?.domain ?? CoreError.cocoaDomain,
             customCode: code ?? CocoaCode.managedObjectValidation.rawValue, entity: own?.entity ?? entity.name,
             key: own?.key ?? property?.path, value: own?.value ?? value, predicate: own?.predicate,
@@ -139,11 +139,12 @@ extension ManagedObject {
     /// Creates the error for a rule that cannot be evaluated.
     ///
     /// The value then counts as invalid, so that no unchecked value is saved.
-    func unanswered(_ rule: ValidationRule, _ reason: String, _ value: PropertyValue, _ property: Property) -> CoreError
+    func uncheckedRuleError(_ rule: ValidationRule, _ reason: String, _ value: PropertyValue, _ property: Property)
+        -> CoreError
     {
         invalid(
             property, .managedObjectValidation,
-            "cannot check \(shown(property)) against the model's predicate \(rule.predicate.text): \(reason)"
+            "cannot check \(displayName(property)) against the model's predicate \(rule.predicate.text): \(reason)"
                 + (reason.hasRemedy ? "" : "; correct the value, or the predicate in the model"),
             value: value, predicate: rule.predicate.text)
     }
@@ -151,7 +152,7 @@ extension ManagedObject {
 
 extension CoreError {
     /// Returns a copy of an error of application code, with the object's entity and URI.
-    func about(_ object: ManagedObject) -> CoreError {
+    func naming(_ object: ManagedObject) -> CoreError {
         CoreError(
             status, message, domain: domain, customCode: code, entity: object.entity.name, key: key, value: value,
             predicate: predicate, objectURI: object.objectID.uri, children: children, sqliteCode: sqliteCode,

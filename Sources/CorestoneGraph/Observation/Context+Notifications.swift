@@ -21,11 +21,11 @@ extension Context {
     ///
     /// Without observers, `changes` is not evaluated, and the cost is one atomic load.
     func post(_ kind: ContextNotification, _ changes: @autoclosure () -> ContextChanges = ContextChanges()) {
-        if hasObservers(kind) { keepingHold { observation.listeners.tell(kind, (self, changes())) } }
+        if hasObservers(kind) { keepingHold { observation.listeners.notify(kind, (self, changes())) } }
     }
 
     /// Ends all observations when the context is closed or deallocated.
-    func endListening() {
+    func endNotifications() {
         observation.listeners.end()
         observation.trackers.end()
     }

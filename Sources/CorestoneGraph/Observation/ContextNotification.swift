@@ -2,7 +2,7 @@
 ///
 /// A save posts `objectsDidChange` if changes were pending, and `willSave` if the context has changes to save. After
 /// the changes are written, the save posts `didSave` and `didSaveObjectIDs`. A save without changes posts these two as
-/// well, unless an observer of `didSave` causes it.
+/// well, unless an observer of `didSave` calls the save.
 public enum ContextNotification: UInt32, Sendable, CaseIterable {
     /// A save begins. Objects can still be changed; these changes are saved too.
     case willSave = 1

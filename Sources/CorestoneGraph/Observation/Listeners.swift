@@ -2,17 +2,17 @@ import CorestoneValues
 import Synchronization
 
 /// The observers of one subject, which posts notifications of several kinds.
-final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable {
+final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, Payload>: Sendable {
     /// A bit for each kind that has an observer.
     private let kinds = Atomic<UInt32>(0)
-    private let all = Locked<[Listener<Kind, News>]>([])
+    private let all = Locked<[Listener<Kind, Payload>]>([])
     /// Whether several threads may post at the same time.
     private let isShared: Bool
 
     init(isShared: Bool = false) { self.isShared = isShared }
 
     func observe(
-        _ kind: Kind, _ handler: @escaping (News) -> Void, ended: (@Sendable () -> Void)? = nil
+        _ kind: Kind, _ handler: @escaping (Payload) -> Void, ended: (@Sendable () -> Void)? = nil
     ) -> Observation {
         let listener = Listener(kind, self, isShared ? SharedObserverState() : ObserverState(), ended, handler)
         change { $0.append(listener) }
@@ -22,14 +22,14 @@ final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable
     /// Removes all observers when the subject is closed or deallocated.
     func end() {
         if kinds.load(ordering: .relaxed) == 0 { return }
-        var former: [Listener<Kind, News>] = []
+        var former: [Listener<Kind, Payload>] = []
         change { swap(&former, &$0) }
         for listener in former { listener.end() }
     }
 
-    fileprivate func remove(_ listener: Listener<Kind, News>) { change { $0.removeAll { $0 === listener } } }
+    fileprivate func remove(_ listener: Listener<Kind, Payload>) { change { $0.removeAll { $0 === listener } } }
 
-    private func change(_ body: (inout [Listener<Kind, News>]) -> Void) {
+    private func change(_ body: (inout [Listener<Kind, Payload>]) -> Void) {
         all.withLock { all in
             body(&all)
             kinds.store(all.reduce(0) { $0 | 1 << $1.kind.rawValue }, ordering: .relaxed)
@@ -41,26 +41,26 @@ final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, News>: Sendable
 
     /// Notifies the observers of `kind`.
     ///
-    /// Without observers, `news` is not evaluated, and the cost is one atomic load.
-    func tell(_ kind: Kind, _ news: @autoclosure () -> News) {
+    /// Without observers, `payload` is not evaluated, and the cost is one atomic load.
+    func notify(_ kind: Kind, _ payload: @autoclosure () -> Payload) {
         guard hasObservers(kind) else { return }
-        let news = news()
-        for listener in all.withLock({ $0 }) where listener.kind.rawValue == kind.rawValue { listener.tell(news) }
+        let payload = payload()
+        for listener in all.withLock({ $0 }) where listener.kind.rawValue == kind.rawValue { listener.notify(payload) }
     }
 }
 
 /// An observer of one kind of notification.
-private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, News>: Observer, @unchecked Sendable {
+private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, Payload>: Observer, @unchecked Sendable {
     let kind: Kind
-    private let list: Listeners<Kind, News>
+    private let list: Listeners<Kind, Payload>
     private let state: ObserverState
     private let ended: (@Sendable () -> Void)?
     /// The function to be called; nil after the observation ended.
-    private let handler: Locked<((News) -> Void)?>
+    private let handler: Locked<((Payload) -> Void)?>
 
     init(
-        _ kind: Kind, _ list: Listeners<Kind, News>, _ state: ObserverState, _ ended: (@Sendable () -> Void)?,
-        _ handler: @escaping (News) -> Void
+        _ kind: Kind, _ list: Listeners<Kind, Payload>, _ state: ObserverState, _ ended: (@Sendable () -> Void)?,
+        _ handler: @escaping (Payload) -> Void
     ) {
         self.kind = kind
         self.list = list
@@ -74,14 +74,14 @@ private final class Listener<Kind: RawRepresentable<UInt32> & Sendable, News>: O
     /// The application still owns the token. The handler is released, after `ended` was called.
     func end() {
         if !state.isCancelled { ended?() }
-        handler.letGo()
+        handler.releaseHandler()
     }
 
-    func tell(_ news: News) { if let handler = handler.withLock({ $0 }) { state.tell { handler(news) } } }
+    func notify(_ payload: Payload) { if let handler = handler.withLock({ $0 }) { state.notify { handler(payload) } } }
 
     func cancel() {
         guard state.cancel() else { return }
         list.remove(self)
-        handler.letGo()
+        handler.releaseHandler()
     }
 }

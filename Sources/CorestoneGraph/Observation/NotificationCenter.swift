@@ -1,15 +1,17 @@
 import CorestoneValues
 
 /// The observers of notifications, which are notified on the posting thread.
-package final class NotificationCenter<News>: Sendable {
-    private enum Kind: UInt32 { case news = 1 }
+package final class NotificationCenter<Payload>: Sendable {
+    private enum Kind: UInt32 { case notification = 1 }
 
-    private let listeners = Listeners<Kind, News>(isShared: true)
+    private let listeners = Listeners<Kind, Payload>(isShared: true)
 
     package init() {}
 
-    package func observe(_ handler: @escaping (News) -> Void) -> Observation { listeners.observe(.news, handler) }
-    package func tell(_ news: News) { listeners.tell(.news, news) }
+    package func observe(_ handler: @escaping (Payload) -> Void) -> Observation {
+        listeners.observe(.notification, handler)
+    }
+    package func notify(_ notification: Payload) { listeners.notify(.notification, notification) }
 }
 
 /// Access to a context for components that are built on contexts.

@@ -30,7 +30,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         try ObserverPath.check(keyPath, from: object.entity)
         try link(object, keyPath[...])
         if options.contains(.initial) {
-            tell(ValueChange(.setting, keyPath, new: (try? object.value(forKeyPath: keyPath)) ?? .null))
+            notify(ValueChange(.setting, keyPath, new: (try? object.value(forKeyPath: keyPath)) ?? .null))
         }
     }
 
@@ -56,7 +56,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
     }
 
     /// Removes the links at and after a position of the path. The removal of the first link ends the observation.
-    func cut(from position: Int) {
+    func removeLinks(from position: Int) {
         while links.count > position { list.remove(links.removeLast()) }
         if position > 0 { return }
         let former = handler
@@ -80,7 +80,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
 
     func willChange(_ link: ObserverLink, asSetting: Bool) {
         if !begin(link, whole: asSetting) { return }
-        if options.contains(.prior) { list.tell(prior(of: link), of: link.object, to: self) }
+        if options.contains(.prior) { list.notify(prior(of: link), of: link.object, to: self) }
     }
 
     /// Begins a replacement of values that may be equal.
@@ -129,7 +129,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         case .members(let members):
             guard let keeper = keeper(of: link) else { return }
             if let change = ValueChange(keyPath, members, now: keeper, asSetting: asSetting) {
-                list.tell(change, of: link.object, to: self)
+                list.notify(change, of: link.object, to: self)
             }
         case .value(let old):
             let rest = rest(behind: link), isElsewhere = rest.map { relink(behind: link, $0) } ?? true
@@ -137,7 +137,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
             if ifDifferent, !isElsewhere { return }
             let new = (try? root.value(forKeyPath: keyPath)) ?? .null
             if ifDifferent, new == old { return }
-            list.tell(ValueChange(.setting, keyPath, old: old, new: new), of: link.object, to: self)
+            list.notify(ValueChange(.setting, keyPath, old: old, new: new), of: link.object, to: self)
         }
     }
 
@@ -149,7 +149,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         let target = relationship.flatMap { try? link.object.target(of: $0) }
         let former = links.count > link.position + 1 ? links[link.position + 1].object : nil
         if former === target { return false }
-        cut(from: link.position + 1)
+        removeLinks(from: link.position + 1)
         // If the new target does not have the property, the path ends at the target.
         if let target { try? self.link(target, rest) }
         return true
@@ -163,9 +163,9 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         return try? link.object.toMany(relationship)
     }
 
-    func tell(_ change: ValueChange) {
+    func notify(_ change: ValueChange) {
         guard let root = links.first?.object, let handler else { return }
-        state.tell { handler(root, change) }
+        state.notify { handler(root, change) }
     }
 
     // MARK: Ending
@@ -176,7 +176,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         // Called again when a cancelled token is released. If this thread must not remove the links,
         // `ObjectObservers.sweep` removes them later.
         _ = state.cancel()
-        if list.mayTakeOut() { cut(from: 0) }
+        if list.mayRemoveObservers() { removeLinks(from: 0) }
     }
 }
 

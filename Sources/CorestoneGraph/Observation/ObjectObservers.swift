@@ -2,7 +2,7 @@ import CPlatform
 import CorestoneValues
 import Synchronization
 
-/// The observers of the objects of one context. Used on the context's queue, except for `mayTakeOut` and `end`.
+/// The observers of the objects of one context. Used on the context's queue, except for `mayRemoveObservers` and `end`.
 ///
 /// Observed objects are retained. Otherwise an unreferenced object could be deallocated, and a new object of its row
 /// would not be observed.
@@ -16,14 +16,14 @@ final class ObjectObservers: @unchecked Sendable {
     /// The links whose values an operation replaced.
     private var replaced: [ObserverLink] = []
     /// The number of elements of `waiting` that were already reported.
-    private var told = 0
+    private var notifiedCount = 0
     /// Whether a prior notification is running within an operation.
-    private(set) var isTellingPrior = false
+    private(set) var isNotifyingPrior = false
     /// The objects that are retained while observers are notified of their changes; released by the next `sweep`.
     private var held: [ManagedObject] = []
-    private var telling = 0
+    private var notificationDepth = 0
     /// Whether an observer is being notified.
-    var isTelling: Bool { telling > 0 }
+    var isNotifying: Bool { notificationDepth > 0 }
 
     /// The pointer to the context's owner thread ID; nil after the context was deallocated.
     private let owner: Locked<UnsafeMutablePointer<UInt64>?>
@@ -36,7 +36,7 @@ final class ObjectObservers: @unchecked Sendable {
     func end() { owner.withLock { $0 = nil } }
 
     /// Whether the calling thread may remove an observer from the list. If not, the removal is deferred.
-    func mayTakeOut() -> Bool {
+    func mayRemoveObservers() -> Bool {
         if owner.withLock({ $0.map { platform_is_owner($0) } ?? false }) { return true }
         hasCancelled.store(true, ordering: .relaxed)
         return false
@@ -44,10 +44,10 @@ final class ObjectObservers: @unchecked Sendable {
 
     /// Removes observers that were cancelled on other threads, and releases retained objects.
     func sweep() {
-        if telling == 0, operations == 0, !held.isEmpty { held = [] }
+        if notificationDepth == 0, operations == 0, !held.isEmpty { held = [] }
         guard hasCancelled.exchange(false, ordering: .relaxed) else { return }
         for links in links.values {
-            for case let link? in links.all where link.observer.isCancelled { link.observer.cut(from: 0) }
+            for case let link? in links.all where link.observer.isCancelled { link.observer.removeLinks(from: 0) }
         }
     }
 
@@ -74,7 +74,7 @@ final class ObjectObservers: @unchecked Sendable {
 
     /// Removes the links to an object and the links after them, because the object leaves the context.
     func forget(_ object: ManagedObject) {
-        for case let link? in links(of: object) { link.observer.cut(from: link.position) }
+        for case let link? in links(of: object) { link.observer.removeLinks(from: link.position) }
     }
 
     // MARK: Notifying
@@ -84,7 +84,7 @@ final class ObjectObservers: @unchecked Sendable {
     /// - Parameter object: The object that `body` changes; nil for several objects.
     /// - Throws: `.invalidArgument` within a prior notification of another operation; the error of `body`.
     func together<Result>(of object: ManagedObject? = nil, _ body: () throws -> Result) throws -> Result {
-        guard !isTellingPrior else {
+        guard !isNotifyingPrior else {
             let refused =
                 object.map { "change relationships of \($0.entity.name) \($0.objectID.uri) or refresh it" }
                 ?? "change relationships, refresh objects, undo or roll back"
@@ -101,7 +101,7 @@ final class ObjectObservers: @unchecked Sendable {
     private func endOperation() {
         if operations == 1 { compareReplaced() }
         operations -= 1
-        if operations == 0 { tellWaiting() }
+        if operations == 0 { notifyWaiting() }
     }
 
     /// Runs `body`, which replaces values of objects.
@@ -131,35 +131,35 @@ final class ObjectObservers: @unchecked Sendable {
         }
     }
 
-    private func tellWaiting() {
-        while operations == 0, told < waiting.count {
-            let next = waiting[told]
-            told += 1
-            if told == waiting.count { (waiting, told) = ([], 0) }
-            tellNow(next.change, next.observer)
+    private func notifyWaiting() {
+        while operations == 0, notifiedCount < waiting.count {
+            let next = waiting[notifiedCount]
+            notifiedCount += 1
+            if notifiedCount == waiting.count { (waiting, notifiedCount) = ([], 0) }
+            notifyNow(next.change, next.observer)
         }
     }
 
     /// Reports a change of `object`: immediately, or after the running operation.
-    func tell(_ change: ValueChange, of object: ManagedObject, to observer: ObjectObserver) {
+    func notify(_ change: ValueChange, of object: ManagedObject, to observer: ObjectObserver) {
         held.append(object)
         if change.isPrior {
-            let outer = isTellingPrior
-            isTellingPrior = isTellingPrior || operations > 0
+            let outer = isNotifyingPrior
+            isNotifyingPrior = isNotifyingPrior || operations > 0
             // The operation requires both sides in memory, even if the observer resets the context.
-            if isTellingPrior, let context = object.context { held += context.everyObject }
-            tellNow(change, observer)
-            isTellingPrior = outer
+            if isNotifyingPrior, let context = object.context { held += context.everyObject }
+            notifyNow(change, observer)
+            isNotifyingPrior = outer
         } else if operations > 0 {
             waiting.append((observer, change))
         } else {
-            tellNow(change, observer)
+            notifyNow(change, observer)
         }
     }
 
-    private func tellNow(_ change: ValueChange, _ observer: ObjectObserver) {
-        telling += 1
-        observer.tell(change)
-        telling -= 1
+    private func notifyNow(_ change: ValueChange, _ observer: ObjectObserver) {
+        notificationDepth += 1
+        observer.notify(change)
+        notificationDepth -= 1
     }
 }

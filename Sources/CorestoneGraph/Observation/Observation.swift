@@ -40,7 +40,7 @@ class ObserverState: @unchecked Sendable {
     /// Cancels the observer. Returns false if it was already cancelled.
     func cancel() -> Bool { !cancelled.exchange(true, ordering: .relaxed) }
 
-    func tell(_ body: () -> Void) {
+    func notify(_ body: () -> Void) {
         if isCancelled || depth == ObserverState.deepest { return }
         depth += 1
         body()
@@ -50,7 +50,7 @@ class ObserverState: @unchecked Sendable {
 
 extension Locked {
     /// Releases a handler outside the lock, because its deallocation may run code of the application.
-    func letGo<Handler>() where Value == Handler? {
+    func releaseHandler<Handler>() where Value == Handler? {
         let former = withLock { value in
             defer { value = nil }
             return value
@@ -63,7 +63,7 @@ extension Locked {
 final class SharedObserverState: ObserverState, @unchecked Sendable {
     private let depths = Locked<[UInt64: Int]>([:])
 
-    override func tell(_ body: () -> Void) {
+    override func notify(_ body: () -> Void) {
         let thread = platform_thread_id()
         let mayTell = depths.withLock { depths in
             let depth = depths[thread, default: 0]

@@ -28,9 +28,9 @@ final class ObserverLink {
 struct ObserverLinks {
     /// The links; nil for a removed one. The list is compacted when more than half are removed.
     private(set) var all: [ObserverLink?] = []
-    private var gone = 0
+    private var removedCount = 0
 
-    var isEmpty: Bool { all.count == gone }
+    var isEmpty: Bool { all.count == removedCount }
 
     mutating func append(_ link: ObserverLink) {
         link.place = all.count
@@ -40,13 +40,13 @@ struct ObserverLinks {
     mutating func remove(_ link: ObserverLink) {
         guard link.place < all.count, all[link.place] === link else { return }
         all[link.place] = nil
-        gone += 1
-        if gone * 2 > all.count { close() }
+        removedCount += 1
+        if removedCount * 2 > all.count { close() }
     }
 
     private mutating func close() {
         all.removeAll { $0 == nil }
-        gone = 0
+        removedCount = 0
         for (place, link) in all.enumerated() { link?.place = place }
     }
 }

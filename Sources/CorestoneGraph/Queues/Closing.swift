@@ -8,7 +8,7 @@ import Glibc
 /// queue rejects blocks itself. Contexts of the main queue do not have their own queue.
 final class Closing: Sendable {
     private struct State {
-        /// The ID of the thread that closes the stores; 0 if no thread does.
+        /// The ID of the thread that closes or has closed the stores; 0 if the stores are open.
         var closer: UInt64 = 0
         /// The number of blocks of the main queue that have not ended.
         var waiting = 0
@@ -20,7 +20,7 @@ final class Closing: Sendable {
 
     private let state = Locked(State())
 
-    /// The ID of the thread that closes the stores; 0 if no thread does.
+    /// The ID of the thread that closes or has closed the stores; 0 if the stores are open.
     var closer: UInt64 { state.withLock(\.closer) }
     var isAwaited: Bool { state.withLock { $0.waiting > 0 } }
 
@@ -53,9 +53,9 @@ final class Closing: Sendable {
     /// Registers a block of the main queue.
     ///
     /// - Throws: `.invalidHandle` if the main queue rejects blocks, except on the thread that closes the stores.
-    func enter(_ whose: ContextLabel) throws {
+    func enter(_ label: ContextLabel) throws {
         try state.withLock { state in
-            if state.isMainClosed, state.closer != platform_thread_id() { throw whose.refusal }
+            if state.isMainClosed, state.closer != platform_thread_id() { throw label.refusal }
             state.waiting += 1
         }
     }
@@ -86,8 +86,8 @@ extension Coordinator {
     ///   - name: The name of the object to be closed, as the beginning of a sentence.
     /// - Returns: False if the stores were already closed and `body` did not run.
     /// - Throws: The error of `body`. `.invalidArgument` if the calling thread owns a queue for which other work waits,
-    ///   because this work could never run. `.invalidHandle` while another call closes the stores. After an error, the
-    ///   queues accept blocks again.
+    ///   because this work could never run. After these errors, the queues accept blocks again. `.invalidHandle` while
+    ///   another call closes the stores.
     package func closeDown(waits: Bool, called name: String, _ body: () throws -> Void) throws -> Bool {
         guard try closing.begin(waits: waits, name) else { return false }
         do {
@@ -99,7 +99,7 @@ extension Coordinator {
             // Removes stores that were added after `body` closed all stores.
             for store in stores { try? remove(store) }
             // The changes of these contexts are discarded, so their deallocation does not log them.
-            if !waits { for context in liveContexts { context.giveUp() } }
+            if !waits { for context in liveContexts { context.allowLoss() } }
             return true
         } catch {
             closing.end()
@@ -108,7 +108,7 @@ extension Coordinator {
         }
     }
 
-    /// Whether a call is closing the stores.
+    /// Whether the stores are closed or being closed.
     package var isClosing: Bool { closing.closer != 0 }
 
     /// Closes the stores, as a container does. Idempotent.
@@ -119,8 +119,8 @@ extension Coordinator {
     /// - Parameter unsaved: The treatment of unsaved changes of the coordinator's contexts.
     /// - Throws: `.unsavedChanges` if contexts have changes that are neither saved nor discarded, with a child per
     ///   context that contains its name and its counts by entity. Errors of saving. `.invalidArgument` on the queue of
-    ///   a context for which other work waits. `.invalidHandle` while another call closes the coordinator. The stores
-    ///   stay open after these errors.
+    ///   a context for which other work waits. The stores stay open after these errors. `.invalidHandle` while another
+    ///   call closes the coordinator.
     public func close(_ unsaved: UnsavedChanges.Policy = .refuse) throws {
         try close(unsaved, called: "the coordinator")
     }
@@ -129,18 +129,18 @@ extension Coordinator {
     ///
     /// - Parameters:
     ///   - name: The name of the object that stays open, as the beginning of a sentence.
-    ///   - isToClose: Called when the stores can be closed, or are already closed.
-    package func close(_ unsaved: UnsavedChanges.Policy, called name: String, _ isToClose: () -> Void = {}) throws {
+    ///   - willClose: Called when the stores can be closed, or are already closed.
+    package func close(_ unsaved: UnsavedChanges.Policy, called name: String, _ willClose: () -> Void = {}) throws {
         let isFirst = try closeDown(waits: unsaved != .discard, called: name) {
             if unsaved == .save { try saveContexts() }
             if unsaved != .discard {
                 let held = unsavedChanges
                 if !held.isEmpty { throw UnsavedChanges.refusal(name, held) }
             }
-            isToClose()
+            willClose()
             for store in stores { try remove(store) }
         }
-        if !isFirst { isToClose() }
+        if !isFirst { willClose() }
     }
 
     private func closeQueues(_ waits: Bool) throws {

@@ -22,10 +22,12 @@ extension Context {
     /// The view context of a container and the context of a document stay open. Their changes are treated as `unsaved`
     /// specifies, and they are closed with the container or the document.
     ///
-    /// A context that is confined to another thread, or on the main queue, stays open too if it does not have changes
-    /// or if its changes are discarded. Such a context is deallocated with its last reference, without a log line.
+    /// A context that is confined to another thread, or of the main queue if another thread closes it, stays open too
+    /// if it does not have changes or if its changes are discarded. Such a context is deallocated with its last
+    /// reference, without a log line.
     ///
-    /// - Parameter unsaved: The treatment of unsaved changes. A save of a nested context moves them to its parent.
+    /// - Parameter unsaved: The treatment of unsaved changes. A save of a nested context moves its changes to its
+    ///   parent.
     /// - Returns: False if the context stays open.
     /// - Throws: `.unsavedChanges` if changes are neither saved nor discarded, with the counts by entity and a child
     ///   per context with changes. Errors of saving. `.invalidArgument` within a hook, and on a queue for which other
@@ -55,7 +57,7 @@ extension Context {
     private func requireEnd(waits: Bool) throws {
         try refuseWaitInSave()
         guard isOwn else {
-            if waits, let queue { try queue.run(isGuest: true) {} }
+            if waits, let queue { try queue.run(isFromApplication: true) {} }
             return
         }
         try refuseInHook("close the context")
@@ -72,7 +74,7 @@ extension Context {
     /// - Returns: False if it stays open.
     private func end(_ unsaved: UnsavedChanges.Policy) throws -> Bool {
         if isElsewhere, unsaved == .discard || !mayHaveChanges {
-            if unsaved == .discard { giveUp() }
+            if unsaved == .discard { allowLoss() }
             return isClosed
         }
         do {
@@ -86,7 +88,7 @@ extension Context {
                 if isShared { return unsaved == .discard ? try context.rollback() : () }
                 try context.reset()
                 context.detachHost()
-                context.endListening()
+                context.endNotifications()
                 context.links.inbox.refuse()
                 context.access.hasEnded = true
             }

@@ -10,17 +10,19 @@ extension Context {
     /// acquired within a perform is released when the perform ends, at the latest. The locks of a thread that has ended
     /// are released.
     ///
-    /// - Throws: `.wrongThread` for a context that is confined to another thread or on the main queue, and with code
-    ///   132000 if the wait would be a deadlock. `.invalidHandle` if the context or the stores are closed, or while
-    ///   they are being closed.
+    /// - Throws: `.wrongThread` if the context is confined to another thread, or if it is on the main queue and the
+    ///   call is not made on the main thread; with code 132000 if the wait would be a deadlock. `.invalidHandle` if the
+    ///   context or the stores are closed, or while they are being closed.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
-    public func lock() throws { _ = try lock { try queue?.acquire(isGuest: true) != nil } }
+    public func lock() throws { _ = try lock { try queue?.acquire(isFromApplication: true) != nil } }
 
     /// Acquires the context's queue like `lock`, but does not wait.
     ///
-    /// - Returns: False if another thread owns the queue, if blocks wait for the queue, or if it rejects blocks.
+    /// - Returns: False if another thread owns the queue, if blocks wait for the queue, or if the queue rejects blocks.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
-    public func tryLock() throws -> Bool { try lock { queue?.tryAcquire(isGuest: true, asksForEnded: true) ?? false } }
+    public func tryLock() throws -> Bool {
+        try lock { queue?.tryAcquire(isFromApplication: true, asksForEnded: true) ?? false }
+    }
 
     private func lock(_ acquire: () throws -> Bool) throws -> Bool {
         if platform_is_forked() { throw Context.forked() }
@@ -46,7 +48,7 @@ extension Context {
         return true
     }
 
-    /// Releases a lock of `lock` or `tryLock`. The release of the last lock processes pending changes first.
+    /// Releases a lock that `lock` or `tryLock` acquired. The release of the last lock processes pending changes first.
     ///
     /// - Throws: `.wrongThread` with code 132000 if the calling thread does not have a lock to release.
     ///   `.invalidArgument` for the last lock within a hook or an observer of objects. Errors of processing pending
@@ -62,12 +64,12 @@ extension Context {
                 .wrongThread, code: .managedObjectContextLocking,
                 "\(nameOfThread(platform_thread_id())) unlocked \(label.text) without locking it"
                     + (access.holds.performs + access.holds.locks > 0 ? " in this perform or call" : "")
-                    + "; call lock first")
+                    + "; call cst_context_lock (lock) first")
         }
         access.holds.locksInCalls = 0
         guard access.holds.locks == 1, access.holds.performs == 0 else { return access.holds.locks -= 1 }
         try refuseInHook("unlock the context")
-        guard observation.objects?.isTelling != true else {
+        guard observation.objects?.isNotifying != true else {
             throw CoreError(
                 .invalidArgument,
                 "an observer must not unlock \(label.text) during its notification; unlock it afterwards"
@@ -75,7 +77,7 @@ extension Context {
         }
         defer {
             access.holds.locks = 0
-            letGo()
+            endOwnership()
             if queueType == .privateQueue { queue?.release() }
         }
         defer { forgetMerged() }

@@ -38,8 +38,8 @@ extension Context {
             throw CoreError(
                 .invalidArgument,
                 "\(label.text) is confined to its thread and does not have a queue; run the block directly, or create the context "
-                    + "with a private queue")
-        case .privateQueue: try queue?.enqueue(isGuest: true) { self.performQueued(body, refused) }
+                    + "with CST_QUEUE_PRIVATE (background_context, .privateQueue)")
+        case .privateQueue: try queue?.enqueue(isFromApplication: true) { self.performQueued(body, refused) }
         case .main:
             try coordinator.closing.enter(label)
             MainQueue.enqueue {
@@ -75,14 +75,14 @@ extension Context {
     func waitForQueue() throws {
         do { try runAndWait { _ in } } catch {
             // The queue has reached the block, but the context was released or closed.
-            if !isGivenUp && !isClosed { throw error }
+            if !isHandleReleased && !isClosed { throw error }
         }
     }
 
     /// Whether the context had a handle, and its last handle was released.
-    private var isGivenUp: Bool {
+    private var isHandleReleased: Bool {
         if hostSlot.value == 0 { return false }
-        if case .held = Context.hostBridge.hold(hostSlot.value) { return false }
+        if case .retained = Context.hostBridge.retainHandle(hostSlot.value) { return false }
         return true
     }
 
@@ -95,7 +95,7 @@ extension Context {
         try Coordinator.requireNoStoreInUse("wait for the queue of \(label.text)")
         switch queueType {
         case .caller: try checkQueue()
-        case .privateQueue: try queue?.run(isGuest: true) { try performHere(body) }
+        case .privateQueue: try queue?.run(isFromApplication: true) { try performHere(body) }
         case .main:
             try coordinator.closing.enter(label)
             defer { coordinator.closing.leave() }
@@ -104,7 +104,7 @@ extension Context {
     }
 
     /// Whether the calling thread may use the context without waiting.
-    package var isOwn: Bool { ownerThread == platform_thread_id() || takeAsMain() }
+    package var isOwn: Bool { ownerThread == platform_thread_id() || adoptOnMainThread() }
 
     /// Runs `body` on the calling thread, which owns the queue. The outermost perform ends an event.
     func performHere(_ body: (Context) throws -> Void) throws {
@@ -118,7 +118,7 @@ extension Context {
         access.holds = OwnershipDepth(performs: former.performs + 1)
         defer {
             access.holds = former
-            if former.isNone { letGo() }
+            if former.isNone { endOwnership() }
         }
         guard isOutermost else { return try body(self) }
         // The library's own threads reach this point without a call of the application.
@@ -140,7 +140,7 @@ extension Context {
     /// Ends the calling thread's ownership of a context with a private queue.
     ///
     /// Other contexts keep their owner. A context that was closed does not receive another owner.
-    func letGo() {
+    func endOwnership() {
         if access.hasEnded { ownerThread = Context.endedOwner } else if queueType == .privateQueue { ownerThread = 0 }
     }
 
@@ -151,10 +151,10 @@ extension Context {
     /// - Throws: `.invalidHandle`, without running `body`, if another thread is completing that release.
     func keepingHost(_ body: () throws -> Void) throws {
         if hostSlot.value == 0 { return try body() }
-        switch Context.hostBridge.hold(hostSlot.value) {
+        switch Context.hostBridge.retainHandle(hostSlot.value) {
         case .none: try body()
-        case .held(let host): try withExtendedLifetime(host, body)
-        case .ending:
+        case .retained(let host): try withExtendedLifetime(host, body)
+        case .beingReleased:
             throw CoreError(
                 .invalidHandle,
                 "another thread is releasing the last handle of \(label.text); retain a handle while the context is in use"
@@ -184,7 +184,7 @@ extension Context {
                     if let waiting { do { try self.performHere(waiting) } catch { failure = error } }
                     waiting = nil
                     WaitGraph.end(of: waiter)
-                    done.give()
+                    done.signal()
                 }
                 done.wait()
             }

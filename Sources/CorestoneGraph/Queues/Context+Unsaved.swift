@@ -70,7 +70,7 @@ public struct UnsavedChanges: Sendable {
 
     package var error: CoreError {
         CoreError(
-            .unsavedChanges, "\(fault); save it or roll it back",
+            .unsavedChanges, "\(fault); call save() or rollback() first",
             entity: entities?.count == 1 ? entities?.keys.first : nil)
     }
 
@@ -107,11 +107,11 @@ extension Coordinator {
     /// - Parameters:
     ///   - waits: Whether to wait for the queues. If not, a context that another thread is using is listed without
     ///     counts.
-    ///   - areTold: Whether the caller reports the changes. The release of the contexts then does not log them.
-    package func unsavedChanges(waits: Bool, areTold: Bool) -> [UnsavedChanges] {
+    ///   - areReported: Whether the caller reports the changes. The release of the contexts then does not log them.
+    package func unsavedChanges(waits: Bool, areReported: Bool) -> [UnsavedChanges] {
         liveContexts.compactMap { context in
             let held = context.unsavedChanges(waits: waits)
-            if areTold { context.giveUp() }
+            if areReported { context.allowLoss() }
             return held
         }
     }
@@ -147,7 +147,7 @@ extension Context {
     /// - Throws: `.wrongThread` for a context that is confined to another thread.
     package func rollbackChildren() throws {
         for child in withChildren.reversed() where child !== self && !child.isClosed {
-            child.takeFromEndedThread()
+            child.adoptFromEndedThread()
             try child.runAndWait { child in
                 try child.rollback()
                 try child.refreshAll()
@@ -176,7 +176,7 @@ extension Context {
         var failed: [String] = []
         for context in contexts where context.mayHaveChanges {
             do {
-                context.takeFromEndedThread()
+                context.adoptFromEndedThread()
                 try context.runAndWait { if $0.hasChanges { try $0.save() } }
             } catch let error as CoreError {
                 failures.append(error)
@@ -201,7 +201,7 @@ extension Context {
     ///   are returned without counts.
     func unsavedChanges(waits: Bool = true) -> UnsavedChanges? {
         guard mayHaveChanges else { return nil }
-        takeFromEndedThread(waits: waits)
+        adoptFromEndedThread(waits: waits)
         var counts: [String: UnsavedChanges.Counts]?
         do {
             try (waits ? runAndWait : runIfFree) { context in
@@ -252,7 +252,7 @@ extension Context {
     /// No other thread can use the context any more.
     ///
     /// - Parameter waits: Whether to wait, for a short time, for a thread that is ending.
-    func takeFromEndedThread(waits: Bool = true) {
+    func adoptFromEndedThread(waits: Bool = true) {
         guard queueType == .caller, !isOwn, !isClosedToHost, !isClosed else { return }
         let thread = ownerThread
         if waits ? threadEnds(thread) : !threadIsAlive(thread) { ownerThread = platform_thread_id() }
@@ -263,23 +263,23 @@ extension Context {
     /// Marks the context's current changes as discardable, so that its release does not log them.
     ///
     /// Can be called on any thread.
-    package func giveUp() {
+    package func allowLoss() {
         // Compare and swap, because the context's own thread may just have saved everything.
         var listed: UInt64 = 1
         _ = platform_cas64(owner + 2, &listed, 2)
     }
 
     /// Marks the changes of this context and its nested contexts as discardable.
-    package func giveUpWithChildren() { for context in withChildren { context.giveUp() } }
+    package func allowLossWithChildren() { for context in withChildren { context.allowLoss() } }
 
     /// Whether changes that are lost with the context are logged.
-    var tellsLosses: Bool { platform_load64(owner + 2) == 1 && batchOwner == nil }
+    var logsLosses: Bool { platform_load64(owner + 2) == 1 && batchOwner == nil }
 
     /// Logs the unsaved changes when the context is deallocated, unless they are discardable.
     ///
     /// Called on any thread. The cost is one atomic load if there are no changes.
     func logUnsavedChanges() {
-        guard tellsLosses, !platform_is_forked() else { return }
+        guard logsLosses, !platform_is_forked() else { return }
         let counts = countUnsaved()
         if counts.isEmpty { return }
         DebugLog.write(

@@ -19,7 +19,7 @@ extension Context {
     @usableFromInline
     func refuseThread() throws {
         if platform_is_forked() { throw Context.forked() }
-        if takeAsMain() { return }
+        if adoptOnMainThread() { return }
         if isClosedToHost { throw closedToHost() }
         if isClosed { throw isClosedForGood() }
         throw wrongThread()
@@ -64,7 +64,7 @@ extension Context {
     /// Makes the calling thread the owner of a main context if it is the main thread. Returns whether it is.
     ///
     /// The main queue may have been bound after the context was created.
-    func takeAsMain() -> Bool {
+    func adoptOnMainThread() -> Bool {
         guard queueType == .main, ownerThread == 0, MainQueue.boundThread == platform_thread_id() else { return false }
         ownerThread = platform_thread_id()
         return true
@@ -90,7 +90,8 @@ extension Context {
             whose = " outside its private queue, \(user); use it inside perform"
         case .main where main == 0:
             whose =
-                " of the main queue, which is not bound to a thread; call cst_main_queue_bind (main_queue.bind) first"
+                " of the main queue, which is not bound to a thread; call cst_main_queue_bind (main_queue.bind, "
+                + "MainQueue.bind) first"
         case .main where owner != main && owner != 0:
             whose = " of the main queue, which \(nameOfThread(owner)) is using for a child; use it inside perform"
         case .main:
@@ -117,7 +118,7 @@ extension Context {
     /// thread before the call, and returns an error.
     @inline(__always)
     func onQueue<Result>(_ body: () -> Result) -> Result {
-        if ownerThread != platform_thread_id() && !takeAsMain() { return onQueueFromElsewhere(body) }
+        if ownerThread != platform_thread_id() && !adoptOnMainThread() { return onQueueFromElsewhere(body) }
         return body()
     }
 
@@ -130,7 +131,7 @@ extension Context {
         var result: Result?
         do {
             if queueType != .privateQueue { try checkQueue() }
-            try hold { result = body() }
+            try withOwnership { result = body() }
         } catch { fatalError("\(error)") }
         return result.unsafelyUnwrapped
     }

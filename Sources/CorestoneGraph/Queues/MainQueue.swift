@@ -11,14 +11,14 @@ public enum MainQueue {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
         var thread: UInt64 = 0
-        var work = Line<() -> Void>()
+        var work = FIFOQueue<() -> Void>()
         /// The numbers of blocks that were queued, that were removed, and that had been queued at the last drain.
         var added = 0, taken = 0, limit = 0
         /// Whether the main thread runs queued blocks while it waits for another queue.
         var isServed = false
         /// The descriptor, which is readable while blocks wait; -1 until it is requested.
         var descriptor: Int32 = -1
-        /// The function that is called for the first block after the begin of a drain.
+        /// The function that is called when the first block is queued after a drain has begun.
         var wake: (@Sendable () -> Void)?
 
         init() {
@@ -56,8 +56,8 @@ public enum MainQueue {
             guard state.thread == 0 || state.thread == current || !threadIsAlive(state.thread) else {
                 throw CoreError(
                     .wrongThread,
-                    "the main queue is already bound to \(nameOfThread(state.thread)) and cannot be bound to \(nameOfThread(current)); "
-                        + "bind it again after that thread has ended")
+                    "the main queue is bound to \(nameOfThread(state.thread)) and cannot be bound to \(nameOfThread(current)); call "
+                        + "cst_main_queue_bind (bind) after \(nameOfThread(state.thread)) has ended")
             }
             state.thread = current
         }
@@ -83,11 +83,11 @@ public enum MainQueue {
             throw CoreError(
                 .wrongThread,
                 bound == 0
-                    ? "the main queue is not bound to a thread; call cst_main_queue_bind (main_queue.bind) first"
+                    ? "the main queue is not bound to a thread; call cst_main_queue_bind (main_queue.bind, MainQueue.bind) first"
                     : threadIsAlive(bound)
                         ? "only the main thread, \(nameOfThread(bound)), can drain the main queue"
-                        : "the main queue is bound to \(nameOfThread(bound)); call cst_main_queue_bind (main_queue.bind) "
-                            + "on this thread first")
+                        : "the main queue is bound to \(nameOfThread(bound)); call cst_main_queue_bind (main_queue.bind, "
+                            + "MainQueue.bind) on this thread first")
         }
         // A block may lend a context to another thread, which needs the store.
         try Coordinator.requireNoStoreInUse("drain the main queue")
@@ -122,12 +122,12 @@ public enum MainQueue {
     /// other.
     ///
     /// - Throws: Code 132000 if the wait would be a deadlock; `.noMemory` if no thread can be created.
-    static func serve(whileWaitingFor queue: SerialQueue, _ whose: ContextLabel) throws {
+    static func serve(whileWaitingFor queue: SerialQueue, _ label: ContextLabel) throws {
         guard !queue.isIdle else { return }
         let isDone = Flag()
-        try queue.enqueue(isGuest: true) { MainQueue.enqueue { isDone.isSet = true } }
+        try queue.enqueue(isFromApplication: true) { MainQueue.enqueue { isDone.isSet = true } }
         while !isDone.isSet {
-            try WaitGraph.whileWaiting(for: .queue(queue), whose, serves: true) { waitForWork(1000) }
+            try WaitGraph.whileWaiting(for: .queue(queue), label, serves: true) { waitForWork(1000) }
             _ = try drain(timeoutMilliseconds: 0)
         }
     }
@@ -183,7 +183,7 @@ public enum MainQueue {
         }
     }
 
-    /// Sets a function that is called, on any thread, when the first block after the begin of a drain is queued.
+    /// Sets a function that is called, on any thread, when the first block is queued after a drain has begun.
     ///
     /// The function is for event loops that cannot poll a descriptor, and must cause a `drain` on the main thread. If
     /// blocks are already waiting, the function is called once immediately.

@@ -14,14 +14,14 @@ final class SerialQueue: @unchecked Sendable {
     }
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private var entries = Line<Entry>()
+    private var entries = FIFOQueue<Entry>()
     /// The number of queued blocks in `entries`.
     private var workCount = 0
     private let current = Atomic<UInt64>(0)
     /// Whether the queue is submitted to the pool, and no worker serves it yet.
     private var isSubmitted = false
     /// The worker that serves the queue.
-    private var servant: Worker?
+    private var servingWorker: Worker?
     /// Whether the pool watches for the end of the thread that owns the queue.
     private var isWatched = false
     /// The thread that closed the queue to blocks of the application, whose own blocks are accepted; 0 if open.
@@ -73,19 +73,24 @@ final class SerialQueue: @unchecked Sendable {
     var isIdle: Bool { withMutex { holder == 0 && entries.isEmpty } }
 
     /// Whether a block may be added. Called with the mutex.
-    private func admits(_ isGuest: Bool) -> Bool { !isGuest || closer == 0 || closer == platform_thread_id() }
+    private func admits(_ isFromApplication: Bool) -> Bool {
+        !isFromApplication || closer == 0 || closer == platform_thread_id()
+    }
 
     /// Throws if a block must not be added. Called with the mutex.
-    private func requireAdmission(_ isGuest: Bool) throws { if !admits(isGuest) { throw label.refusal } }
+    private func requireAdmission(_ isFromApplication: Bool) throws {
+        if !admits(isFromApplication) { throw label.refusal }
+    }
 
     /// Queues a block.
     ///
-    /// - Parameter isGuest: Whether the block comes from the application, and is rejected if the queue is closed.
+    /// - Parameter isFromApplication: Whether the block comes from the application, and is rejected if the queue is
+    ///   closed.
     /// - Throws: `.noMemory` if no thread can be created for the block; `.invalidHandle` if the queue rejects the
     ///   block.
-    func enqueue(isGuest: Bool = false, _ work: @escaping () -> Void) throws {
+    func enqueue(isFromApplication: Bool = false, _ work: @escaping () -> Void) throws {
         try withMutex {
-            try requireAdmission(isGuest)
+            try requireAdmission(isFromApplication)
             try Workers.shared.expectWork(of: label)
             entries.append(.work(work))
             workCount += 1
@@ -96,8 +101,8 @@ final class SerialQueue: @unchecked Sendable {
     /// Runs `body` on the calling thread after all earlier entries.
     ///
     /// - Throws: The errors of `acquire`; the error of `body`.
-    func run(isGuest: Bool = false, _ body: () throws -> Void) throws {
-        try acquire(isGuest: isGuest)
+    func run(isFromApplication: Bool = false, _ body: () throws -> Void) throws {
+        try acquire(isFromApplication: isFromApplication)
         defer { release() }
         try body()
     }
@@ -106,11 +111,11 @@ final class SerialQueue: @unchecked Sendable {
     ///
     /// - Throws: Code 132000 if the wait would be a deadlock, or if no thread is available for earlier blocks.
     ///   `.invalidHandle` if the queue rejects the thread.
-    func acquire(isGuest: Bool = false) throws {
-        if tryAcquire(isGuest: isGuest) { return }
+    func acquire(isFromApplication: Bool = false) throws {
+        if tryAcquire(isFromApplication: isFromApplication) { return }
         let turn = Turn()
         let place = try withMutex {
-            try requireAdmission(isGuest)
+            try requireAdmission(isFromApplication)
             let place = entries.append(.turn(turn))
             passOn()
             return place
@@ -119,15 +124,15 @@ final class SerialQueue: @unchecked Sendable {
             try WaitGraph.whileWaiting(for: .queue(self), label) {
                 var starved = 0
                 while !turn.wait(nanoseconds: 1_000_000_000) {
-                    takeFromEnded()
+                    releaseIfHolderEnded()
                     starved = isStarved ? starved + 1 : 0
-                    if starved == SerialQueue.starvation { throw WaitGraph.withoutThread(label) }
+                    if starved == SerialQueue.starvation { throw WaitGraph.noThreadError(label) }
                 }
             }
         } catch {
             let isMine = withMutex {
                 entries.remove(at: place)
-                return turn.isGiven
+                return turn.isSignalled
             }
             if isMine { release() }
             throw error
@@ -138,10 +143,10 @@ final class SerialQueue: @unchecked Sendable {
     ///
     /// - Parameter asksForEnded: Whether to test first if the owner thread has ended. This test is slower than the rest
     ///   of the call.
-    func tryAcquire(isGuest: Bool = false, asksForEnded: Bool = false) -> Bool {
-        if asksForEnded { takeFromEnded() }
+    func tryAcquire(isFromApplication: Bool = false, asksForEnded: Bool = false) -> Bool {
+        if asksForEnded { releaseIfHolderEnded() }
         return withMutex {
-            guard holder == 0, entries.isEmpty, admits(isGuest) else { return false }
+            guard holder == 0, entries.isEmpty, admits(isFromApplication) else { return false }
             current.store(platform_thread_id(), ordering: .releasing)
             return true
         }
@@ -158,32 +163,32 @@ final class SerialQueue: @unchecked Sendable {
     }
 
     /// Releases the queue on behalf of another thread if that thread owns it.
-    func release(for thread: UInt64) { withMutex { take(from: thread) } }
+    func release(for thread: UInt64) { withMutex { releaseOwnership(of: thread) } }
 
     /// Serves the next entry, if the queue is free. Called with the mutex.
     private func passOn() {
         guard holder == 0, let next = entries.first else { return }
         switch next {
         case .work:
-            guard servant == nil, !isSubmitted else { return }
+            guard servingWorker == nil, !isSubmitted else { return }
             isSubmitted = true
             Workers.shared.submit(self)
         case .turn(let turn):
             entries.removeFirst()
             current.store(turn.thread, ordering: .releasing)
-            turn.give()
+            turn.signal()
             watchHolder()
         }
     }
 
     /// Releases the queue if its owner thread has ended, because that thread cannot release it.
-    private func takeFromEnded() {
+    private func releaseIfHolderEnded() {
         let former = holder
-        if former != 0, !threadIsAlive(former) { withMutex { take(from: former) } }
+        if former != 0, !threadIsAlive(former) { withMutex { releaseOwnership(of: former) } }
     }
 
     /// Releases the queue if the thread `former` owns it. Called with the mutex.
-    private func take(from former: UInt64) {
+    private func releaseOwnership(of former: UInt64) {
         guard holder == former else { return }
         current.store(0, ordering: .releasing)
         passOn()
@@ -197,11 +202,11 @@ final class SerialQueue: @unchecked Sendable {
         defer { worker.queue = nil }
         pthread_mutex_lock(mutex)
         isSubmitted = false
-        servant = worker
+        servingWorker = worker
         var count = 0
         while var work = nextWork() {
             current.store(platform_thread_id(), ordering: .releasing)
-            worker.take(label)
+            worker.setThreadName(label)
             pthread_mutex_unlock(mutex)
             work()
             // Without the mutex, because captured objects may be deallocated here, which may call the application.
@@ -215,7 +220,7 @@ final class SerialQueue: @unchecked Sendable {
             count += 1
             if count >= SerialQueue.fairCount, Workers.shared.hasOthers { break }
         }
-        servant = nil
+        servingWorker = nil
         passOn()
         pthread_mutex_unlock(mutex)
     }
@@ -223,8 +228,8 @@ final class SerialQueue: @unchecked Sendable {
     /// Releases the queue after its current block, within which the worker's thread ends.
     func leave(_ worker: Worker) {
         withMutex {
-            guard servant === worker else { return }
-            servant = nil
+            guard servingWorker === worker else { return }
+            servingWorker = nil
             current.store(0, ordering: .releasing)
             passOn()
         }
@@ -238,13 +243,13 @@ final class SerialQueue: @unchecked Sendable {
     }
 
     /// Sets the name of the serving worker's thread to the context's name, which may be truncated.
-    func takeName() { withMutex { servant?.take(label) } }
+    func updateThreadName() { withMutex { servingWorker?.setThreadName(label) } }
 
     /// Starts watching the owner thread. Called with the mutex.
     ///
     /// Queued blocks would wait indefinitely if that thread ended.
     private func watchHolder() {
-        guard workCount > 0, servant == nil, !isWatched else { return }
+        guard workCount > 0, servingWorker == nil, !isWatched else { return }
         isWatched = true
         Workers.shared.watch(self)
     }
@@ -253,9 +258,9 @@ final class SerialQueue: @unchecked Sendable {
     ///
     /// Returns false if the thread need not be watched any more.
     func needsWatch() -> Bool {
-        takeFromEnded()
+        releaseIfHolderEnded()
         return withMutex {
-            isWatched = workCount > 0 && servant == nil && holder != 0
+            isWatched = workCount > 0 && servingWorker == nil && holder != 0
             return isWatched
         }
     }

@@ -40,20 +40,20 @@ enum WaitGraph {
     /// - Throws: Code 132000 if the owner of the awaited resource waits, directly or indirectly, for the calling
     ///   thread, or if the calling thread is the last worker that does not wait. The errors of `wait`.
     static func whileWaiting(
-        for awaited: Awaited, _ whose: ContextLabel, serves: Bool = false, _ wait: () throws -> Void
+        for awaited: Awaited, _ label: ContextLabel, serves: Bool = false, _ wait: () throws -> Void
     ) throws {
-        try Coordinator.requireNoStoreInUse("wait for the queue of \(whose.text)")
+        try Coordinator.requireNoStoreInUse("wait for the queue of \(label.text)")
         let thread = platform_thread_id()
         defer { if serves { waiting.withLock { _ in MainQueue.setServed(false) } } }
         let holder = waiting.withLock { all -> UInt64? in
             if serves { MainQueue.setServed(true) }
-            if closesCircle(from: thread, awaited, all) { return awaited.holder }
+            if closesCycle(from: thread, awaited, all) { return awaited.holder }
             all[thread] = awaited
             return nil
         }
-        if let holder { throw endless(thread, holder, whose) }
+        if let holder { throw deadlockError(thread, holder, label) }
         defer { end(of: thread) }
-        try Workers.shared.whileWaiting(orThrow: { tooMany(thread, whose) }, wait)
+        try Workers.shared.whileWaiting(orThrow: { noWorkerError(thread, label) }, wait)
     }
 
     /// Removes the wait of a thread.
@@ -71,7 +71,7 @@ enum WaitGraph {
         }
     }
 
-    private static func closesCircle(
+    private static func closesCycle(
         from thread: UInt64, _ awaited: Awaited, _ all: [UInt64: Awaited]
     ) -> Bool {
         var holder = awaited.holder
@@ -86,10 +86,10 @@ enum WaitGraph {
         return false
     }
 
-    private static func endless(_ thread: UInt64, _ holder: UInt64, _ whose: ContextLabel) -> CoreError {
+    private static func deadlockError(_ thread: UInt64, _ holder: UInt64, _ label: ContextLabel) -> CoreError {
         CoreError(
             .wrongThread, code: .managedObjectContextLocking,
-            "\(nameOfThread(thread)) would deadlock on the queue of \(whose.text): \(nameOfThread(holder)) holds it and waits "
+            "\(nameOfThread(thread)) would deadlock on the queue of \(label.text): \(nameOfThread(holder)) holds it and waits "
                 + "for this thread. Enqueue the work instead, or use a child context before its parent"
         )
     }
@@ -100,10 +100,10 @@ enum WaitGraph {
     private static let namedLinks = 8
 
     /// Creates the error for a wait of the last worker that does not wait.
-    private static func tooMany(_ thread: UInt64, _ whose: ContextLabel) -> CoreError {
+    private static func noWorkerError(_ thread: UInt64, _ label: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "\(nameOfThread(thread)) cannot wait for the queue of \(whose.text): all other worker threads (at most "
+            "\(nameOfThread(thread)) cannot wait for the queue of \(label.text): all other worker threads (at most "
                 + "\(Workers.limit)) are waiting. Enqueue work instead of waiting for other contexts. The chain of waits: "
                 + chain(from: thread))
     }
@@ -133,10 +133,10 @@ enum WaitGraph {
     }
 
     /// Creates the error for a wait behind blocks for which no thread can be created.
-    static func withoutThread(_ whose: ContextLabel) -> CoreError {
+    static func noThreadError(_ label: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "cannot create a thread for the queue of \(whose.text), or for a queue that it waits for, so this call did not run. "
+            "cannot create a thread for the queue of \(label.text), or for a queue that it waits for, so this call did not run. "
                 + "End other threads or raise the thread limit, and call again")
     }
 }

@@ -8,7 +8,7 @@ final class Worker: @unchecked Sendable {
     /// The work of a worker.
     enum Job {
         case serve(SerialQueue)
-        /// The watch; see `Workers.keepWatch`.
+        /// The watch; see `Workers.runWatch`.
         case watch
     }
 
@@ -66,7 +66,7 @@ final class Worker: @unchecked Sendable {
     }
 
     /// Sets the name of the thread to a context's name, which the system may truncate.
-    func take(_ label: ContextLabel) {
+    func setThreadName(_ label: ContextLabel) {
         let wanted = label.name ?? "corestone"
         if wanted == name { return }
         name = wanted

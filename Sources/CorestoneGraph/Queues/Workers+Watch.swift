@@ -17,18 +17,18 @@ extension Workers {
     private static let idleRounds = 5
 
     /// Runs a round ten times per second until no queue waits and no thread must be watched.
-    func keepWatch() {
+    func runWatch() {
         var round = 0, unneeded = 0, quiet = 0, ended = 0
         while unneeded < Workers.idleRounds {
             platform_sleep(Workers.roundNanoseconds)
             if platform_is_forked() { return }
             round += 1
-            if round % 5 == 0 { lookAtHolders() }
+            if round % 5 == 0 { releaseEndedHolders() }
             withMutex {
                 let sum = all.reduce(0) { $0 &+ $1.ended.load(ordering: .relaxed) }
                 quiet = sum == ended ? quiet + 1 : 0
                 ended = sum
-                if !ready.isEmpty { lookAtWorkers(round, isQuiet: quiet >= Workers.patience) }
+                if !ready.isEmpty { markStalledWorkers(round, isQuiet: quiet >= Workers.patience) }
                 unneeded = ready.isEmpty && held.isEmpty ? unneeded + 1 : 0
                 if unneeded == Workers.idleRounds { isWatched = false }
             }
@@ -36,7 +36,7 @@ extension Workers {
     }
 
     /// Marks sleeping workers as stalled, so that other workers can run. Called with the mutex.
-    private func lookAtWorkers(_ round: Int, isQuiet: Bool) {
+    private func markStalledWorkers(_ round: Int, isQuiet: Bool) {
         let candidates = all.filter(\.isActive)
         var asleep: [Worker] = []
         for worker in candidates {
@@ -60,7 +60,7 @@ extension Workers {
     }
 
     /// Releases the queues of threads that have ended.
-    private func lookAtHolders() {
+    private func releaseEndedHolders() {
         let queues = withMutex {
             defer { held = [] }
             return held

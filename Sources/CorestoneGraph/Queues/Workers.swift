@@ -8,7 +8,7 @@ import Synchronization
 /// A worker serves one queue at a time. A pool that has been idle for a while does not have threads.
 ///
 /// No worker begins to run while `most` workers run. A worker that waits for a queue or for the main thread does not
-/// count, nor does a worker that sleeps in application code while queues wait (`keepWatch`). The total is at most
+/// count, nor does a worker that sleeps in application code while queues wait (`runWatch`). The total is at most
 /// `limit`. At least one worker must not wait, to run the blocks for which the other workers wait.
 ///
 /// Lock order: the mutex of a queue before this mutex.
@@ -27,7 +27,7 @@ final class Workers: @unchecked Sendable {
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     /// The queues whose next block may run and that no worker serves yet.
-    var ready = Line<SerialQueue>()
+    var ready = FIFOQueue<SerialQueue>()
     /// The idle workers. The last one to become idle is called first.
     private var idle: [Worker] = []
     var all: [Worker] = []
@@ -49,7 +49,7 @@ final class Workers: @unchecked Sendable {
     init() {
         pthread_mutex_init(mutex, nil)
         platform_prepare_workers { worker in
-            if let worker { Workers.shared.lose(Unmanaged<Worker>.fromOpaque(worker)) }
+            if let worker { Workers.shared.removeEnded(Unmanaged<Worker>.fromOpaque(worker)) }
         }
     }
 
@@ -64,7 +64,7 @@ final class Workers: @unchecked Sendable {
     /// Ensures that the pool has a worker for a block. Must be called before the block is added to a queue.
     ///
     /// - Throws: `.noMemory` if the pool does not have a worker and no thread can be created.
-    func expectWork(of whose: ContextLabel) throws {
+    func expectWork(of label: ContextLabel) throws {
         pending.add(1, ordering: .sequentiallyConsistent)
         if total.load(ordering: .sequentiallyConsistent) > 0 { return }
         let code = withMutex { total.load(ordering: .relaxed) > 0 ? 0 : create(nil) }
@@ -72,7 +72,7 @@ final class Workers: @unchecked Sendable {
         pending.subtract(1, ordering: .sequentiallyConsistent)
         throw CoreError(
             .noMemory,
-            "cannot create a thread for the queue of \(whose.text): \(StoreLocation.text(of: code)); end other threads or raise the "
+            "cannot create a thread for the queue of \(label.text): \(StoreLocation.text(of: code)); end other threads or raise the "
                 + "thread limit")
     }
 
@@ -168,7 +168,7 @@ final class Workers: @unchecked Sendable {
     }
 
     /// Removes a worker from the pool, because application code ends its thread within a block.
-    private func lose(_ worker: Unmanaged<Worker>) {
+    private func removeEnded(_ worker: Unmanaged<Worker>) {
         let lost = worker.takeRetainedValue()
         didWork()
         withMutex {
@@ -186,8 +186,8 @@ final class Workers: @unchecked Sendable {
             switch job {
             case .serve(let queue): queue.serve(worker)
             case .watch:
-                worker.take(Workers.label)
-                keepWatch()
+                worker.setThreadName(Workers.label)
+                runWatch()
             }
             // In the child of a fork within a block, the worker cannot continue.
             if platform_is_forked() { return }

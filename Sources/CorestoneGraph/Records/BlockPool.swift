@@ -1,7 +1,7 @@
 /// A pool of small memory blocks for the objects of one context: changed values, targets, members.
 ///
-/// The blocks are packed into large pieces, so that a context with a hundred thousand new objects uses only a few huge
-/// pages. Freed blocks are reused. When the last block in use is freed, all pieces except the first are freed. Used on
+/// The blocks are packed into large chunks, so that a context with a hundred thousand new objects uses only a few huge
+/// pages. Freed blocks are reused. When the last block in use is freed, all chunks except the first are freed. Used on
 /// the context's queue.
 final class BlockPool {
     /// The freed blocks by size in units, each linked to the next by its first word.
@@ -55,7 +55,7 @@ final class BlockPool {
         freed[units] = block
     }
 
-    /// Resets the pool to its first piece, after the last block was freed.
+    /// Resets the pool to its first chunk, after the last block was freed.
     private func removeAll() {
         for piece in pieces.dropFirst() { freeBlock(piece) }
         pieces.removeLast(max(pieces.count - 1, 0))

@@ -6,17 +6,17 @@ extension KeyTable {
     ///   a free one is at its home.
     func checkInvariants() {
         #if DEBUG
-        let capacity = mask + 1
-        precondition(capacity & mask == 0 && count < capacity, "a key table is full")
-        var used = 0
-        for place in 0..<capacity where entries[place].key != 0 {
-            used += 1
-            let distance = distance(of: entries[place].key, at: place)
-            let former = (place &- 1) & mask
-            let limit = entries[former].key == 0 ? 0 : self.distance(of: entries[former].key, at: former) + 1
-            precondition(distance <= limit, "an entry of a key table cannot be found")
-        }
-        precondition(used == count, "the count of a key table is wrong")
+            let capacity = mask + 1
+            precondition(capacity & mask == 0 && count < capacity, "a key table is full")
+            var used = 0
+            for place in 0..<capacity where entries[place].key != 0 {
+                used += 1
+                let distance = distance(of: entries[place].key, at: place)
+                let former = (place &- 1) & mask
+                let limit = entries[former].key == 0 ? 0 : self.distance(of: entries[former].key, at: former) + 1
+                precondition(distance <= limit, "an entry of a key table cannot be found")
+            }
+            precondition(used == count, "the count of a key table is wrong")
         #endif
     }
 }

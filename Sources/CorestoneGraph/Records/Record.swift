@@ -106,7 +106,7 @@ import CorestoneValues
     /// Replaces the target of a to-one relationship, before the record is published.
     ///
     /// A store that reads references before their targets determines the entity of the target later.
-    package func settleTarget(_ primaryKey: Int64, entity: UInt32, _ layout: SlotLayout) {
+    package func replaceTarget(_ primaryKey: Int64, entity: UInt32, _ layout: SlotLayout) {
         let place = start + Int(layout.offset)
         place.storeBytes(of: primaryKey, as: Int64.self)
         (place + 8).storeBytes(of: entity, as: UInt32.self)

@@ -35,7 +35,7 @@ import Synchronization
     package var room: Int { capacity - used }
 
     /// Adds the record of `size` bytes that was written at the end of the used part.
-    package func take(_ size: Int) { used += size }
+    package func extend(by size: Int) { used += size }
 
     package var end: UnsafeMutableRawPointer { memory + used }
 
@@ -193,7 +193,7 @@ package struct RecordWriter {
         let size = (tail + 7) & ~7
         // `setBytes` has reserved the padding behind text; a record without text ends with its fixed part.
         Record(start).header.pointee.size = UInt32(truncatingIfNeeded: size)
-        chunk.take(size)
+        chunk.extend(by: size)
         return Record(start)
     }
 }

@@ -46,8 +46,8 @@ extension Context {
     }
 
     /// Merges writes of other writers to a store, or the changes of a batch request.
-    func takeIn(_ changes: ExternalChanges, of store: Store) throws {
-        if changes.isBatch { return try takeIn(batch: changes, of: store) }
+    func merge(_ changes: ExternalChanges, of store: Store) throws {
+        if changes.isBatch { return try merge(batch: changes, of: store) }
         if !store.isOpen || generation?.isChosen == true { return }
         try advanceGeneration()
         func ids(_ rows: [RowKey]) -> [ObjectID] {

@@ -76,12 +76,12 @@ final class RemoteWatching: Sendable {
     private func watch(_ store: Store, of coordinator: Coordinator) throws -> (any StoreWatch)? {
         try store.backing.watch { [weak coordinator, number = store.number] changes in
             guard let coordinator, let store = coordinator.stores.first(where: { $0.number == number }) else { return }
-            coordinator.takeIn(changes, of: store)
+            coordinator.process(changes, of: store)
         }
     }
 
     /// Posts the changes of another writer to the inboxes of the contexts that merge remote changes.
-    func tell(_ changes: ExternalChanges, of store: Store) {
+    func notify(_ changes: ExternalChanges, of store: Store) {
         for inbox in followers.all { inbox.post(changes, of: store) }
     }
 }
@@ -111,10 +111,10 @@ extension Coordinator {
     ///
     /// If the file was written, removes stale rows from the row cache and posts the changes to contexts. Notifies
     /// observers in all cases.
-    fileprivate func takeIn(_ changes: ExternalChanges, of store: Store) {
+    fileprivate func process(_ changes: ExternalChanges, of store: Store) {
         if changes.file == .written {
             forgetRows(changes, of: store)
-            remote.tell(changes, of: store)
+            remote.notify(changes, of: store)
         }
         postRemoteChange(of: store, transaction: changes.transaction, isOwn: false, file: changes.file)
     }

@@ -68,7 +68,7 @@ extension PersistentStore {
     package var lastOwnTransaction: Int64? { nil }
     package var isNew: Bool { false }
 
-    package func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? { nil }
+    package func watch(_ notify: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? { nil }
 }
 
 extension StoreReading {

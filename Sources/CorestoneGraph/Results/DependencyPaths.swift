@@ -36,7 +36,8 @@ struct DependencyPaths {
         for path in declared { try add(KeyPath(path), isDeclared: true) }
         var own = request.sortDescriptors.map(\.path) + (request.predicate?.keyPaths ?? [])
         if let path = naming?.keyPath { own.append(KeyPath(path)) }
-        // A path without an inverse in a predicate is not an error.
+        // An undeclared path that cannot be observed, for example because a relationship does not have an inverse, is
+        // ignored.
         for path in own { try? add(path, isDeclared: false) }
     }
 
@@ -102,7 +103,7 @@ struct DependencyPaths {
                 for back in path.relationships[...step].reversed() {
                     guard let inverse = back.inverse, let context = object.context else { break }
                     owners = try owners.filter { $0.entity.isKind(of: inverse.entity) }.flatMap { owner in
-                        try owner.unlessGhost { try context.targets(of: inverse, owner) } ?? []
+                        try owner.unlessRowIsMissing { try context.targets(of: inverse, owner) } ?? []
                     }
                 }
                 for owner in owners where !owner.isDeleted && request.concerns(owner) { body(owner, path.isDeclared) }

@@ -4,14 +4,14 @@ import CorestoneValues
 ///
 /// It is called on the context's queue. All methods are optional.
 ///
-/// For each event that changed the results, `controllerWillChangeContent` is called before the results change. The
-/// calls for the changes of sections and of objects follow, and then `controllerDidChangeContent`. Former positions
-/// refer to the results before the event, new ones to those after it. A list that applies all changes in one batch
-/// therefore shows the new results.
+/// For each event of the context that changed the results (`FetchedResultsController`), `controllerWillChangeContent`
+/// is called before the results change. The calls for the changes of sections and of objects follow, and then
+/// `controllerDidChangeContent`. Former positions refer to the results before the event, new positions to the results
+/// after the event. A list that applies all changes in one batch therefore shows the new results.
 public protocol FetchedResultsControllerDelegate: AnyObject {
     func controllerWillChangeContent(_ controller: FetchedResultsController)
 
-    /// Reports that a section was inserted or deleted. For a deletion, `section` is its former state.
+    /// Reports that a section was inserted or deleted. For a deletion, `section` is the former section.
     func controller(
         _ controller: FetchedResultsController, didChange section: ResultsSection, atSectionIndex index: Int,
         for kind: ResultsChangeKind)
@@ -30,8 +30,8 @@ public protocol FetchedResultsControllerDelegate: AnyObject {
     /// Reports that the controller lost its results, until `performFetch` is called again.
     ///
     /// The context was reset, or tracking failed with `error`. If the delegate resets the context during the
-    /// notifications of a change, the remaining ones are omitted except `controllerDidChangeContent`, which is called
-    /// before this method.
+    /// notifications of a change, the remaining notifications are omitted except `controllerDidChangeContent`, which is
+    /// called before this method.
     func controllerDidReset(_ controller: FetchedResultsController, error: CoreError?)
 }
 

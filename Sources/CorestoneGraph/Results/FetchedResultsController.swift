@@ -31,7 +31,7 @@ public final class FetchedResultsController {
         didSet {
             guard let tracker, tracker.isFollowing != (delegate != nil) else { return }
             if delegate == nil { return tracker.end() }
-            tracker.mistrust()
+            tracker.requireComparison()
             tracker.begin()
         }
     }
@@ -107,7 +107,7 @@ public final class FetchedResultsController {
 
     /// Returns the object at an index path.
     ///
-    /// - Throws: `.invalidArgument` if the results do not have the index path.
+    /// - Throws: `.invalidArgument` if there are no results, or if they do not have the index path; errors of reading.
     public func object(at indexPath: ResultsIndexPath) throws -> ManagedObject {
         try managedObjectContext.checkQueue()
         guard let tracker, let snapshot, let place = snapshot.sections.place(of: indexPath) else {
@@ -167,7 +167,7 @@ public final class FetchedResultsController {
 
     /// Returns the index title of a section name.
     ///
-    /// The delegate returns the title. Without a delegate, the title is the first letter as a capital.
+    /// The delegate returns the title. Without a delegate, the title is the first letter of the name as a capital.
     public func sectionIndexTitle(forSectionName name: String) -> String? {
         if let delegate { return delegate.controller(self, sectionIndexTitleForSectionName: name) }
         return FetchedResultsController.defaultIndexTitle(ofSection: name)
@@ -186,9 +186,11 @@ public final class FetchedResultsController {
             .filter { seen.insert($0).inserted }
     }
 
-    /// Returns the index of the first section that has an index title.
+    /// Returns the index of the first section with the given index title.
     ///
-    /// - Throws: `.invalidArgument` if `title` is not the element of `sectionIndexTitles` at `index`.
+    /// - Parameter index: The index of the title in `sectionIndexTitles`.
+    /// - Throws: `.invalidArgument` if there are no results, or if `title` is not the element of `sectionIndexTitles`
+    ///   at `index`.
     public func section(forSectionIndexTitle title: String, at index: Int) throws -> Int {
         let titles = sectionIndexTitles
         guard titles.indices.contains(index), titles[index] == title, let snapshot,
@@ -216,14 +218,14 @@ public final class FetchedResultsController {
 // MARK: - Notifying the delegate
 
 extension FetchedResultsController: ResultsClient {
-    var hearsRenames: Bool { isToldAtOnce }
+    var observesRenames: Bool { receivesWholeDifference }
 
     func resultsWillChange() {
         former = snapshot ?? ResultsSnapshot()
-        if !isToldAtOnce { delegate?.controllerWillChangeContent(self) }
+        if !receivesWholeDifference { delegate?.controllerWillChangeContent(self) }
     }
 
-    private var isToldAtOnce: Bool {
+    private var receivesWholeDifference: Bool {
         delegate is any FetchedResultsSnapshotDelegate
             || naming == nil && delegate is any FetchedResultsDifferenceDelegate
     }
@@ -238,28 +240,30 @@ extension FetchedResultsController: ResultsClient {
             return delegate.controller(self, didChangeContentWith: difference)
         }
         // A delegate that fetches again, or resets the context, does not receive the remaining changes.
-        let (told, epoch) = (tracker, tracker?.epoch)
-        func tellObjects(_ isTold: (ResultsChange) -> Bool) {
+        let (notifiedTracker, epoch) = (tracker, tracker?.epoch)
+        func notifyOfObjects(_ isIncluded: (ResultsChange) -> Bool) {
             for (change, object) in zip(difference.changes, objects)
-            where isTold(change) && tracker === told && told?.epoch == epoch {
+            where isIncluded(change) && tracker === notifiedTracker && notifiedTracker?.epoch == epoch {
                 delegate?.controller(
                     self, didChange: object, at: change.indexPath, for: change.kind, newIndexPath: change.newIndexPath)
             }
         }
         // Core Data's order: a section is deleted after its objects.
-        tellObjects { $0.kind == .delete }
-        for change in difference.sectionChanges where tracker === told && told?.epoch == epoch {
+        notifyOfObjects { $0.kind == .delete }
+        for change in difference.sectionChanges where tracker === notifiedTracker && notifiedTracker?.epoch == epoch {
             let section = ResultsSection(self, change.kind == .insert ? difference.snapshot : former, change.index)
             delegate?.controller(self, didChange: section, atSectionIndex: change.index, for: change.kind)
         }
-        tellObjects { $0.kind != .delete }
+        notifyOfObjects { $0.kind != .delete }
         // Also called after the delegate has reset the context, to match `controllerWillChangeContent`.
-        if tracker === told, told?.epoch == epoch || told?.isLost == true { delegate?.controllerDidChangeContent(self) }
+        if tracker === notifiedTracker, notifiedTracker?.epoch == epoch || notifiedTracker?.isLost == true {
+            delegate?.controllerDidChangeContent(self)
+        }
     }
 
     func resultsDidNotChange() {
         former = ResultsSnapshot()
-        if !isToldAtOnce { delegate?.controllerDidChangeContent(self) }
+        if !receivesWholeDifference { delegate?.controllerDidChangeContent(self) }
     }
 
     func resultsWereLost(_ error: CoreError?) {

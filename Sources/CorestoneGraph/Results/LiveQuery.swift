@@ -21,16 +21,16 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
         self.tracker = tracker
         try tracker.fetch()
         tracker.begin(ended: { [weak self] in self?.end() })
-        try tracker.telling { try tellAll(tracker, isReset: false) }
+        try tracker.notifying { try notifyOfAll(tracker, isReset: false) }
     }
 
-    private func tellAll(_ tracker: ResultsTracker, isReset: Bool) throws {
+    private func notifyOfAll(_ tracker: ResultsTracker, isReset: Bool) throws {
         guard let snapshot = tracker.snapshot else { return }
         let difference = ResultsDifference(inserting: snapshot, isReset: isReset)
-        tell(difference, try snapshot.rows.all.map { try tracker.object(of: $0) })
+        notify(difference, try snapshot.rows.all.map { try tracker.object(of: $0) })
     }
 
-    private func tell(_ difference: ResultsDifference, _ objects: [ManagedObject]) {
+    private func notify(_ difference: ResultsDifference, _ objects: [ManagedObject]) {
         guard let tracker, !state.isCancelled, let handler = handler.withLock({ $0 }) else { return }
         handler(tracker.context, difference, objects)
     }
@@ -38,16 +38,16 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
     /// Ends the observation when the context is closed or deallocated, or tracking failed.
     private func end() {
         ended?()
-        handler.letGo()
+        handler.releaseHandler()
     }
 
-    var hearsRenames: Bool { true }
+    var observesRenames: Bool { true }
 
     func resultsWillChange() {}
 
     func resultsDidNotChange() {}
 
-    func resultsDidChange(_ difference: ResultsDifference, objects: [ManagedObject]) { tell(difference, objects) }
+    func resultsDidChange(_ difference: ResultsDifference, objects: [ManagedObject]) { notify(difference, objects) }
 
     func resultsWereLost(_ error: CoreError?) {
         guard let tracker else { return }
@@ -55,10 +55,10 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
         if failure == nil {
             do {
                 try tracker.fetch()
-                return try tellAll(tracker, isReset: true)
+                return try notifyOfAll(tracker, isReset: true)
             } catch { failure = error as? CoreError ?? CoreError(.callback, "\(error)") }
         }
-        tell(ResultsDifference(inserting: ResultsSnapshot(), isReset: true, error: failure), [])
+        notify(ResultsDifference(inserting: ResultsSnapshot(), isReset: true, error: failure), [])
         if state.cancel() {
             tracker.cancel()
             end()
@@ -68,16 +68,16 @@ final class LiveQuery: ResultsClient, Observer, @unchecked Sendable {
     func cancel() {
         guard state.cancel() else { return }
         tracker?.cancel()
-        handler.letGo()
+        handler.releaseHandler()
     }
 }
 
 extension Context {
     /// Calls `handler` with the results of a request, and then with each difference.
     ///
-    /// The results are reported as insertions before this function returns. The differences are reported on the
-    /// context's queue after each event, until the token is cancelled or released. Saves, merges and refreshes of this
-    /// context are included.
+    /// The results are reported as insertions before this function returns. Afterwards, differences are reported on the
+    /// context's queue whenever pending changes were processed, until the token is cancelled or released. Saves, merges
+    /// and refreshes of this context are included.
     ///
     /// The handler receives the objects of the difference's changes, in the same order. It may use the context without
     /// restrictions and is not called recursively: changes that it causes are reported afterwards. After a reset, the
@@ -92,8 +92,8 @@ extension Context {
     ///   - sections: The source of the section names; nil for a single section.
     ///   - dependencies: The key paths of related objects whose changes are updates of the request's objects that refer
     ///     to them.
-    ///   - ended: Called once, on any thread, if the context is closed or deallocated before the token is released, or
-    ///     if tracking fails.
+    ///   - ended: Called once, on any thread, if the context is closed or deallocated before the token is cancelled or
+    ///     released, or if tracking fails.
     /// - Throws: Errors of the fetch; `.invalidArgument` for invalid dependency paths.
     public func observe(
         _ request: FetchRequest, sections: SectionNaming? = nil, dependencies: [String] = [],

@@ -15,13 +15,13 @@ struct Rearrangement {
     var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty && updated.isEmpty }
 
     /// The former positions of the removed and replaced rows, in order.
-    private var left: [Int] { (removed.map(\.place) + replaced.map(\.former)).sorted() }
+    private var freedPositions: [Int] { (removed.map(\.place) + replaced.map(\.former)).sorted() }
     /// The new positions of the inserted and replaced rows, in order.
-    private var taken: [Int] { (inserted.map(\.place) + replaced.map(\.place)).sorted() }
+    private var filledPositions: [Int] { (inserted.map(\.place) + replaced.map(\.place)).sorted() }
 
     func changes() -> (sections: [ResultsSectionChange], objects: [ResultsChange]) {
-        let left = self.left
-        let isKept = keptSections(left)
+        let freedPositions = self.freedPositions
+        let isKept = keptSections(freedPositions)
         var sections: [ResultsSectionChange] = []
         let hasSame = former.names == new.names && !isKept.contains(false)
         if !hasSame {
@@ -33,31 +33,31 @@ struct Rearrangement {
                 sections.append(ResultsSectionChange(kind: .insert, index: index, name: name.text))
             }
         }
-        return (sections, objectChanges(left, isKept))
+        return (sections, objectChanges(freedPositions, isKept))
     }
 
-    private func objectChanges(_ left: [Int], _ isKept: [Bool]) -> [ResultsChange] {
-        var (gone, come, moved) = (removed, inserted, [ResultsChange]())
+    private func objectChanges(_ freedPositions: [Int], _ isKept: [Bool]) -> [ResultsChange] {
+        var (deletions, insertions, moved) = (removed, inserted, [ResultsChange]())
         var changed = updated
-        let (staying, moving) = split(left, isKept)
+        let (staying, moving) = split(freedPositions, isKept)
         for one in staying where one.isUpdated { changed.append((one.former, one.place, one.row)) }
         for one in moving {
             let (start, end) = (former.path(of: one.former), new.path(of: one.place))
             if start == end {
                 // The rows in between were deleted or inserted, so a move would not change the index path.
-                gone.append((one.former, one.row))
-                come.append((one.place, one.row))
+                deletions.append((one.former, one.row))
+                insertions.append((one.place, one.row))
             } else {
                 moved.append(ResultsChange(kind: .move, objectID: one.row.id, indexPath: start, newIndexPath: end))
             }
         }
-        gone.sort { $0.place > $1.place }
-        come.sort { $0.place < $1.place }
+        deletions.sort { $0.place > $1.place }
+        insertions.sort { $0.place < $1.place }
         changed.sort { $0.former < $1.former }
-        return gone.map { place, row in
+        return deletions.map { place, row in
             ResultsChange(kind: .delete, objectID: row.id, indexPath: former.path(of: place), newIndexPath: nil)
         }
-            + come.map { place, row in
+            + insertions.map { place, row in
                 ResultsChange(kind: .insert, objectID: row.id, indexPath: nil, newIndexPath: new.path(of: place))
             } + moved
             + changed.map { start, end, row in
@@ -70,18 +70,19 @@ struct Rearrangement {
     ///
     /// As many rows as possible keep their order relative to all kept rows.
     private func split(
-        _ left: [Int], _ isKept: [Bool]
+        _ freedPositions: [Int], _ isKept: [Bool]
     ) -> (
         staying: [(former: Int, place: Int, row: ResultsRow, isUpdated: Bool)],
         moving: [(former: Int, place: Int, row: ResultsRow, isUpdated: Bool)]
     ) {
-        let taken = self.taken
+        let filledPositions = self.filledPositions
         let ordered = replaced.sorted { $0.place < $1.place }
         // The gap between two kept rows, if a row is in the same gap and in the same kept section as before.
         let gaps = ordered.map { one -> Int? in
-            let gap = one.former - RowList.partition(left.count) { left[$0] < one.former }
+            let gap = one.former - RowList.partition(freedPositions.count) { freedPositions[$0] < one.former }
             let section = former.section(of: one.former)
-            guard gap == one.place - RowList.partition(taken.count, { taken[$0] < one.place }), isKept[section],
+            guard gap == one.place - RowList.partition(filledPositions.count, { filledPositions[$0] < one.place }),
+                isKept[section],
                 former.names[section] == new.names[new.section(of: one.place)]
             else { return nil }
             return gap
@@ -100,12 +101,12 @@ struct Rearrangement {
     ///
     /// The sections with kept rows remain. Another section remains if its new position is after those of the preceding
     /// sections that remain, and before those of the following sections with kept rows.
-    private func keptSections(_ left: [Int]) -> [Bool] {
+    private func keptSections(_ freedPositions: [Int]) -> [Bool] {
         var isKept = [Bool](repeating: true, count: former.count)
         if former.names == new.names { return isKept }
         let places = Dictionary(uniqueKeysWithValues: new.names.enumerated().map { ($1, $0) })
         var leaving = [Int](repeating: 0, count: former.count)
-        for place in left { leaving[former.section(of: place)] += 1 }
+        for place in freedPositions { leaving[former.section(of: place)] += 1 }
         let hasStaying = former.names.indices.map { leaving[$0] < former.count(of: $0) }
         // The lowest new position of the sections with kept rows from an index on.
         var bounds = [Int](repeating: .max, count: former.count + 1)

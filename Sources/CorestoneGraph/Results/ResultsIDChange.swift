@@ -20,16 +20,16 @@ extension ResultsDifference {
     /// this order to the former IDs, the changes produce the new ones. An ID that was replaced, for example by a
     /// permanent one, is a move. Updates are not included.
     public var idChanges: [ResultsIDChange] {
-        var gone: [ResultsIDChange] = [], come: [ResultsIDChange] = []
+        var deletions: [ResultsIDChange] = [], insertions: [ResultsIDChange] = []
         let names = Dictionary(renamed.map { ($0.id, $0.former) }, uniquingKeysWith: { a, _ in a })
         var unmoved = names
         func add(_ start: Int?, _ end: Int?, _ id: ObjectID) {
             if let start {
-                gone.append(
+                deletions.append(
                     ResultsIDChange(kind: .delete, offset: start, objectID: names[id] ?? id, associatedOffset: end))
             }
             if let end {
-                come.append(ResultsIDChange(kind: .insert, offset: end, objectID: id, associatedOffset: start))
+                insertions.append(ResultsIDChange(kind: .insert, offset: end, objectID: id, associatedOffset: start))
             }
         }
         for change in changes where change.kind != .update {
@@ -45,6 +45,6 @@ extension ResultsDifference {
                 if let former = unmoved[row.id] { add(places[former], place, row.id) }
             }
         }
-        return gone.sorted { $0.offset > $1.offset } + come.sorted { $0.offset < $1.offset }
+        return deletions.sorted { $0.offset > $1.offset } + insertions.sorted { $0.offset < $1.offset }
     }
 }

@@ -6,19 +6,20 @@ import CorestoneValues
 /// Immutable, so lists of rows can be used on any thread.
 final class ResultsRow: Sendable {
     let id: ObjectID
-    let tie: SortTiebreaker
+    let tiebreaker: SortTiebreaker
     /// The values of the sort keys.
     let keys: [PropertyValue]
     /// The name of the object's section; empty without sections.
     let section: SectionName
 
-    init(id: ObjectID, tie: SortTiebreaker, keys: [PropertyValue], section: SectionName) {
-        (self.id, self.tie, self.keys, self.section) = (id, tie, keys, section)
+    init(id: ObjectID, tiebreaker: SortTiebreaker, keys: [PropertyValue], section: SectionName) {
+        (self.id, self.tiebreaker, self.keys, self.section) = (id, tiebreaker, keys, section)
     }
 
     /// Whether the ID, section, sort keys and tie-breaker are those of another row.
     func hasPlace(of other: ResultsRow, _ descriptors: [SortDescriptor]) throws -> Bool {
-        try tie == other.tie && section == other.section && id == other.id && descriptors.order(keys, other.keys) == 0
+        try tiebreaker == other.tiebreaker && section == other.section && id == other.id
+            && descriptors.order(keys, other.keys) == 0
     }
 }
 
@@ -26,7 +27,7 @@ extension [SortDescriptor] {
     /// Compares two rows in a total order.
     func order(_ a: ResultsRow, _ b: ResultsRow) throws -> Int {
         let order = try order(a.keys, b.keys)
-        return order != 0 ? order : a.tie == b.tie ? 0 : a.tie < b.tie ? -1 : 1
+        return order != 0 ? order : a.tiebreaker == b.tiebreaker ? 0 : a.tiebreaker < b.tiebreaker ? -1 : 1
     }
 
     func precedes(_ a: ResultsRow, _ b: ResultsRow) throws -> Bool { try order(a, b) < 0 }

@@ -69,7 +69,7 @@ extension ResultsTracker {
     func row(of object: ManagedObject, section: SectionName? = nil) throws -> ResultsRow {
         let keys = try context.sortKeys(of: object, sorts, usesSaved: !request.includesPendingChanges)
         return ResultsRow(
-            id: object.objectID, tie: SortTiebreaker(object), keys: keys,
+            id: object.objectID, tiebreaker: SortTiebreaker(object), keys: keys,
             section: try section ?? self.section(of: object, keys))
     }
 
@@ -94,7 +94,7 @@ extension ResultsTracker {
         if let stores = request.affectedStores, let store = object.store, !stores.contains(where: { $0 === store }) {
             return false
         }
-        return try context.matches(object, predicate, request, leadsOn: leadsOn)
+        return try context.matches(object, predicate, request, refersToOtherObjects: refersToOtherObjects)
     }
 }
 

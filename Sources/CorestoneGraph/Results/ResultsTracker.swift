@@ -5,7 +5,7 @@ import CorestoneValues
 /// The owner of a results tracker, which is notified of changes on the context's queue.
 protocol ResultsClient: AnyObject {
     /// Whether to notify the client of IDs that became permanent, even without other changes.
-    var hearsRenames: Bool { get }
+    var observesRenames: Bool { get }
     /// Notifies the client that the results are about to change. They are still unchanged.
     func resultsWillChange()
     /// Notifies the client that the results have changed. `objects` are those of the difference's changes.
@@ -34,7 +34,7 @@ final class ResultsTracker {
     let dependencies: DependencyPaths
     /// The predicate for evaluation in memory.
     let predicate: Predicate?
-    let leadsOn: Bool
+    let refersToOtherObjects: Bool
     /// Whether the tracker retains its objects, in addition to their IDs.
     let holdsObjects: Bool
     private(set) weak var client: (any ResultsClient)?
@@ -48,7 +48,7 @@ final class ResultsTracker {
     private var stores: [UInt32] = []
 
     /// The changes that were not processed yet.
-    var news = PendingResultsChanges()
+    var pendingChanges = PendingResultsChanges()
     private var isBusy = false
     /// Whether the context was reset and the client was not notified yet.
     private(set) var isLost = false
@@ -69,14 +69,14 @@ final class ResultsTracker {
         _ request: FetchRequest, _ naming: SectionNaming?, dependencies: [String], in context: Context,
         holdsObjects: Bool, client: any ResultsClient
     ) throws {
-        try request.requireObjects()
+        try request.requireObjects(hasOtherForms: false)
         try request.resolve(in: context.coordinator.model)
         self.context = context
         self.request = request.copy()
         // The rows contain the sort keys.
         self.request.includesPropertyValues = true
         predicate = request.effectivePredicate
-        leadsOn = predicate?.leadsOn ?? false
+        refersToOtherObjects = predicate?.refersToOtherObjects ?? false
         self.naming = naming
         self.holdsObjects = holdsObjects
         self.client = client
@@ -95,12 +95,12 @@ final class ResultsTracker {
     func fetch(sections cached: SectionTable? = nil) throws {
         let fresh = try fetched(sections: cached)
         epoch += 1
-        take(fresh)
-        news = PendingResultsChanges()
+        setResults(fresh)
+        pendingChanges = PendingResultsChanges()
         isLost = false
     }
 
-    private func take(_ fresh: Fetched) {
+    private func setResults(_ fresh: Fetched) {
         var all: [ObjectID: Member] = Dictionary(minimumCapacity: fresh.rows.count)
         unsaved = [:]
         for (place, row) in fresh.rows.enumerated() {
@@ -124,7 +124,7 @@ final class ResultsTracker {
         let former = members
         members = [:]
         withExtendedLifetime(former) {}
-        (unsaved, snapshot, news) = ([:], nil, PendingResultsChanges())
+        (unsaved, snapshot, pendingChanges) = ([:], nil, PendingResultsChanges())
     }
 
     /// Whether stores were added or removed since the fetch.
@@ -146,7 +146,7 @@ final class ResultsTracker {
     /// a fault. The row of a fault may have been deleted.
     func object(of row: ResultsRow) throws -> ManagedObject {
         if let object = members[row.id]?.object, !object.isGone { return object }
-        return try context.objectOrStandIn(of: row.id)
+        return try context.objectOrDetached(of: row.id)
     }
 
     /// Returns the position of a row in a list that contains it.
@@ -172,8 +172,8 @@ final class ResultsTracker {
     func begin(ended: (@Sendable () -> Void)? = nil) {
         if !observations.isEmpty { return }
         observations = [
-            context.observation.trackers.observe(.event, { [weak self] in self?.hear($0) }, ended: ended),
-            context.observation.trackers.observe(.save, { [weak self] in self?.hearSave($0) }),
+            context.observation.trackers.observe(.event, { [weak self] in self?.eventDidEnd($0) }, ended: ended),
+            context.observation.trackers.observe(.save, { [weak self] in self?.contextDidSave($0) }),
         ]
         if !dependencies.isEmpty { observations.append(context.observation.trackers.observe(.slots, { _ in })) }
     }
@@ -189,31 +189,31 @@ final class ResultsTracker {
 
     var isFollowing: Bool { !observations.isEmpty }
 
-    private func hear(_ changes: ContextChanges) {
+    private func eventDidEnd(_ changes: ContextChanges) {
         guard snapshot != nil else { return }
         if changes.invalidatedAll {
             forget()
             isLost = true
         } else {
-            news.add(changes)
+            pendingChanges.add(changes)
         }
-        catchUp()
+        processPendingChanges()
     }
 
-    private func hearSave(_ changes: ContextChanges) {
+    private func contextDidSave(_ changes: ContextChanges) {
         guard snapshot != nil else { return }
-        news.addSaved(changes, all: !dependencies.isEmpty || !request.includesPendingChanges)
-        catchUp()
+        pendingChanges.addSaved(changes, all: !dependencies.isEmpty || !request.includesPendingChanges)
+        processPendingChanges()
     }
 
     /// Makes the next event report all earlier changes too, by a comparison with a new fetch.
-    func mistrust() { news.isEverything = true }
+    func requireComparison() { pendingChanges.isEverything = true }
 
     /// Processes the changes and notifies the client.
     ///
     /// Changes that the client causes are processed in further rounds, at most 8 rounds in all. The remaining changes
     /// are processed at the next event.
-    private func catchUp() {
+    private func processPendingChanges() {
         if isBusy { return }
         isBusy = true
         defer { isBusy = false }
@@ -223,9 +223,9 @@ final class ResultsTracker {
             if isLost {
                 isLost = false
                 client?.resultsWereLost(nil)
-            } else if !news.isEmpty {
-                let taken = news
-                news = PendingResultsChanges()
+            } else if !pendingChanges.isEmpty {
+                let taken = pendingChanges
+                pendingChanges = PendingResultsChanges()
                 let began = epoch
                 do { try context.exemptFromFaultPolicy { try apply(taken) } } catch {
                     guard began == epoch else { continue }
@@ -239,31 +239,31 @@ final class ResultsTracker {
     }
 
     /// Runs `body`, which notifies the client. Changes that the client causes are processed afterwards.
-    func telling(_ body: () throws -> Void) rethrows {
+    func notifying(_ body: () throws -> Void) rethrows {
         let wasBusy = isBusy
         isBusy = true
         defer {
             isBusy = wasBusy
-            catchUp()
+            processPendingChanges()
         }
         try body()
     }
 
-    private func apply(_ news: PendingResultsChanges) throws {
+    private func apply(_ pendingChanges: PendingResultsChanges) throws {
         guard let former = snapshot, let client else { return }
         // Predicates, comparators and section name functions may run code of the application. If that code fetches
         // again or resets the context, this update is obsolete.
         let began = epoch
         let change = try context.withAncestors { () -> ResultsUpdate? in
             if hasOtherStores { leaveOutRemovedStores() }
-            if news.isEverything || hasOtherStores || isBeyondFollowing(news.merged) {
-                return try updateByFetching(former, news)
+            if pendingChanges.isEverything || hasOtherStores || isBeyondFollowing(pendingChanges.merged) {
+                return try updateByFetching(former, pendingChanges)
             }
-            return try update(former, news)
+            return try update(former, pendingChanges)
         }
         guard let change, began == epoch else { return }
         let (sections, changes) = change.rearrangement.changes()
-        if sections.isEmpty && changes.isEmpty && !(client.hearsRenames && !change.renamed.isEmpty) {
+        if sections.isEmpty && changes.isEmpty && !(client.observesRenames && !change.renamed.isEmpty) {
             return commit(change)
         }
         let objects = try changes.map { try change.objects[$0.objectID] ?? object(of: $0.objectID) }
@@ -286,24 +286,25 @@ final class ResultsTracker {
 
     /// Whether merged saves may affect results that cannot be found from the changed objects.
     ///
-    /// The relationships between them were removed: members were deleted, or unsaved changes moved them.
+    /// The relationships from the results to the changed objects no longer exist: members were deleted, or unsaved
+    /// changes replaced the relationships.
     private func isBeyondFollowing(_ merged: [ChangedIDs]) -> Bool {
         if dependencies.isEmpty || merged.isEmpty { return false }
         return context.hasChanges || dependencies.mayHaveLost(merged)
     }
 
     private func object(of id: ObjectID) throws -> ManagedObject {
-        try members[id]?.object ?? context.objectOrStandIn(of: id)
+        try members[id]?.object ?? context.objectOrDetached(of: id)
     }
 
     private func commit(_ change: ResultsUpdate) {
-        if let fresh = change.fresh { return take(fresh) }
+        if let fresh = change.fresh { return setResults(fresh) }
         var ended: [Member?] = []
-        for (row, object) in change.gone {
+        for (row, object) in change.removed {
             ended.append(members.removeValue(forKey: row.id))
             if row.id.isTemporary { unsaved[ObjectIdentifier(object)] = nil }
         }
-        for (row, object) in change.come {
+        for (row, object) in change.inserted {
             members[row.id] = Member(row: row, object: holdsObjects ? object : nil)
             if row.id.isTemporary { unsaved[ObjectIdentifier(object)] = row.id }
         }
@@ -321,7 +322,7 @@ final class ResultsTracker {
             guard let member = members[id], let object = context.registered(with: id) else { continue }
             unsaved[place] = nil
             unsaved[ObjectIdentifier(object)] = id
-            news.noteRenamed(member.object ?? object)
+            pendingChanges.noteRenamed(member.object ?? object)
         }
     }
 }

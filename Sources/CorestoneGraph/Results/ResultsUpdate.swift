@@ -9,9 +9,9 @@ struct ResultsUpdate {
     var objects: [ObjectID: ManagedObject] = [:]
     var renamed: [(former: ObjectID, id: ObjectID)] = []
     /// The rows whose members are removed.
-    var gone: [(row: ResultsRow, object: ManagedObject)] = []
+    var removed: [(row: ResultsRow, object: ManagedObject)] = []
     /// The rows whose members are added.
-    var come: [(row: ResultsRow, object: ManagedObject)] = []
+    var inserted: [(row: ResultsRow, object: ManagedObject)] = []
     /// The new results, if they were fetched again.
     var fresh: ResultsTracker.Fetched?
 }
@@ -34,17 +34,17 @@ private struct Candidates {
 
 /// The effects of an event on the results.
 private struct Outcome {
-    var gone: [(row: ResultsRow, object: ManagedObject)] = []
-    var come: [(row: ResultsRow, object: ManagedObject)] = []
+    var removed: [(row: ResultsRow, object: ManagedObject)] = []
+    var inserted: [(row: ResultsRow, object: ManagedObject)] = []
     var replaced: [(former: ResultsRow, row: ResultsRow, object: ManagedObject, isUpdated: Bool)] = []
     var updated: [(row: ResultsRow, object: ManagedObject)] = []
 
-    var isEmpty: Bool { gone.isEmpty && come.isEmpty && replaced.isEmpty && updated.isEmpty }
-    var keepsPlaces: Bool { gone.isEmpty && come.isEmpty && replaced.isEmpty }
+    var isEmpty: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty && updated.isEmpty }
+    var keepsPositions: Bool { removed.isEmpty && inserted.isEmpty && replaced.isEmpty }
 
     var objects: [ObjectID: ManagedObject] {
         var all: [ObjectID: ManagedObject] = [:]
-        for (row, object) in gone + come + updated { all[row.id] = object }
+        for (row, object) in removed + inserted + updated { all[row.id] = object }
         for one in replaced { all[one.row.id] = one.object }
         return all
     }
@@ -54,32 +54,32 @@ private struct Outcome {
 
 extension ResultsTracker {
     /// Returns the results after an event; nil if they did not change.
-    func update(_ former: ResultsSnapshot, _ news: PendingResultsChanges) throws -> ResultsUpdate? {
-        let candidates = try candidates(news)
+    func update(_ former: ResultsSnapshot, _ pendingChanges: PendingResultsChanges) throws -> ResultsUpdate? {
+        let candidates = try candidates(pendingChanges)
         // A change before the offset may shift all results.
-        if request.offset > 0, !candidates.all.isEmpty { return try updateByFetching(former, news) }
+        if request.offset > 0, !candidates.all.isEmpty { return try updateByFetching(former, pendingChanges) }
         let outcome = try outcome(of: candidates)
         if outcome.isEmpty { return nil }
-        if !outcome.keepsPlaces, request.limit > 0 { return try updateByFetching(former, news) }
+        if !outcome.keepsPositions, request.limit > 0 { return try updateByFetching(former, pendingChanges) }
         var list = former.rows
         var change = Rearrangement(former: former.sections, new: former.sections)
         for (row, _) in outcome.updated {
             let place = try place(of: row, in: list)
             change.updated.append((place, place, row))
         }
-        if outcome.keepsPlaces {
+        if outcome.keepsPositions {
             return ResultsUpdate(snapshot: former, rearrangement: change, objects: outcome.objects)
         }
-        let leaving = try outcome.gone.map { ($0.row, try place(of: $0.row, in: list)) }
+        let leaving = try outcome.removed.map { ($0.row, try place(of: $0.row, in: list)) }
         let replaced = try outcome.replaced.map { ($0, try place(of: $0.former, in: list)) }
-        let coming = outcome.come.map(\.row) + outcome.replaced.map(\.row)
+        let newRows = outcome.inserted.map(\.row) + outcome.replaced.map(\.row)
         let places = leaving.map(\.1) + replaced.map(\.1)
         // A row has two objects if an object has left its context and another object replaced it.
         let concerned = places + change.updated.map(\.former)
-        if Set(concerned).count < concerned.count { return try updateByFetching(former, news) }
-        try rearrange(&list, leaving: places, coming: coming)
+        if Set(concerned).count < concerned.count { return try updateByFetching(former, pendingChanges) }
+        try rearrange(&list, removing: places, inserting: newRows)
         for (row, place) in leaving { change.removed.append((place, row)) }
-        for (row, _) in outcome.come { change.inserted.append((try place(of: row, in: list), row)) }
+        for (row, _) in outcome.inserted { change.inserted.append((try place(of: row, in: list), row)) }
         for (one, former) in replaced {
             change.replaced.append((former, try place(of: one.row, in: list), one.row, one.isUpdated))
         }
@@ -90,22 +90,22 @@ extension ResultsTracker {
         change = change.ending(in: sections)
         var update = ResultsUpdate(
             snapshot: ResultsSnapshot(list, sections), rearrangement: change, objects: outcome.objects)
-        update.gone = outcome.gone + outcome.replaced.map { ($0.former, $0.object) }
-        update.come = outcome.come + outcome.replaced.map { ($0.row, $0.object) }
+        update.removed = outcome.removed + outcome.replaced.map { ($0.former, $0.object) }
+        update.inserted = outcome.inserted + outcome.replaced.map { ($0.row, $0.object) }
         update.renamed = outcome.replaced.filter { $0.former.id != $0.row.id }.map { ($0.former.id, $0.row.id) }
         return update
     }
 
     /// Removes rows by position, and inserts new rows at their sorted positions.
-    private func rearrange(_ list: inout RowList, leaving: [Int], coming: [ResultsRow]) throws {
-        let leaving = leaving.sorted()
-        if leaving.count + coming.count <= 32 {
-            for place in leaving.reversed() { list.remove(at: place) }
-            for row in coming { list.insert(row, at: try list.partition { try sorts.precedes($0, row) }) }
+    private func rearrange(_ list: inout RowList, removing places: [Int], inserting newRows: [ResultsRow]) throws {
+        let removed = places.sorted()
+        if removed.count + newRows.count <= 32 {
+            for place in removed.reversed() { list.remove(at: place) }
+            for row in newRows { list.insert(row, at: try list.partition { try sorts.precedes($0, row) }) }
             return
         }
         // For many rows, a single pass over the whole list is faster.
-        var rest = leaving[...]
+        var rest = removed[...]
         let staying = list.all.enumerated().filter { place, _ in
             if rest.first == place {
                 rest.removeFirst()
@@ -113,7 +113,7 @@ extension ResultsTracker {
             }
             return true
         }.map(\.element)
-        let added = try coming.sorted { try sorts.precedes($0, $1) }
+        let added = try newRows.sorted { try sorts.precedes($0, $1) }
         var merged: [ResultsRow] = []
         merged.reserveCapacity(staying.count + added.count)
         var next = 0
@@ -162,26 +162,28 @@ extension ResultsTracker {
 
     // MARK: Candidates
 
-    private func candidates(_ news: PendingResultsChanges) throws -> Candidates {
+    private func candidates(_ pendingChanges: PendingResultsChanges) throws -> Candidates {
         var found = Candidates()
-        for object in news.touched where request.concerns(object) { found.add(object, isUpdated: true) }
-        let told = Set(news.touched.lazy.filter { $0.isDeleted || $0.isGone }.map(\.objectID))
-        for ids in news.merged {
+        for object in pendingChanges.touched where request.concerns(object) { found.add(object, isUpdated: true) }
+        let deletedIDs = Set(pendingChanges.touched.lazy.filter { $0.isDeleted || $0.isGone }.map(\.objectID))
+        for ids in pendingChanges.merged {
             for id in ids.updated + ids.refreshed + ids.inserted + ids.deleted where request.concerns(id.entity) {
                 // An object that left the context is already a candidate, and so is its replacement.
-                if told.contains(id) { continue }
+                if deletedIDs.contains(id) { continue }
                 if let object = known(id) { found.add(object, isUpdated: true) }
             }
         }
-        for object in news.saved where request.concerns(object) { found.add(object, isUpdated: false) }
+        for object in pendingChanges.saved where request.concerns(object) { found.add(object, isUpdated: false) }
         if dependencies.isEmpty { return found }
-        for object in news.touched { try addOwners(of: object, news.slots[ObjectIdentifier(object)], to: &found) }
-        for ids in news.merged {
+        for object in pendingChanges.touched {
+            try addOwners(of: object, pendingChanges.slots[ObjectIdentifier(object)], to: &found)
+        }
+        for ids in pendingChanges.merged {
             for id in ids.updated + ids.refreshed where dependencies.mayConcern(id.entity) {
                 if let object = try? context.object(with: id) { try addOwners(of: object, nil, to: &found) }
             }
         }
-        for object in news.saved {
+        for object in pendingChanges.saved {
             try dependencies.forEachOwner(of: object) { owner, _ in found.add(owner, isUpdated: false) }
         }
         return found
@@ -202,8 +204,8 @@ extension ResultsTracker {
             let row = try isResult(object) ? self.row(of: object) : nil
             switch (former, row) {
             case (nil, nil): break
-            case (let former?, nil): outcome.gone.append((former, object))
-            case (nil, let row?): outcome.come.append((row, object))
+            case (let former?, nil): outcome.removed.append((former, object))
+            case (nil, let row?): outcome.inserted.append((row, object))
             case (let former?, let row?):
                 if try row.hasPlace(of: former, sorts) {
                     if isUpdated { outcome.updated.append((former, object)) }
@@ -228,8 +230,8 @@ extension Rearrangement {
 
 extension ResultsTracker {
     /// Fetches again, and returns the changed results.
-    func updateByFetching(_ former: ResultsSnapshot, _ news: PendingResultsChanges) throws -> ResultsUpdate {
-        let candidates = try candidates(news).all
+    func updateByFetching(_ former: ResultsSnapshot, _ pendingChanges: PendingResultsChanges) throws -> ResultsUpdate {
+        let candidates = try candidates(pendingChanges).all
         let touched = Set(candidates.lazy.filter(\.isUpdated).map { ObjectIdentifier($0.object) })
         let fresh = try context.coordinator.stores.isEmpty ? foundUnsaved() : fetched()
         // A member whose ID became permanent is still the same object.
@@ -250,8 +252,8 @@ extension ResultsTracker {
             snapshot: ResultsSnapshot(RowList(fresh.rows), fresh.sections), rearrangement: change)
         update.renamed = renamed
         for (place, object) in fresh.objects.enumerated() { update.objects[fresh.rows[place].id] = object }
-        // The fetch may have processed pending changes, which are then in `self.news`.
-        for object in candidates.map(\.object) + self.news.touched {
+        // The fetch may have processed pending changes, which are then in `self.pendingChanges`.
+        for object in candidates.map(\.object) + self.pendingChanges.touched {
             // If a row was inserted again, its new object is reported, not the deleted one.
             if let row = member(object)?.row, !object.isDeleted && !object.isGone || update.objects[row.id] == nil {
                 update.objects[row.id] = object

@@ -19,11 +19,11 @@ struct SectionCache {
 
     /// Runs a fetch with the cached sections, or writes the computed sections to the cache.
     static func fetch(_ tracker: ResultsTracker, _ name: String?) throws {
-        guard let name, let folder, isOfUse(tracker), let digest = digest(tracker) else { return try tracker.fetch() }
+        guard let name, let folder, isUsable(tracker), let digest = digest(tracker) else { return try tracker.fetch() }
         let cache = SectionCache(path: path(of: name, in: folder), digest: digest)
         if let known = cache.read() {
             // The fetch fails if a wrong cached section name is out of order.
-            if (try? tracker.fetch(sections: known.sections)) != nil, try known.fit(tracker),
+            if (try? tracker.fetch(sections: known.sections)) != nil, try known.matches(tracker),
                 SectionCache.digest(tracker) == digest
             {
                 return
@@ -43,7 +43,7 @@ struct SectionCache {
     /// False if the sections are named by the first sort key, which each row contains. Also false if the context's
     /// results may differ from the store. Possible reasons are a parent context, a query generation, application code,
     /// the clock, random values, unsaved changes, and objects and rows that were read before.
-    private static func isOfUse(_ tracker: ResultsTracker) -> Bool {
+    private static func isUsable(_ tracker: ResultsTracker) -> Bool {
         let (context, request) = (tracker.context, tracker.request)
         guard let path = tracker.naming?.keyPath, path != request.sortDescriptors.first?.keyPath, context.parent == nil,
             context.generation == nil, !context.hasChanges,
@@ -185,7 +185,7 @@ private struct RememberedSections {
     /// Whether the cached sections are those of fetched results.
     ///
     /// The sections must have the same first objects, and these objects the same section names.
-    func fit(_ tracker: ResultsTracker) throws -> Bool {
+    func matches(_ tracker: ResultsTracker) throws -> Bool {
         guard let found = tracker.snapshot, found.sections.starts == sections.starts, let naming = tracker.naming else {
             return false
         }

@@ -32,7 +32,7 @@ public enum SectionNaming {
     ) throws -> String? {
         let before = context.changeCount
         let name: String?
-        do { name = try function(object) } catch let error as CoreError { throw error.about(object) }
+        do { name = try function(object) } catch let error as CoreError { throw error.naming(object) }
         if context.changeCount == before { return name }
         throw CoreError(
             .invalidArgument, code: .coreData,

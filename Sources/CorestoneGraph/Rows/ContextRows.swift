@@ -35,7 +35,7 @@ final class ContextRows: RowSource {
         let root = target.entity.root
         if found[root.index]?[target.primaryKey] == nil { try read(target.primaryKey, root, for: row, relationship) }
         guard case .some(.some((let group, let place))) = found[root.index]?[target.primaryKey] else { return }
-        target.stand(at: place, in: group)
+        target.setRow(at: place, in: group)
     }
 
     private func read(_ key: Int64, _ root: Entity, for row: StoredRow, _ relationship: Relationship) throws {

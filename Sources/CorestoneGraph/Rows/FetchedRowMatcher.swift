@@ -9,7 +9,7 @@ final class FetchedRowMatcher {
     /// The properties of a fetch that determine whether objects or rows are evaluated.
     struct Rules {
         /// Whether key paths contain relationships to other objects, which may be changed or stale.
-        let leadsOn: Bool
+        let refersToOtherObjects: Bool
         /// Whether unsaved changes are included.
         let includesPending: Bool
     }
@@ -25,7 +25,9 @@ final class FetchedRowMatcher {
     init(_ request: FetchRequest, _ remainder: FetchRemainder? = nil, isSorted: Bool = false) {
         let predicate = remainder == nil ? request.effectivePredicate : remainder?.predicate
         let sortsOn = !isSorted && request.sortDescriptors.contains { $0.path.single == nil }
-        rules = Rules(leadsOn: sortsOn || predicate?.leadsOn == true, includesPending: request.includesPendingChanges)
+        rules = Rules(
+            refersToOtherObjects: sortsOn || predicate?.refersToOtherObjects == true,
+            includesPending: request.includesPendingChanges)
     }
 
     /// Adds rows that were read from a store.
@@ -49,7 +51,7 @@ final class FetchedRowMatcher {
 
     private func needsRow(_ object: ManagedObject, _ record: Record) -> Bool {
         if object.hasChanges { return !rules.includesPending }
-        return rules.leadsOn || !object.shows(record)
+        return rules.refersToOtherObjects || !object.shows(record)
     }
 }
 

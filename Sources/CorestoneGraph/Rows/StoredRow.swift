@@ -24,7 +24,7 @@ package final class StoredRow: KeyValueCoding {
 
     package convenience init(_ source: any RowSource, _ record: Record) {
         self.init(source, source.model.entities[Int(record.header.pointee.entity)])
-        stand(on: record)
+        setRow(record)
     }
 
     /// Creates one of several rows that were read together.
@@ -43,7 +43,7 @@ package final class StoredRow: KeyValueCoding {
     ///
     /// For a caller that evaluates many rows in sequence and does not share this object.
     @inline(__always)
-    package func stand(on record: Record) {
+    package func setRow(_ record: Record) {
         let index = record.header.pointee.entity
         if index != entity.index { entity = source.model.entities[Int(index)] }
         primaryKey = record.primaryKey
@@ -54,8 +54,8 @@ package final class StoredRow: KeyValueCoding {
     }
 
     /// Replaces the row that this object represents by one of a group.
-    func stand(at place: Int, in group: RowGroup) {
-        stand(on: group.records[place])
+    func setRow(at place: Int, in group: RowGroup) {
+        setRow(group.records[place])
         (siblings, self.place) = (group, place)
     }
 

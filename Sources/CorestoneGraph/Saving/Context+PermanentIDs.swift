@@ -15,7 +15,7 @@ extension Context {
                 throw object.elsewhere("obtain its permanent ID there")
             }
         }
-        try obtainPermanentIDsBeneath(for: objects)
+        try obtainPermanentIDsInAncestors(for: objects)
         let temporary = objects.filter { $0.hasTemporaryID && $0.isInserted }
         if temporary.isEmpty { return }
         let targets = try SaveTargets(of: temporary, in: self)
@@ -40,7 +40,7 @@ extension Context {
         if observation.trackers.hasObservers(.save) {
             var renamed = ContextChanges()
             renamed.inserted = permanent
-            keepingHold { observation.trackers.tell(.save, renamed) }
+            keepingHold { observation.trackers.notify(.save, renamed) }
         }
         sendRenamedIDs()
         if let lost = temporary.first(where: \.isGone) { throw lost.gone() }

@@ -10,7 +10,7 @@ extension Context {
     func validateUniqueness(_ plan: SavePlan, into failures: inout ValidationFailures) throws {
         for group in try UniqueGroups(of: plan.inserted + plan.updated).list {
             for object in group.objects.dropFirst() {
-                failures.append(object.notUnique(group.place.keys, group.place.values, group.objects[0]))
+                failures.append(object.uniquenessError(group.place.keys, group.place.values, group.objects[0]))
             }
         }
     }

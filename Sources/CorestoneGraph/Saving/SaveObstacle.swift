@@ -6,17 +6,17 @@ package enum SaveObstacle: Error {
     /// Rows were changed in the store since they were read.
     case stale
     /// Another row, or another object of the save, has the unique values of an object. The value is the store's error.
-    case taken(CoreError)
+    case duplicateError(CoreError)
     /// A custom store reported the rows that have conflicts.
     case reported(ReportedRows)
 
     var reported: ReportedRows? { if case .reported(let rows) = self { rows } else { nil } }
 
-    var taken: CoreError? {
+    var duplicateError: CoreError? {
         switch self {
         case .stale: nil
-        case .taken(let error): error
-        case .reported(let rows): rows.taken
+        case .duplicateError(let error): error
+        case .reported(let rows): rows.duplicateError
         }
     }
 }
@@ -27,13 +27,13 @@ package enum SaveObstacle: Error {
 package struct ReportedRows {
     package let rows: [(entity: Entity, key: Int64)]
     /// The error for rows whose unique values other rows have; nil if there are no such rows.
-    package let taken: CoreError?
+    package let duplicateError: CoreError?
 
     /// The keys of the rows, by the index of the root entity.
     private let keys: [UInt32: Set<Int64>]
 
-    package init(_ rows: [(entity: Entity, key: Int64)], taken: CoreError?) {
-        (self.rows, self.taken) = (rows, taken)
+    package init(_ rows: [(entity: Entity, key: Int64)], duplicateError: CoreError?) {
+        (self.rows, self.duplicateError) = (rows, duplicateError)
         var keys: [UInt32: Set<Int64>] = [:]
         for row in rows { keys[row.entity.rootIndex, default: []].insert(row.key) }
         self.keys = keys
@@ -59,16 +59,17 @@ package struct ReportedRows {
                 "\(fault); refresh the object, or use another reference if it is new, and save again",
                 entity: row.entity.name, objectURI: uri, file: store.path)
         }
-        if let taken {
-            details.append(taken)
-            faults.append(taken.message)
+        if let duplicateError {
+            details.append(duplicateError)
+            faults.append(duplicateError.message)
         }
         let shown = 20
         var message = faults.prefix(shown).reduce("\(store.path) \(head):") { "\($0)\n  \($1)" }
         if details.count > shown { message += "\n  and \(details.count - shown) more" }
         return CoreError(
             .conflict, message + "\n  " + remedy,
-            customCode: rows.isEmpty && taken != nil ? taken?.code : CocoaCode.managedObjectMerge.rawValue,
+            customCode: rows.isEmpty && duplicateError != nil
+                ? duplicateError?.code : CocoaCode.managedObjectMerge.rawValue,
             entity: details.first?.entity,
             objectURI: details.first?.objectURI, children: conflicts.isEmpty ? details : conflicts.map(\.error),
             file: store.path, payload: conflicts.isEmpty ? nil : ConflictList(conflicts))
@@ -83,7 +84,7 @@ extension PersistentStore {
         _ work: String, by author: SaveAuthor = SaveAuthor(), _ body: (any SaveTransaction) throws -> Void
     ) throws {
         do { try save(by: author, body) } catch let obstacle as SaveObstacle {
-            throw (obstacle.reported ?? ReportedRows([], taken: obstacle.taken)).error(
+            throw (obstacle.reported ?? ReportedRows([], duplicateError: obstacle.duplicateError)).error(
                 "reported conflicts and could not \(work)",
                 "nothing was written; try again", of: self)
         }

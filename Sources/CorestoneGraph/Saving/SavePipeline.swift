@@ -105,7 +105,7 @@ struct SavePipeline {
     func load(_ plan: SavePlan) throws -> SavePlan {
         var plan = plan
         let rowless = try context.loadRows(of: plan.updated) + context.loadRows(of: plan.deleted)
-        if !rowless.isEmpty { plan.leaveOutGhosts(among: rowless) }
+        if !rowless.isEmpty { plan.separateRowless(among: rowless) }
         try context.loadOrders(of: plan.updated)
         return plan
     }
@@ -124,7 +124,7 @@ struct SavePipeline {
     private func write(_ plan: SavePlan) throws -> SavePlan {
         defer { context.sendRenamedIDs() }
         if let parent = context.parent { return try context.push(plan, into: parent) }
-        return try context.advancing { try writeToStores(plan) }
+        return try context.saveAndAdvance { try writeToStores(plan) }
     }
 
     /// Writes a plan store by store.
@@ -158,7 +158,7 @@ struct SavePipeline {
             report.commit(part, to: store)
         }
         // Ordered lists were read while rows were missing. The save is complete, so a failure here is ignored.
-        if !context.changeTracker.reinserted.isEmpty { try? context.enterLists(context.changeTracker.reinserted) }
+        if !context.changeTracker.reinserted.isEmpty { try? context.reloadOwners(context.changeTracker.reinserted) }
     }
 
     /// Returns the part of a plan for each store that it concerns, in the order of the stores.
@@ -231,7 +231,7 @@ struct SavePipeline {
                 store.rowCache.forgetAll()
             }
             if let error = error as? CoreError, error.code == CocoaCode.managedObjectConstraintMerge.rawValue {
-                throw SaveObstacle.taken(error)
+                throw SaveObstacle.duplicateError(error)
             }
             throw error
         }
@@ -291,7 +291,7 @@ struct SavePipeline {
     private func resolve(_ failure: PartFailure, _ report: SaveReport, isLast: Bool) throws -> SavePlan {
         guard let obstacle = failure.error as? SaveObstacle else { throw report.error(failure) }
         do {
-            try context.settle(obstacle, failure.part, failure.store, isLast: isLast)
+            try context.resolve(obstacle, failure.part, failure.store, isLast: isLast)
             let plan = try reload()
             try context.validateByModel(plan)
             return plan
@@ -308,7 +308,7 @@ struct SavePipeline {
         defer { context.mergeDeferred() }
         if plan.isEmpty { return postDidSave(plan) }
         context.runDidSaveHooks(written)
-        context.keepingHold { context.observation.trackers.tell(.save, written.changes) }
+        context.keepingHold { context.observation.trackers.notify(.save, written.changes) }
         postDidSave(written)
         context.notifyOtherContexts(written)
         if context.parent == nil { context.coordinator.postOwnChanges(written) }

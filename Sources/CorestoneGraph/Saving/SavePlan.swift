@@ -7,7 +7,7 @@ struct SavePlan {
     private(set) var updated: [ManagedObject]
     let deleted: [ManagedObject]
     /// Updated objects without a row, to which references were removed. Only their removed join rows are written.
-    private(set) var ghosts: [ManagedObject] = []
+    private(set) var rowless: [ManagedObject] = []
 
     init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
         self.inserted = inserted
@@ -15,7 +15,7 @@ struct SavePlan {
         self.deleted = deleted
     }
 
-    var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && ghosts.isEmpty }
+    var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && rowless.isEmpty }
 
     /// The changes for the notifications of the save.
     var changes: ContextChanges {
@@ -37,22 +37,22 @@ struct SavePlan {
         var part = SavePlan(
             inserted: inserted.filter { targets.store(of: $0) === store },
             updated: updated.filter { $0.store === store }, deleted: deleted.filter { $0.store === store })
-        part.ghosts = ghosts.filter { $0.store === store }
+        part.rowless = rowless.filter { $0.store === store }
         return part
     }
 
-    /// Moves updated objects without a row to `ghosts` if only references to them were removed.
+    /// Moves updated objects without a row to `rowless` if only references to them were removed.
     ///
     /// The save can thus repair a store with dangling references. An object without a row that was changed otherwise,
     /// or to which a new reference exists, stays in the plan and causes a conflict.
-    mutating func leaveOutGhosts(among rowless: [ManagedObject]) {
-        var found = Set(rowless.filter(\.onlyLostReferences).map(ObjectIdentifier.init))
+    mutating func separateRowless(among objects: [ManagedObject]) {
+        var found = Set(objects.filter(\.onlyLostReferences).map(ObjectIdentifier.init))
         for object in inserted + updated {
             for relationship in object.entity.relationships {
                 found.subtract(object.newPartners(relationship).map(ObjectIdentifier.init))
             }
         }
-        ghosts = updated.filter { found.contains(ObjectIdentifier($0)) }
+        rowless = updated.filter { found.contains(ObjectIdentifier($0)) }
         updated.removeAll { found.contains(ObjectIdentifier($0)) }
     }
 

@@ -24,7 +24,7 @@ extension SaveWriter {
         var ordered: [(owner: ManagedObject, keeper: ToManyRelationship)] = []
         for object in plan.inserted { try note(object, &links, &ordered) }
         for object in plan.updated where object.state.contains(.membersChanged) { try note(object, &links, &ordered) }
-        for ghost in plan.ghosts { try noteEnds(of: ghost, &links) }
+        for object in plan.rowless { try noteRemovedPairs(of: object, &links) }
         try links.flush()
         try writeOrders(ordered, transaction)
     }
@@ -38,16 +38,16 @@ extension SaveWriter {
         for keeper in owner.toManyRelationships {
             guard let keeper, keeper.hasChanges else { continue }
             if keeper.relationship.ownsJoinRows || tellsAll && keeper.relationship.inverse?.isToMany == true {
-                try links.take(keeper, of: owner)
+                try links.add(keeper, of: owner)
             }
             if keeper.relationship.isOrdered { ordered.append((owner, keeper)) }
         }
     }
 
     /// Adds the removed join rows that only the ghost's side reports.
-    private func noteEnds(of ghost: ManagedObject, _ links: inout LinkBatches) throws {
-        for keeper in ghost.toManyRelationships {
-            if let keeper, keeper.relationship.ownsJoinRows { try links.take(keeper, of: ghost) }
+    private func noteRemovedPairs(of object: ManagedObject, _ links: inout LinkBatches) throws {
+        for keeper in object.toManyRelationships {
+            if let keeper, keeper.relationship.ownsJoinRows { try links.add(keeper, of: object) }
         }
     }
 
@@ -80,16 +80,16 @@ private struct LinkBatches {
 
     init(transaction: any SaveTransaction) { self.transaction = transaction }
 
-    mutating func take(_ keeper: ToManyRelationship, of owner: ManagedObject) throws {
+    mutating func add(_ keeper: ToManyRelationship, of owner: ManagedObject) throws {
         let relationship = keeper.relationship
         let place = place(of: relationship)
-        let mirrored = relationship.settledInverse === relationship
+        let mirrored = relationship.resolvedInverse === relationship
         for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .gone]) {
-            if mirrored && LinkBatches.isSaidByOther(owner, member) { continue }
+            if mirrored && LinkBatches.isReportedByMember(owner, member) { continue }
             batches[place].added.append(Link(owner: owner.primaryKey, member: member.primaryKey))
         }
         for member in keeper.removedMembers where !member.hasTemporaryID {
-            if mirrored && LinkBatches.isSaidByOther(owner, member) { continue }
+            if mirrored && LinkBatches.isReportedByMember(owner, member) { continue }
             batches[place].removed.append(Link(owner: owner.primaryKey, member: member.primaryKey))
         }
         if batches[place].added.count + batches[place].removed.count >= LinkBatches.size { try flush(place) }
@@ -118,7 +118,7 @@ private struct LinkBatches {
     ///
     /// In a relationship that is its own inverse, both objects list each pair, and the object with the lower key
     /// reports it.
-    private static func isSaidByOther(_ owner: ManagedObject, _ member: ManagedObject) -> Bool {
+    private static func isReportedByMember(_ owner: ManagedObject, _ member: ManagedObject) -> Bool {
         member.primaryKey < owner.primaryKey
     }
 }

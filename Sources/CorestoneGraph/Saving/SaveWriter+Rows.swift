@@ -108,7 +108,7 @@ extension SaveWriter {
     func deleteRows(_ transaction: any SaveTransaction) throws -> Bool {
         var isStale = false
         for (entity, places) in placesByEntity(plan.deleted) {
-            let rows = places.map { plan.deleted[$0] }.filter { !context.isVanished($0) }.map {
+            let rows = places.map { plan.deleted[$0] }.filter { !context.isRowDeleted($0) }.map {
                 (primaryKey: $0.primaryKey, version: $0.version)
             }
             isStale = try !transaction.delete(rows, entity: entity).isEmpty || isStale
@@ -149,9 +149,7 @@ struct ChangeShape {
     private let overlay: Overlay?
     /// The changed slots that are stored in the row.
     let slots: [Int]
-    /// Whether the new values have the same size as the old ones.
-    ///
-    /// If so, a copy of the record can be changed in place.
+    /// Whether all changed slots have a fixed size, so that a copy of the record can be changed in place.
     let keepsSize: Bool
 
     init(of object: ManagedObject) {

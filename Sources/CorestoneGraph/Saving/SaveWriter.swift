@@ -156,7 +156,7 @@ final class SaveWriter {
             // If the row was not written, the row cache may contain a newer state, which must not be replaced.
             if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
         }
-        for ghost in plan.ghosts { ghost.dropChanges() }
+        for object in plan.rowless { object.dropChanges() }
         context.forgetMembers(among: plan.deleted)
         context.batchingNotices(store.observesRegistrations) {
             for object in plan.deleted {

@@ -64,7 +64,7 @@ extension Context {
     ///
     /// `body` saves to an open store, or reads data that must be consistent with a save.
     func writing<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
-        if platform_holds_store(), !store.writing.isMine {
+        if platform_holds_store(), !store.writing.isHeldByThisThread {
             throw Coordinator.storeInUse("save to \(store.path)", file: store.path)
         }
         guard store.writing.lock(unless: { interruptCheck?() == true }) else {

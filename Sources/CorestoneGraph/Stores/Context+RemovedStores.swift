@@ -20,7 +20,7 @@ extension Context {
     /// Objects are invalidated even within a perform and with pending changes, because waiting would not restore the
     /// rows.
     func takeRemovedStores() {
-        if links.inbox.isEmpty || !mayMergeNow || hookState.isAskingValidators { return }
+        if links.inbox.isEmpty || !mayMergeNow || hookState.isRunningValidators { return }
         let stores = links.inbox.takeRemoved()
         if stores.isEmpty { return }
         for store in stores { invalidateObjects(of: store) }
@@ -38,12 +38,12 @@ extension Context {
         }
         if objects.isEmpty { return }
         logUnsavedChanges(of: objects, with: store)
-        let told = objectsToTellOfFaulting(among: objects)
-        for object in told { object.sendWillTurnIntoFault() }
+        let notified = objectsToNotifyOfFaulting(among: objects)
+        for object in notified { object.sendWillTurnIntoFault() }
         // Observers are notified after all references are removed.
         try? together {
             let leaving = objects.filter { $0.context === self }
-            letGo(of: Set(leaving.map(ObjectIdentifier.init)))
+            removeReferences(to: Set(leaving.map(ObjectIdentifier.init)))
             for object in leaving {
                 unregister(object)
                 object.leaveContext()
@@ -53,11 +53,11 @@ extension Context {
         }
         forgetUndo()
         changeTracker.event.isUnrecorded = hasUndoableEvent
-        for object in told { object.sendDidTurnIntoFault(in: self) }
+        for object in notified { object.sendDidTurnIntoFault(in: self) }
     }
 
     private func logUnsavedChanges(of objects: [ManagedObject], with store: Store) {
-        guard tellsLosses else { return }
+        guard logsLosses else { return }
         let leaving = Set(objects.map(ObjectIdentifier.init))
         let counts = countUnsaved { leaving.contains(ObjectIdentifier($0)) }
         if counts.isEmpty { return }
@@ -70,13 +70,13 @@ extension Context {
     /// Removes the references of other objects to the invalidated ones.
     ///
     /// Saved rows do not have such references, because a row refers only to rows of its own store.
-    private func letGo(of leaving: Set<ObjectIdentifier>) {
+    private func removeReferences(to leaving: Set<ObjectIdentifier>) {
         for holder in everyObject where !leaving.contains(ObjectIdentifier(holder)) {
-            holder.letGoOfChangedTargets(withInverse: false) { leaving.contains($0) }
-            holder.letGoOfTargets(withChanges: false) { leaving.contains($0) }
+            holder.clearChangedTargets(withInverse: false) { leaving.contains($0) }
+            holder.releaseTargets(withChanges: false) { leaving.contains($0) }
             for keeper in holder.keptToManyRelationships {
                 for member in keeper.knownMembers where leaving.contains(ObjectIdentifier(member)) {
-                    keeper.drop(member)
+                    keeper.remove(member)
                 }
             }
             // Fetched properties may contain objects of any store.
@@ -94,7 +94,7 @@ extension Context {
     ///
     /// For an ID of a removed store without a registered object, returns an object that has left its context, so that a
     /// change can contain that object.
-    func objectOrStandIn(of id: ObjectID) throws -> ManagedObject {
+    func objectOrDetached(of id: ObjectID) throws -> ManagedObject {
         guard let store = id.store, !store.isOpen, !id.isTemporary, registered(with: id) == nil else {
             return try object(with: id)
         }

@@ -47,7 +47,8 @@ extension Coordinator {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
                     "\(backing.path) contains \(root.name) objects, but a migration needs an empty store; choose an unused path, "
-                        + "or call cst_coordinator_destroy_store (destroy_store) first", entity: root.name,
+                        + "or call cst_coordinator_destroy_store (destroy_store, destroyStore) first",
+                    entity: root.name,
                     file: backing.path)
             }
         }

@@ -51,7 +51,7 @@ extension Coordinator {
 
     /// Observes notifications like `observe(_:_:)`, and the deallocation of the coordinator.
     ///
-    /// `ended` is called once if the coordinator is deallocated before the token is released.
+    /// `ended` is called once if the coordinator is deallocated before the token is cancelled or released.
     public func observe(
         _ kind: CoordinatorNotification, ended: @escaping @Sendable () -> Void,
         _ handler: @escaping (Coordinator, StoreChanges) -> Void
@@ -62,7 +62,7 @@ extension Coordinator {
     }
 
     func post(_ kind: CoordinatorNotification, _ changes: @autoclosure () -> StoreChanges) {
-        listeners.tell(kind, (self, changes()))
+        listeners.notify(kind, (self, changes()))
     }
 }
 

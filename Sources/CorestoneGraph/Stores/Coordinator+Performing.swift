@@ -4,11 +4,12 @@ import CorestoneValues
 extension Coordinator {
     /// Runs `body` on the calling thread, while no other code saves to the currently open stores.
     ///
-    /// The call waits for running and earlier saves. Other contexts can still read. Use it for operations on whole
-    /// stores: adding and removing them, copying their files, and sequences of saves without other saves in between.
-    /// Core Data's coordinator also blocks readers.
+    /// The call waits for saves that are running or waiting. Other contexts can still read. Use it for operations on
+    /// whole stores: adding and removing them, copying their files, and sequences of saves without other saves in
+    /// between. Core Data's coordinator also blocks readers.
     ///
-    /// - Throws: The error of `body`; `.invalidArgument` during a fetch or a save on this thread.
+    /// - Throws: The error of `body`; `.invalidArgument` during a fetch, a save or the perform of another coordinator
+    ///   on this thread.
     public func performAndWait<Result>(_ body: () throws -> Result) throws -> Result {
         try performAndWait(
             "block the saves of other threads to \(stores.map(\.path).joined(separator: ", "))", body)
@@ -23,7 +24,7 @@ extension Coordinator {
         // In lock order, which differs from the coordinator's order if a store replaced an older one.
         let stores = stores.sorted { $0.number < $1.number }
         // A nested call already holds all locks.
-        if !stores.contains(where: { !$0.writing.isMine }) { return try body() }
+        if !stores.contains(where: { !$0.writing.isHeldByThisThread }) { return try body() }
         try Coordinator.requireNoStoreInUse(purpose())
         for store in stores { store.writing.lock() }
         defer { for store in stores.reversed() { store.writing.unlock() } }

@@ -13,9 +13,9 @@ extension Coordinator {
     public struct Statistics: Sendable, Equatable {
         /// The number of requests to stores, including counts and fetches of IDs.
         public internal(set) var fetches = 0
-        /// The number of rows and IDs that these requests returned.
+        /// The number of rows and IDs that the requests in `fetches` returned.
         public internal(set) var fetchedRows = 0
-        /// The number of fired faults: objects whose rows were needed one by one, from any source.
+        /// The number of fired faults: objects whose rows were needed one by one, from the row cache or a store.
         ///
         /// A high number per fetch indicates the N+1 problem, which prefetching avoids.
         public internal(set) var faults = 0

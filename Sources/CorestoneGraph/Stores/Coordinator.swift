@@ -12,7 +12,7 @@ public final class Coordinator: @unchecked Sendable {
     private var openStores: [Store] = []
     /// The owner of all stores that were added, because objects may still refer to removed stores.
     let storeKeeper = StoreKeeper()
-    private var storesMade: UInt32 = 0
+    private var lastStoreNumber: UInt32 = 0
     let countLock = RecursiveLock(.leaf)
     /// The counters, guarded by `countLock`.
     var counted = Statistics()
@@ -46,7 +46,7 @@ public final class Coordinator: @unchecked Sendable {
     /// The open stores, in the order of their addition.
     public var stores: [Store] { lock.with { openStores } }
     /// Whether only one store was ever added, so that all objects belong to it.
-    var hasHadOneStore: Bool { lock.with { storesMade == 1 } }
+    var hasHadOneStore: Bool { lock.with { lastStoreNumber == 1 } }
 
     /// Adds a store, which the coordinator owns from then on. If the call fails, the store is closed.
     ///
@@ -71,9 +71,9 @@ public final class Coordinator: @unchecked Sendable {
             let holdings = try model.holdings(ofConfiguration: configuration)
             return try lock.with {
                 try requireMayAdd(backing)
-                storesMade += 1
+                lastStoreNumber += 1
                 let store = Store(
-                    backing: backing, number: storesMade, coordinator: self,
+                    backing: backing, number: lastStoreNumber, coordinator: self,
                     configuration: configuration, holdings: holdings, warnings: warnings)
                 storeKeeper.stores.append(store)
                 openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
@@ -91,13 +91,7 @@ public final class Coordinator: @unchecked Sendable {
     ///   it.
     func requireMayAdd(_ backing: any PersistentStore) throws {
         try lock.with {
-            guard !closing.hasClosed else {
-                throw CoreError(
-                    .invalidHandle, code: .persistentStoreOpen,
-                    "cannot add \(Coordinator.shown(backing.path)): the coordinator is closed; create a new "
-                        + "coordinator",
-                    file: backing.path.isEmpty ? nil : backing.path)
-            }
+            try requireMayAddStore(at: backing.path)
             guard let twin = openStores.first(where: { $0.identifier == backing.identifier }) else { return }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
@@ -108,8 +102,20 @@ public final class Coordinator: @unchecked Sendable {
         }
     }
 
+    /// Throws `.invalidHandle` if the coordinator is closed.
+    ///
+    /// - Parameter path: The path of the store to be added, for the error.
+    package func requireMayAddStore(at path: String) throws {
+        guard closing.hasClosed else { return }
+        throw CoreError(
+            .invalidHandle, code: .persistentStoreOpen,
+            "cannot add \(Coordinator.shown(path)): the coordinator is closed; create a new "
+                + "coordinator",
+            file: path.isEmpty ? nil : path)
+    }
+
     /// Returns the path of a store for messages, or a phrase for an empty path, which custom stores may have.
-    private static func shown(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
+    package static func shown(_ path: String) -> String { path.isEmpty ? "a store without a path" : path }
 
     /// Throws if a store does not support a feature of the model, which would otherwise be lost silently.
     package func check(_ abilities: StoreAbilities, ofStoreAt path: String) throws {
@@ -149,13 +155,13 @@ public final class Coordinator: @unchecked Sendable {
 
     /// Removes a store from the coordinator and closes it, after its current uses have ended.
     ///
-    /// Its objects leave every context, on the context's queue. Observers receive them as `invalidated`, and their
-    /// unsaved changes are lost.
+    /// The objects of the store leave every context, on the context's queue. Observers of the context receive these
+    /// objects as `invalidated`, and their unsaved changes are lost.
     ///
     /// - Throws: `.invalidArgument` for a store that is not open in this coordinator, and during a fetch or a save on
     ///   this thread.
     public func remove(_ store: Store) throws {
-        if platform_holds_connection() || platform_holds_store() && !store.writing.isMine {
+        if platform_holds_connection() || platform_holds_store() && !store.writing.isHeldByThisThread {
             throw Coordinator.storeInUse("remove \(store.path)", file: store.path)
         }
         try requireOwn(store)
@@ -181,10 +187,11 @@ public final class Coordinator: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 store.coordinator != ObjectIdentifier(self)
-                    ? "\(store.path) is a store of another coordinator; pass a store of this one"
+                    ? "\(store.path) is a store of another coordinator; pass a store of this coordinator"
                     : closing.hasClosed
                         ? "\(store.path) was closed with this coordinator; open it with a new coordinator"
-                        : "\(store.path) was removed from this coordinator; add it again",
+                        : "\(store.path) was removed from this coordinator; add it again with "
+                            + "cst_coordinator_add_store (add_store, addStore)",
                 file: store.path)
         }
     }
@@ -195,25 +202,25 @@ public final class Coordinator: @unchecked Sendable {
         let named = stores.filter { $0.identifier == parts.store }
         guard named.contains(where: { $0.references != nil }) else {
             guard let key = Int64(parts.reference), key > 0, let entity = model.entity(named: parts.entity),
-                let store = named.first(where: { $0.mayHold(entity) })
+                let store = named.first(where: { $0.mayContain(entity) })
             else { return nil }
             return ObjectID(store: store, entity: entity, reference: key)
         }
         guard let reference = StoreReference(uriText: parts.reference), let entity = model.entity(named: parts.entity),
-            let store = named.first(where: { $0.mayHold(entity) })
+            let store = named.first(where: { $0.mayContain(entity) })
         else { return nil }
         return try store.newObjectID(for: entity, reference: reference)
     }
 
     /// Returns the stores that may contain objects of an entity; empty if no store is open.
     ///
-    /// If `orHeirs` is true, stores of its subentities are included.
+    /// If `orSubentities` is true, stores of its subentities are included.
     ///
     /// - Throws: `.invalidArgument` with the entity and the configurations if only other stores are open.
-    func stores(having entity: Entity, orHeirs: Bool = false) throws -> [Store] {
+    func stores(having entity: Entity, orSubentities: Bool = false) throws -> [Store] {
         let all = stores
         if all.allSatisfy({ $0.holdings == nil }) { return all }
-        let found = all.filter { $0.mayHold(entity, orHeirs: orHeirs) }
+        let found = all.filter { $0.mayContain(entity, orSubentities: orSubentities) }
         if !found.isEmpty { return found }
         let open = all.map {
             "\($0.path) has the configuration \"\($0.configuration ?? ModelConfiguration.defaultName)\""
@@ -241,9 +248,6 @@ public final class Coordinator: @unchecked Sendable {
         if let store = stores.first { throw store.isReadOnlyError() }
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            closing.hasClosed
-                ? "cannot save \(entity.name) objects: the coordinator is closed; create a new coordinator"
-                : "cannot save \(entity.name) objects: the coordinator does not have a store; add one with "
-                    + "cst_coordinator_add_store (add_store, addStore)", entity: entity.name)
+            "cannot save \(entity.name) objects: \(withoutStores)", entity: entity.name)
     }
 }

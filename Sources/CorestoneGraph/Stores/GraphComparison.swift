@@ -27,7 +27,7 @@ public struct GraphComparison {
 
     /// Compares the first stores of two coordinators.
     ///
-    /// Their models must have the same entities and stored properties, in any order.
+    /// The models of the coordinators must have the same entities and stored properties, in any order.
     ///
     /// - Throws: `.invalidArgument` for a coordinator without a store, and for models that differ in an entity or a
     ///   property; errors of reading.
@@ -239,7 +239,8 @@ private final class GraphSide {
         guard let store = coordinator.stores.first else {
             throw CoreError(
                 .invalidArgument,
-                "cannot compare the \(place) coordinator, which does not have a store; add a store first")
+                "cannot compare the \(place) coordinator: \(coordinator.withoutStores)",
+                key: place == "first" ? "coordinator" : "other")
         }
         (self.store, model, path) = (store.backing, coordinator.model, store.path)
         let order = sortedByBytes(model.entities.map(\.name)).enumerated()

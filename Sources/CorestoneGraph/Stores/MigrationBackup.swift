@@ -94,10 +94,17 @@ extension MigrationBackup {
         let (folder, name) = try location(of: place)
         guard let names = FolderNames(folder.isEmpty ? "." : folder) else {
             let code = errno
+            let remedy =
+                switch code {
+                case ENOENT, ENOTDIR: "; check the path of the folder"
+                case EACCES, EPERM: "; make the folder readable"
+                case EMFILE, ENFILE: "; close other files, or raise the limit of open files (ulimit -n)"
+                default: ""
+                }
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot list the backups of \(place.given) in \(folder.isEmpty ? "." : folder): \(StoreLocation.text(of: code)); "
-                    + "check the path and the permissions of the folder", file: place.given)
+                "cannot list the backups of \(place.given) in \(folder.isEmpty ? "." : folder): "
+                    + "\(StoreLocation.text(of: code))\(remedy)", file: place.given)
         }
         let found = names.compactMap { file in MigrationBackup.age(of: file, storeNamed: name).map { (file, $0) } }
         return found.sorted { ($1.1.date, $1.1.number) < ($0.1.date, $0.1.number) }.map { "\(folder)\($0.0)" }

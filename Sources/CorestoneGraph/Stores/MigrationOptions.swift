@@ -6,15 +6,15 @@ import CorestoneModel
 public struct MigrationOptions: Sendable {
     /// Whether the store is migrated (`NSMigratePersistentStoresAutomaticallyOption`).
     ///
-    /// If false, adding such a store fails with code 134100, and the error lists every difference.
+    /// If false, adding a store of another model version fails with code 134100, and the error lists every difference.
     public var isAutomatic: Bool
     /// Whether a mapping may be inferred (`NSInferMappingModelAutomaticallyOption`).
     ///
-    /// It is inferred from names and renaming identifiers.
+    /// The mapping is inferred from names and renaming identifiers.
     public var infersMapping: Bool
     /// The models that are searched first for the store's model, by version hashes.
     public var sourceModels: [Model] = []
-    /// The models, bundles and folders that are searched next. The model in the store is tried last.
+    /// The models, bundles and folders that are searched after `sourceModels`. The model in the store is tried last.
     public var searchPaths: [String] = []
     /// Whether to migrate to a model that differs from the store's model only by removals.
     ///

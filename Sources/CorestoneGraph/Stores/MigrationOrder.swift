@@ -16,7 +16,7 @@ extension MigrationOptions {
     ///   - past: The digests of the models that the store has had.
     ///   - path: The path of the store, for messages.
     /// - Throws: `.migration` if no method exists, or if the destination is or may be an older version.
-    package func way(from source: Model, to model: Model, past: [String], ofStoreAt path: String) throws
+    package func method(from source: Model, to model: Model, past: [String], ofStoreAt path: String) throws
         -> MigrationMethod
     {
         if let route = try conversion?.route(from: source, to: model, ofStoreAt: path, self) {
@@ -36,7 +36,7 @@ extension MigrationOptions {
         guard infersMapping else {
             throw CoreError(
                 .migration, code: .migrationMissingMappingModel,
-                "cannot migrate \(path): there is no mapping model from the store's model to the new one; allow inference with "
+                "cannot migrate \(path): a mapping model from the store's model to the new one was not found; allow inference with "
                     + "CST_STORE_INFER_MAPPING (infer_mapping)", file: path)
         }
         do {
@@ -54,8 +54,8 @@ extension Model {
         guard past.contains(modelVersionDigest(entityVersionHashes(of: self))) else { return }
         throw CoreError(
             .migration, code: .stagedMigrationBackwardMigration,
-            "\(path) was migrated from this model to a newer one; use the newer model, or open the store read-only "
-                + "with its own model, if it carries one", file: path)
+            "\(path) was migrated from this model to a newer one; use the newer model, or open the store with "
+                + "CST_STORE_READ_ONLY (read_only) and its own model, if it carries one", file: path)
     }
 }
 

@@ -73,7 +73,7 @@ package protocol PersistentStore: StoreReading, Sendable {
     func didUnregister(_ ids: [ObjectID])
 
     /// Sets the receiver of pushed rows. Called once, before the store is used.
-    func keepUnasked(in rows: any RowKeeping)
+    func cachePushedRows(in rows: any RowKeeping)
 
     /// Returns a reader of a snapshot of the store, which later saves do not change.
     ///
@@ -105,10 +105,10 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// It may also be nil after a very recent write, because readers may still see the earlier state. Any thread.
     var contentState: String? { get }
 
-    /// Calls `tell` on a watcher thread after writes of other writers.
+    /// Calls `notify` on a watcher thread after writes of other writers.
     ///
     /// The watcher is stopped before the store is closed. Returns nil if the store cannot detect writes.
-    func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)?
+    func watch(_ notify: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)?
 
     /// Whether the coordinator must post the saves of its own contexts too.
     var postsOwnChanges: Bool { get }
@@ -199,7 +199,7 @@ extension PersistentStore {
 
     package func didRegister(_ ids: [ObjectID]) {}
     package func didUnregister(_ ids: [ObjectID]) {}
-    package func keepUnasked(in rows: any RowKeeping) {}
+    package func cachePushedRows(in rows: any RowKeeping) {}
 }
 
 /// The cached rows of a store. Thread-safe.
@@ -298,12 +298,12 @@ package protocol SaveTransaction: AnyObject {
 
     /// Inserts rows of one entity directly from values, and adds them to `changes`.
     ///
-    /// For a row that violates a unique constraint, the store or `settle` applies `policy`; with the policy `error`,
-    /// the violation is thrown. If `settle` returns false, the row is inserted again. Returns false, without a change,
+    /// For a row that violates a unique constraint, the store or `resolve` applies `policy`; with the policy `error`,
+    /// the violation is thrown. If `resolve` returns false, the row is inserted again. Returns false, without a change,
     /// if the store needs records.
     func insert(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
-        settling settle: (inout ExternalChanges) throws -> Bool
+        resolving resolve: (inout ExternalChanges) throws -> Bool
     ) throws -> Bool
 
     /// Updates the rows of a fetch with one statement, and adds them to `changes`.
@@ -333,7 +333,7 @@ extension SaveTransaction {
     package func permanentKeys(for rows: [NewRow]) throws -> [Int64]? { nil }
     package func insert(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
-        settling settle: (inout ExternalChanges) throws -> Bool
+        resolving resolve: (inout ExternalChanges) throws -> Bool
     ) throws -> Bool { false }
     package func update(
         _ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ExternalChanges

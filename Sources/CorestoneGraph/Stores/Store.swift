@@ -14,7 +14,7 @@ public final class Store: @unchecked Sendable {
     private let model: ObjectIdentifier
     /// The configuration whose entities the store holds; nil for all entities of the model.
     public let configuration: String?
-    /// The options that were requested and have no effect, with reasons, one sentence each.
+    /// Warnings about requested options that have no effect and about hard links, one sentence each.
     public let warnings: [String]
     /// The indexes of the configuration's entities and their subentities; nil for the whole model.
     let holdings: Set<UInt32>?
@@ -54,21 +54,21 @@ public final class Store: @unchecked Sendable {
         using = backing.abilities.contains(.parallelReads) ? nil : FairLock(.connection, number: number)
         self.number = number
         (self.coordinator, model) = (ObjectIdentifier(coordinator), ObjectIdentifier(coordinator.model))
-        backing.keepUnasked(in: rowCache)
+        backing.cachePushedRows(in: rowCache)
     }
 
     /// Whether the entity belongs to the coordinator's model.
     func knows(_ entity: Entity) -> Bool { ObjectIdentifier(entity.model) == model }
 
-    /// Whether the store's configuration contains the entity, or one of its subentities if `orHeirs` is true.
-    func mayHold(_ entity: Entity, orHeirs: Bool = false) -> Bool {
+    /// Whether the store's configuration contains the entity, or one of its subentities if `orSubentities` is true.
+    func mayContain(_ entity: Entity, orSubentities: Bool = false) -> Bool {
         guard let holdings else { return true }
         return holdings.contains(entity.index)
-            || orHeirs && entity.withDescendants.contains { holdings.contains($0.index) }
+            || orSubentities && entity.withDescendants.contains { holdings.contains($0.index) }
     }
 
     public var type: StoreType { backing.type }
-    /// The identifier, usually a UUID as text, which is the host part of the URIs of the store's objects.
+    /// The identifier, usually a UUID as text: the host part of the URIs of the store's objects.
     public var identifier: String { backing.identifier }
     public var path: String { backing.path }
     /// Whether the store cannot be written, because of its options, its file or its migration.
@@ -108,7 +108,7 @@ public final class Store: @unchecked Sendable {
             try requireOpen()
             return try body()
         }
-        if platform_holds_connection(), !using.isMine { try lockBesideOthers(using) } else { using.lock() }
+        if platform_holds_connection(), !using.isHeldByThisThread { try lockBesideOthers(using) } else { using.lock() }
         defer { using.unlock() }
         try requireOpen()
         return try body()

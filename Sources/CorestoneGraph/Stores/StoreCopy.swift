@@ -140,7 +140,7 @@ struct StoreCopy {
         }
         let first = try ranges.map { try transaction.reservePrimaryKeys(of: $0.root, count: 0) }
         let areFree = zip(ranges, first).allSatisfy { $0.lowest >= $1 }
-        if areFree, first.allSatisfy({ $0 == 1 }) || !hasTwins {
+        if areFree, first.allSatisfy({ $0 == 1 }) || !hasDuplicateKeys {
             for range in ranges {
                 let next = try transaction.reservePrimaryKeys(of: range.root, count: 0)
                 if range.highest >= next {
@@ -156,7 +156,7 @@ struct StoreCopy {
     }
 
     /// Whether two rows, of different entity trees, have the same key.
-    private var hasTwins: Bool {
+    private var hasDuplicateKeys: Bool {
         let all = keys.joined().sorted()
         return zip(all, all.dropFirst()).contains { $0 == $1 }
     }

@@ -6,7 +6,7 @@ import CorestoneValues
 public struct StoreLimits: Sendable, Equatable {
     /// The maximum size in bytes of a value or row that SQLite reads or writes.
     ///
-    /// It is the maximum size of the holes of a sparse backing file too.
+    /// It also limits the size of the holes of a sparse backing file.
     public var valueBytes = 64 << 20
     /// The maximum memory in bytes for expressions of an SQLite schema during one statement.
     ///
@@ -27,12 +27,12 @@ public struct StoreLimits: Sendable, Equatable {
     package static let mostValueBytes = 1_000_000_000
 
     /// Creates the default limits: the documented ones, unless the process has set defaults.
-    public init() { if let usual = StoreLimits.usual.withLock({ $0 }) { self = usual } }
+    public init() { if let defaults = StoreLimits.defaults.withLock({ $0 }) { self = defaults } }
 
-    private static let usual = Locked<StoreLimits?>(nil)
+    private static let defaults = Locked<StoreLimits?>(nil)
 
     /// Sets the default limits of all stores in this process. For programs, not for libraries.
-    package static func beUsual(_ limits: StoreLimits) { usual.withLock { $0 = limits } }
+    package static func setDefault(_ limits: StoreLimits) { defaults.withLock { $0 = limits } }
 
     private typealias Limit = (
         name: String, value: WritableKeyPath<StoreLimits, Int> & Sendable, range: ClosedRange<Int>

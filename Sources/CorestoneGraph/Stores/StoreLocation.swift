@@ -44,7 +44,8 @@ package struct StoreLocation {
         absolute = given.hasPrefix("/") ? given : try StoreLocation.workingDirectory(for: given) + "/" + given
         guard absolute.utf8.last != UInt8(ascii: "/") else {
             try StoreLocation.refuseModel(given)
-            throw StoreLocation.failure(.invalidArgument, "\(given) names a folder; pass the path of a file", given)
+            throw StoreLocation.failure(
+                .invalidArgument, "\(given) ends with a slash, like a folder; pass the path of a file", given)
         }
         path = try StoreLocation.withoutLinks(absolute, given)
         folder = StoreLocation.parts(of: path).folder
@@ -65,10 +66,14 @@ package struct StoreLocation {
         let reason = errno
         size = 0
         guard reason == ENOENT else {
+            let remedy =
+                switch reason {
+                case EACCES: "; make its folder accessible"
+                case ENOTDIR, ELOOP, ENAMETOOLONG: "; check the path"
+                default: ""
+                }
             throw StoreLocation.failure(
-                .storeIO,
-                "cannot access \(given): \(StoreLocation.text(of: reason)); check the path and the permissions of its folder",
-                given)
+                .storeIO, "cannot access \(given): \(StoreLocation.text(of: reason))\(remedy)", given)
         }
         guard stat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
             throw StoreLocation.failure(
@@ -115,17 +120,17 @@ package struct StoreLocation {
             let (parent, name) = parts(of: path)
             let folder = try real(parent, given) ?? parent
             path = (folder == "/" ? "" : folder) + "/" + name
-            guard let goal = try goal(ofLink: path, given) else { break }
-            path = goal.hasPrefix("/") ? goal : folder + "/" + goal
+            guard let target = try target(ofLink: path, given) else { break }
+            path = target.hasPrefix("/") ? target : folder + "/" + target
         }
         return path
     }
 
     /// Returns the target of a symbolic link; nil if the path is not a link.
-    private static func goal(ofLink path: String, _ given: String) throws -> String? {
-        var goal = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-        guard readlink(path, &goal, goal.count - 1) > 0 else { return nil }
-        return try utf8(goal, "\(given) resolves to a path", given)
+    private static func target(ofLink path: String, _ given: String) throws -> String? {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        guard readlink(path, &target, target.count - 1) > 0 else { return nil }
+        return try utf8(target, "\(given) resolves to a path", given)
     }
 
     /// Returns the resolved path; nil if the path does not exist.

@@ -10,7 +10,7 @@ public struct StoreOptions: Sendable {
     public var isReadOnly = false
     /// The reason for read-only access, for errors of saves; nil if only the option causes it.
     package var readOnlyReason: String?
-    /// Whether a missing file is an error. If not, a new store is created.
+    /// Whether a missing file is an error. If false, a new store is created, unless the store is opened read-only.
     public var mustExist = false
     /// Whether saves do not wait for the disk.
     ///
@@ -20,9 +20,9 @@ public struct StoreOptions: Sendable {
     public var keepsHistory = false
     /// Whether the history includes the values that each transaction replaces.
     ///
-    /// `Coordinator.past(at:)` then returns every value that was replaced from that time on. A store that was opened
-    /// with this option once continues to keep such values, until it is opened with `dropsOldValues`. They take
-    /// additional space until the history is deleted.
+    /// `Coordinator.past(at:)` can then return every value that was replaced since the option was first set. A store
+    /// that was opened with this option once continues to keep replaced values, until it is opened with
+    /// `dropsOldValues`. The replaced values take additional space until the history is deleted.
     public var keepsCompleteHistory = false
     /// Whether the replaced values of a complete history are deleted and no longer kept.
     ///
@@ -48,17 +48,18 @@ public struct StoreOptions: Sendable {
     public var postsOwnChanges = false
     /// The interval, in milliseconds, at which a watched store is checked without a file system event.
     ///
-    /// 0 selects 500 milliseconds if the file system does not report writes, as on networks, and otherwise 30 seconds.
+    /// 0 selects 500 milliseconds if the file system does not report writes, like a network file system, and otherwise
+    /// 30 seconds.
     public var watchIntervalMilliseconds = 0
     /// The size of SQLite's page cache per connection, in kilobytes.
     public var cacheKilobytes = 32768
 
     /// The maximum number of connections to a store with a write-ahead log.
     ///
-    /// One is opened first, and more when several threads read or save at the same time. Each has its own page cache.
-    /// With 1, only one thread at a time reads or saves.
+    /// One connection is opened first, and more when several threads read or save at the same time. Each connection has
+    /// its own page cache. With 1, only one thread at a time reads or saves.
     public var maximumConnections = StoreOptions.usualConnections
-    /// The default maximum; further threads wait in order of arrival.
+    /// The default of `maximumConnections`. If all connections are in use, further threads wait in order of arrival.
     public static let usualConnections = 8
 
     /// The pragmas of SQLite for every connection, by name, such as `["cache_size": "-65536"]`.

@@ -242,7 +242,7 @@ extension Store {
                 "\(entity.name) does not belong to the model of the coordinator of \(path); use the entity of that model",
                 entity: entity.name, file: path)
         }
-        guard mayHold(entity) else {
+        guard mayContain(entity) else {
             throw CoreError(
                 .invalidArgument,
                 "\(path) cannot hold \(entity.name) objects, because its configuration \"\(configuration ?? "")\" does not contain "

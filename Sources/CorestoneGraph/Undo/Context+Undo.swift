@@ -3,15 +3,18 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// The undo manager that records the context's changes, one step per event; nil by default.
+    /// The undo manager that records the context's changes; nil by default.
     ///
-    /// Several contexts may share a manager. `setUndoManager` replaces it.
+    /// By default, the changes between two calls of `processPendingChanges` (an event) are one step. Several contexts
+    /// may share a manager. `setUndoManager` replaces the manager.
     public var undoManager: UndoManager? { onQueue { undoRecorder?.manager } }
 
     /// Sets the undo manager. The steps of this context are removed from the former manager, if any.
     ///
-    /// - Throws: `.wrongThread` on a thread other than the context's. For a context with a private queue, the function
-    ///   can be called on any thread.
+    /// The function can be called on any thread if the context has a private queue.
+    ///
+    /// - Throws: `.wrongThread` for another context on a thread other than the context's; the errors of processing
+    ///   pending changes.
     public func setUndoManager(_ manager: UndoManager?) throws {
         if queueType == .privateQueue && ownerThread != platform_thread_id() {
             return try runAndWait { try $0.setUndoManager(manager) }
@@ -27,7 +30,7 @@ extension Context {
     /// Undoes the newest step of the undo manager.
     ///
     /// - Returns: Whether there was a step; false without an undo manager.
-    /// - Throws: As `UndoManager.undo()`.
+    /// - Throws: As `UndoManager.undo()`; `.invalidArgument` within a hook.
     @discardableResult
     public func undo() throws -> Bool {
         try checkQueue()
@@ -38,7 +41,7 @@ extension Context {
     /// Redoes the step that was undone last.
     ///
     /// - Returns: Whether there was a step; false without an undo manager.
-    /// - Throws: As `UndoManager.undo()`.
+    /// - Throws: As `UndoManager.redo()`; `.invalidArgument` within a hook.
     @discardableResult
     public func redo() throws -> Bool {
         try checkQueue()
@@ -65,7 +68,7 @@ extension Context {
     func endUndo() {
         guard let recorder = undoRecorder else { return }
         recorder.manager.remove(recorder)
-        recorder.letGo()
+        recorder.releaseDeferred()
     }
 
     /// Excludes a refreshed object from all earlier undo steps.
@@ -89,7 +92,7 @@ extension Context {
     /// Records the changes of the event in the undo manager, if registration is enabled.
     func recordUndo() {
         guard let recorder = undoRecorder else { return }
-        recorder.letGo()
+        recorder.releaseDeferred()
         if hasUndoableEvent {
             let isRecorded = recorder.manager.isRegistrationEnabled && !changeTracker.event.isUnrecorded
             if isRecorded { record(recorder) } else { recorder.stamp += 1 }
@@ -100,7 +103,7 @@ extension Context {
     private func record(_ recorder: UndoRecorder) {
         var changes = EventChanges()
         forEachTouched { changes.note($0, $1, in: self) }
-        if !changes.areAny { return }
+        if !changes.hasAny { return }
         let action = ContextUndo(
             recorder, changes.objects, values: changes.values, members: changes.members, stamp: recorder.stamp)
         if (try? recorder.manager.register(action)) == nil {
@@ -112,7 +115,7 @@ extension Context {
 
     /// Copies the contents of an object before it leaves the context, so that undoing the event can restore it.
     func keepContents(of object: ManagedObject) {
-        guard let recorder = undoRecorder, let entry = entry(of: object), entry.wasThere else { return }
+        guard let recorder = undoRecorder, let entry = entry(of: object), entry.existed else { return }
         recorder.contents[ObjectIdentifier(object)] = object.contentsAtEventStart(
             entry, assigned: changeTracker.assignedStores)
     }
@@ -124,16 +127,16 @@ private struct EventChanges {
     var values: [ChangedValue] = []
     var members: [ChangedMembers] = []
     /// Whether there is a change to undo.
-    private(set) var areAny = false
+    private(set) var hasAny = false
 
     mutating func note(_ object: ManagedObject, _ entry: TouchedObject?, in context: Context) {
         let isThere = object.state.isDisjoint(with: [.gone, .deleted])
-        let wasThere = entry?.wasThere ?? object.state.isDisjoint(with: [.inserted, .gone])
-        if !wasThere && !isThere { return }
+        let existed = entry?.existed ?? object.state.isDisjoint(with: [.inserted, .gone])
+        if !existed && !isThere { return }
         var contents: Contents?
         let first = (values.count, members.count)
         var isNothing = false
-        if wasThere {
+        if existed {
             if !object.isGone { noteChanges(of: object, entry) }
             if !isThere {
                 contents =
@@ -148,10 +151,10 @@ private struct EventChanges {
                 isNothing = true
             }
         }
-        if !isNothing { areAny = true }
+        if !isNothing { hasAny = true }
         objects.append(
             ObjectChange(
-                object: object, wasThere: wasThere, wasUpdated: entry?.state.contains(.updated) ?? false,
+                object: object, existed: existed, wasUpdated: entry?.state.contains(.updated) ?? false,
                 valuesEnd: Int32(values.count), membersEnd: Int32(members.count), contents: contents))
     }
 

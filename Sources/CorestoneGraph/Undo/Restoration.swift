@@ -14,7 +14,7 @@ extension Context {
             try last?.requireOpen()
         }
         try loadRows(of: objects.map(\.object).filter { $0.record == nil })
-        try loadMembersForDeletion(objects.filter { !$0.wasThere && !$0.object.isDeleted }.map(\.object))
+        try loadMembersForDeletion(objects.filter { !$0.existed && !$0.object.isDeleted }.map(\.object))
     }
 }
 
@@ -28,7 +28,7 @@ struct Restoration {
     private var revived: Set<ObjectIdentifier> = []
     private var awakening: [(object: ManagedObject, events: SnapshotEvents)] = []
     /// The to-one relationships whose targets were changed, with their former targets.
-    private var led: [(object: ManagedObject, relationship: Relationship, former: ManagedObject?)] = []
+    private var changedTargets: [(object: ManagedObject, relationship: Relationship, former: ManagedObject?)] = []
 
     init(_ record: ContextUndo, in context: Context) {
         self.record = record
@@ -42,19 +42,20 @@ struct Restoration {
 
     private mutating func restore() throws {
         let isExact = record.stamp == record.recorder.stamp
-        bringBack()
+        registerRestored()
         restoreValues(isExact: isExact)
-        let leaving = markLeaving()
+        let leaving = markForRemoval()
         restoreMembers(isExact: isExact)
-        try settleInverses()
-        var failure = takeAway(leaving)
+        try updateInverses()
+        var failure = removeMarked(leaving)
         var next = 0
         for change in record.changes {
             let values = record.values[next..<Int(change.valuesEnd)]
             next = Int(change.valuesEnd)
-            change.object.settle(wasClean: isExact && change.wasThere && !change.wasUpdated, restored: values)
+            change.object.discardEqualChanges(
+                wasClean: isExact && change.existed && !change.wasUpdated, restored: values)
         }
-        context.forEachTouched { object, _ in object.settle(wasClean: false, restored: []) }
+        context.forEachTouched { object, _ in object.discardEqualChanges(wasClean: false, restored: []) }
         for (object, events) in awakening where !object.isGone {
             do { try object.sendAwake(fromSnapshotEvents: events) } catch { failure = failure ?? error }
         }
@@ -70,16 +71,16 @@ struct Restoration {
 
     /// Whether the object's values are still to be restored.
     private func isToRestore(_ change: ObjectChange) -> Bool {
-        change.wasThere && change.object.context === context && !isOutdated(change.object)
+        change.existed && change.object.context === context && !isOutdated(change.object)
             && !(change.object.isDeleted && context.isDeletedElsewhere(change.object))
             && (revived.isEmpty || !revived.contains(ObjectIdentifier(change.object)))
     }
 
     // MARK: Restored objects
 
-    private mutating func bringBack() {
+    private mutating func registerRestored() {
         var gone: [(object: ManagedObject, contents: Contents)] = []
-        for change in record.changes where change.wasThere {
+        for change in record.changes where change.existed {
             let object = change.object
             if object.isGone, let contents = change.contents, !isOutdated(object) {
                 register(object, contents)
@@ -111,7 +112,7 @@ struct Restoration {
         object.state.formUnion([.inserted, .touched])
         context.register(object)
         context.noteInserted(object)
-        Context.hostBridge.adopt(object)
+        Context.hostBridge.keepContextAlive(for: object)
         if let store = contents.assigned, store.isOpen {
             context.changeTracker.assignedStores[ObjectIdentifier(object)] = store
         }
@@ -164,17 +165,17 @@ struct Restoration {
         var target: ManagedObject?
         if case .object(let old as ManagedObject) = old { target = context.present(old) }
         if current === target { return }
-        led.append((object, relationship, current))
+        changedTargets.append((object, relationship, current))
         object.change(value.slot) { object.placeTarget(target, relationship) }
-        if let target { comeBack(object, to: target, relationship) }
+        if let target { reconnect(object, to: target, relationship) }
         // The record does not contain the inverse of a target that was set without being recorded.
-        guard let current, current !== value.newTarget, let inverse = relationship.settledInverse else { return }
-        letGo(of: object, current, inverse)
+        guard let current, current !== value.newTarget, let inverse = relationship.resolvedInverse else { return }
+        detach(object, current, inverse)
     }
 
     /// Adds the object to the list of a target again if that list records the object as removed.
-    private func comeBack(_ object: ManagedObject, to target: ManagedObject, _ relationship: Relationship) {
-        guard let inverse = relationship.settledInverse, inverse.isToMany,
+    private func reconnect(_ object: ManagedObject, to target: ManagedObject, _ relationship: Relationship) {
+        guard let inverse = relationship.resolvedInverse, inverse.isToMany,
             let keeper = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal)),
             keeper.removedMembers.contains(where: { $0 === object })
         else { return }
@@ -182,7 +183,7 @@ struct Restoration {
     }
 
     @inline(never)
-    private func letGo(of object: ManagedObject, _ partner: ManagedObject, _ inverse: Relationship) {
+    private func detach(_ object: ManagedObject, _ partner: ManagedObject, _ inverse: Relationship) {
         if partner.isGone || partner.isDeleted { return }
         if inverse.isToMany {
             if let keeper = try? partner.toMany(inverse) { leave(object, keeper) }
@@ -192,33 +193,35 @@ struct Restoration {
     }
 
     /// Makes inverses consistent with later changes by other writers, and with refreshed objects.
-    private func settleInverses() throws {
-        for (object, relationship, former) in led where object.context === context && !object.isDeleted {
-            try context.settleInverse(of: relationship, object, former.map { [$0] } ?? [])
+    private func updateInverses() throws {
+        for (object, relationship, former) in changedTargets where object.context === context && !object.isDeleted {
+            try context.updateInverse(of: relationship, object, former.map { [$0] } ?? [])
         }
         for change in record.changes where !revived.isEmpty && revived.contains(ObjectIdentifier(change.object)) {
-            try context.settleWhole(change.object)
+            try context.updateAllInverses(change.object)
         }
         if record.recorder.refreshed.isEmpty { return }
         // Refreshed objects do not change, even if they do not refer to a restored object any more.
         for (object, events) in awakening where events == .undoDeletion && object.context === context {
-            try letGoOfRefreshed(object)
+            try detachRefreshed(object)
         }
     }
 
-    private func letGoOfRefreshed(_ object: ManagedObject) throws {
+    private func detachRefreshed(_ object: ManagedObject) throws {
         for relationship in object.entity.relationships {
-            guard let inverse = relationship.settledInverse, inverse.isToMany == relationship.isToMany else { continue }
+            guard let inverse = relationship.resolvedInverse, inverse.isToMany == relationship.isToMany else {
+                continue
+            }
             if relationship.isToMany {
                 let keeper = try object.toMany(relationship)
                 for member in try keeper.all() where isOutdated(member) && member.context === context {
                     let others = try member.toMany(inverse)
                     if try others.contains(object) { continue }
                     // Only the deletion removed the object from the member's list, and the pair is still stored.
-                    if others.lost(object) {
-                        context.settle(object, in: others, isMember: true, isStored: true)
+                    if others.hasRemoved(object) {
+                        context.updateMembership(of: object, in: others, isMember: true, isStored: true)
                     } else {
-                        keeper.drop(member)
+                        keeper.remove(member)
                     }
                 }
             } else if let partner = try object.target(of: relationship), isOutdated(partner),
@@ -249,24 +252,24 @@ struct Restoration {
     }
 
     private func restore(_ change: ToManyRelationship.Changes, of keeper: ToManyRelationship) {
-        let (object, inverse) = (keeper.owner, keeper.relationship.settledInverse)
+        let (object, inverse) = (keeper.owner, keeper.relationship.resolvedInverse)
         // Other writers may have saved the same pairs in the meantime, which only the loaded members show.
         if inverse?.isToMany == true { try? keeper.load() }
         /// Whether a member's own side refers to this object.
         ///
         /// For a to-many side, this is assumed of a refreshed member, because such a member is not restored.
-        func leadsHere(_ member: ManagedObject) -> Bool {
+        func refersToOwner(_ member: ManagedObject) -> Bool {
             guard let inverse else { return false }
             if inverse.isToMany { return isOutdated(member) }
             return (try? member.target(of: inverse)) === object
         }
-        for member in change.added where member.isGone || member.isDeleted || !leadsHere(member) {
+        for member in change.added where member.isGone || member.isDeleted || !refersToOwner(member) {
             if let inverse, !inverse.isToMany, isAbsent(member, inverse, from: keeper) { continue }
             leave(member, keeper)
         }
         for member in change.removed where member.context === context && !member.isDeleted {
             // The member's own side takes precedence if it is to-one, or if the member was refreshed.
-            if let inverse, inverse.isToMany ? isOutdated(member) : !leadsHere(member) {
+            if let inverse, inverse.isToMany ? isOutdated(member) : !refersToOwner(member) {
                 // If the member is removed in the store too, its removal is no longer a change.
                 if !inverse.isToMany, member.storedTarget(of: inverse) !== object { keeper.forget { $0 === member } }
                 continue
@@ -281,7 +284,7 @@ struct Restoration {
     /// Adding the member would record a change, which would keep the member in the list even if its row refers to
     /// another object later.
     private func isStored(_ member: ManagedObject, _ inverse: Relationship, in keeper: ToManyRelationship) -> Bool {
-        !keeper.isLoaded && !keeper.lost(member) && member.storedTarget(of: inverse) === keeper.owner
+        !keeper.isLoaded && !keeper.hasRemoved(member) && member.storedTarget(of: inverse) === keeper.owner
     }
 
     /// Whether an unloaded list contains the member neither by its stored row nor as an added member.
@@ -295,17 +298,17 @@ struct Restoration {
     // Not inlined, because this function is large and has several callers.
     @inline(never)
     private func enter(_ member: ManagedObject, _ keeper: ToManyRelationship) {
-        if keeper.lost(member) { keeper.takingBack { keeper.take(member) } } else { keeper.take(member) }
+        if keeper.hasRemoved(member) { keeper.restoringPosition { keeper.add(member) } } else { keeper.add(member) }
     }
     @inline(never)
-    private func leave(_ member: ManagedObject, _ keeper: ToManyRelationship) { keeper.drop(member) }
+    private func leave(_ member: ManagedObject, _ keeper: ToManyRelationship) { keeper.remove(member) }
 
     // MARK: Removed objects
 
     /// Marks the objects whose insertion is undone as deleted, before the members of other objects are restored.
-    private func markLeaving() -> [ManagedObject] {
+    private func markForRemoval() -> [ManagedObject] {
         var leaving: [ManagedObject] = []
-        for change in record.changes where !change.wasThere {
+        for change in record.changes where !change.existed {
             let object = change.object
             if object.context !== context || object.isDeleted || isOutdated(object) { continue }
             object.touchForDeletion()
@@ -320,13 +323,13 @@ struct Restoration {
     /// References of other objects to the removed objects are cleared.
     ///
     /// - Returns: The first error of an application's hook.
-    private func takeAway(_ leaving: [ManagedObject]) -> (any Error)? {
+    private func removeMarked(_ leaving: [ManagedObject]) -> (any Error)? {
         var failure: (any Error)?
         for object in leaving {
             for relationship in object.entity.relationships {
-                guard let inverse = relationship.settledInverse else { continue }
+                guard let inverse = relationship.resolvedInverse else { continue }
                 for partner in (try? context.targets(of: relationship, object)) ?? [] {
-                    letGo(of: object, partner, inverse)
+                    detach(object, partner, inverse)
                 }
             }
         }
@@ -352,7 +355,7 @@ extension ManagedObject {
     ///
     /// - Parameter wasClean: Whether the object was unchanged when it had its current values. If true, only to-one
     ///   targets and the values in `restored` that are not transient count as changes.
-    fileprivate func settle(wasClean: Bool, restored: ArraySlice<ChangedValue>) {
+    fileprivate func discardEqualChanges(wasClean: Bool, restored: ArraySlice<ChangedValue>) {
         guard state.contains(.updated), state.isDisjoint(with: [.inserted, .gone]) else { return }
         var isChanged = false
         if let overlay {
@@ -371,7 +374,7 @@ extension ManagedObject {
         var areMembersChanged = false
         for keeper in toManyRelationships {
             guard let keeper else { continue }
-            keeper.settleOrder()
+            keeper.clearOrderChange()
             if keeper.hasChanges { areMembersChanged = true }
         }
         if !areMembersChanged { state.remove(.membersChanged) }

@@ -96,7 +96,7 @@ extension UndoManager {
         }
         // Released outside the lock, because the deallocation of an action may call the application.
         withExtendedLifetime(former) {}
-        listeners.tell(.didOpenGroup, self)
+        listeners.notify(.didOpenGroup, self)
     }
 
     /// Closes the innermost group, after recording the changes of this thread's contexts.
@@ -116,7 +116,7 @@ extension UndoManager {
     }
 
     func endGroup() {
-        listeners.tell(.willCloseGroup, self)
+        listeners.notify(.willCloseGroup, self)
         let outdated = lock.with { () -> [UndoGroup] in
             guard let group = open else { return [] }
             open = group.parent
@@ -130,7 +130,7 @@ extension UndoManager {
             return trim()
         }
         withExtendedLifetime(outdated) {}
-        listeners.tell(.didCloseGroup, self)
+        listeners.notify(.didCloseGroup, self)
     }
 
     /// Closes a group that was opened automatically.

@@ -18,8 +18,8 @@ extension UndoManager {
     /// - Returns: Whether there was a step to undo.
     /// - Throws: `.invalidArgument` within an undo or redo, and if nested groups are open. An error that prevents a
     ///   context from undoing its changes (`.wrongThread`, a closed store), before anything is undone. The error of an
-    ///   action. After it, the remaining actions can still be undone, and so can a context's action that failed before
-    ///   it changed objects. The actions that were undone can be redone.
+    ///   action. After the error of an action, the remaining actions can still be undone, and so can a context's action
+    ///   that failed before it changed objects. The actions that were undone can be redone.
     @discardableResult
     public func undo() throws -> Bool {
         try requireIdle("undo")
@@ -36,7 +36,8 @@ extension UndoManager {
     /// Undoes the last closed group within the open group, or the newest step if no group is open.
     ///
     /// - Returns: Whether there was a group to undo.
-    /// - Throws: As `undo()`, and `.invalidArgument` if actions were registered after that group.
+    /// - Throws: As `undo()`, and `.invalidArgument` if the open group does not contain a closed group, or if actions
+    ///   were registered after its last closed group.
     @discardableResult
     public func undoNestedGroup() throws -> Bool {
         try requireIdle("undo a nested group")
@@ -72,7 +73,7 @@ extension UndoManager {
     /// Redoes the step that was undone last.
     ///
     /// - Returns: Whether there was a step to redo.
-    /// - Throws: As `undo()`.
+    /// - Throws: As `undo()`, and `.invalidArgument` if a group is open that the application began.
     @discardableResult
     public func redo() throws -> Bool {
         try requireIdle("redo")
@@ -122,7 +123,7 @@ extension UndoManager {
             mode = doing
             running = rest
         }
-        listeners.tell(doing == .undoing ? .willUndo : .willRedo, self)
+        listeners.notify(doing == .undoing ? .willUndo : .willRedo, self)
         beginGroup(UndoGroup(name: group.name))
         var failure: (any Error)?
         while failure == nil, let action = (lock.with { rest.newest }) {
@@ -147,7 +148,7 @@ extension UndoManager {
             }
             checkInvariants()
         }
-        listeners.tell(doing == .undoing ? .didUndo : .didRedo, self)
+        listeners.notify(doing == .undoing ? .didUndo : .didRedo, self)
         // Objects without changes merge the saves of other writers that were skipped.
         for recorder in lock.with({ recorders }) { recorder.usableContext?.mergeDeferred() }
         if let failure { throw failure }

@@ -2,9 +2,12 @@ import CorestoneValues
 
 /// An undo manager: stacks of steps that can be undone and redone.
 ///
-/// Each step is a group of actions, which can have a name. Contexts record the changes of each event
-/// (`Context.undoManager`), and the application registers its own actions. Several contexts may share a manager. If the
-/// application has not begun a group, the first action opens a group, which closes when a context ends its event.
+/// Each step is a group of actions, and can have a name. Contexts record their changes (`Context.undoManager`), and the
+/// application registers its own actions. Several contexts may share a manager.
+///
+/// An event of a context is the time between two calls of `processPendingChanges`. If the application has not begun a
+/// group, the first action opens a group, which closes when a context ends its event.
+///
 /// Thread-safe. Actions run on the thread that undoes them, so the actions of a context must be undone on the context's
 /// queue. `UndoManager+Invariants.swift` lists the invariants.
 public final class UndoManager: @unchecked Sendable {
@@ -37,9 +40,9 @@ public final class UndoManager: @unchecked Sendable {
 
     /// Registers an action that undoes a change of the application.
     ///
-    /// An action that is registered during an undo redoes the undone one. If no group is open, a group is opened, which
-    /// closes when a context ends its event, or at the next undo. While registration is disabled, the call has no
-    /// effect.
+    /// An action that is registered while another action is undone redoes that action. If no group is open, a group is
+    /// opened. This group closes when a context ends its event, when the application begins a group, or at the next
+    /// undo or redo. While registration is disabled, the call has no effect.
     ///
     /// - Parameters:
     ///   - target: The subject of the action, for `removeAllActions(for:)`. Not retained.
@@ -161,6 +164,8 @@ public final class UndoManager: @unchecked Sendable {
 
     /// Disables registration until `enableUndoRegistration()` has been called the same number of times.
     ///
+    /// `removeAllActions()` enables registration, too.
+    ///
     /// Changes in between cannot be undone. Earlier changes of this thread's contexts are recorded first.
     public func disableUndoRegistration() {
         try? checkpoint()
@@ -201,7 +206,7 @@ public final class UndoManager: @unchecked Sendable {
 
     /// Makes the contexts that this thread may use record their changes so far.
     func checkpoint() throws {
-        listeners.tell(.checkpoint, self)
+        listeners.notify(.checkpoint, self)
         for recorder in lock.with({ recorders }) { try recorder.usableContext?.processPendingChanges() }
     }
 

@@ -45,13 +45,13 @@ final class UndoRecorder: @unchecked Sendable {
     func end() { lock.with { context = nil } }
 
     /// Retains objects until the context's next recording, if the calling thread must not release them.
-    func letGo(of changes: [ObjectChange]) {
+    func deferRelease(of changes: [ObjectChange]) {
         lock.with {
             if let context, context.ownerThread != platform_thread_id() { forgotten.append(changes) }
         }
     }
 
-    func letGo() {
+    func releaseDeferred() {
         let objects = lock.with {
             defer { forgotten = [] }
             return forgotten
@@ -85,7 +85,7 @@ final class ContextUndo: UndoAction {
         super.init(target: UInt(bitPattern: Unmanaged.passUnretained(recorder).toOpaque()))
     }
 
-    deinit { recorder.letGo(of: changes) }
+    deinit { recorder.deferRelease(of: changes) }
 
     private var isDone = false
     override var canBeRepeated: Bool { !isDone }
@@ -105,7 +105,7 @@ final class ContextUndo: UndoAction {
 struct ObjectChange {
     let object: ManagedObject
     /// Whether the object was in the context and not deleted, before the event.
-    let wasThere: Bool
+    let existed: Bool
     /// Whether the object had unsaved changes before the event.
     let wasUpdated: Bool
     /// The end index of the object's values; they begin at the end index of the previous object.

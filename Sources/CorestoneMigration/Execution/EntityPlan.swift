@@ -105,7 +105,8 @@ struct EntityPlan {
         throw CoreError(
             .migration, code: .entityMigrationPolicy,
             "the migration policy \"\(name)\" of the entity mapping \"\(mapping.name)\" is not registered"
-                + (near ?? "; register it with cst_migration_policy_register (register_migration_policy)"),
+                + (near ?? "; register it with cst_migration_policy_register (register_migration_policy, "
+                    + "MigrationPolicies.register)"),
             entity: mapping.destinationName ?? mapping.sourceName, value: .string(name))
     }
 }

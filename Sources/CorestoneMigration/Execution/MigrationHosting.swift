@@ -7,7 +7,7 @@ package enum MigrationHosting {
 
     /// The function that creates handles for contexts. They are valid until the migration, or its current step, ends;
     /// the contexts are then closed. The C boundary sets the function once.
-    package nonisolated(unsafe) static var lendContexts: ([Context]) throws -> End = { _ in {} }
+    package nonisolated(unsafe) static var openContextHandles: ([Context]) throws -> End = { _ in {} }
     /// The function that deallocates the objects of a reset context whose handles were released in callbacks. The C
     /// boundary sets the function once.
     ///
@@ -15,17 +15,17 @@ package enum MigrationHosting {
     /// the outermost call ends.
     package nonisolated(unsafe) static var endBatch: (Context) -> Void = { _ in }
     /// The function that creates a handle for a manager while it is in use. The C boundary sets the function once.
-    package nonisolated(unsafe) static var lendManager: (MigrationManager) throws -> End = { _ in {} }
+    package nonisolated(unsafe) static var openManagerHandle: (MigrationManager) throws -> End = { _ in {} }
 
     /// Runs `body`, which calls application code, with access to contexts.
-    static func lending<Result>(_ contexts: Context..., body: () throws -> Result) throws -> Result {
-        let end = try lendContexts(contexts)
+    static func withHostAccess<Result>(to contexts: Context..., body: () throws -> Result) throws -> Result {
+        let end = try openContextHandles(contexts)
         defer { end() }
         return try body()
     }
 
-    static func lending<Result>(_ manager: MigrationManager, body: () throws -> Result) throws -> Result {
-        let end = try lendManager(manager)
+    static func withHostAccess<Result>(to manager: MigrationManager, body: () throws -> Result) throws -> Result {
+        let end = try openManagerHandle(manager)
         defer { end() }
         return try body()
     }

@@ -94,8 +94,8 @@ public final class MigrationManager {
             (self.mappingModel, sourceContext, destinationContext) = (nil, nil, nil)
             runner.withLock { $0 = 0 }
         }
-        try MigrationHosting.lending(self) {
-            try MigrationHosting.lending(source, destination) {
+        try MigrationHosting.withHostAccess(to: self) {
+            try MigrationHosting.withHostAccess(to: source, destination) {
                 let run = try MigrationRun(
                     mappingModel, manager: self, source: source, destination: destination, associations: makeTable)
                 self.run = run
@@ -138,7 +138,7 @@ public final class MigrationManager {
         if let run { return run }
         throw CoreError(
             .invalidArgument, code: .migration,
-            "the migration manager does not run a migration; call it from a policy, or from a function of the manager")
+            "the migration manager does not run a migration; use it in callbacks of the migration")
     }
 
     /// Throws unless this thread runs a migration with this manager.

@@ -134,14 +134,14 @@ package final class MigrationRun {
     package func writeAssociations(intoStoreAt path: String, scratch: String) throws {
         var table = self.table
         if let objects = associations as? ObjectAssociations {
-            let made = try AssociationTable(at: scratch)
+            let opened = try AssociationTable(at: scratch)
             var rows: [AssociationTable.Row] = []
             objects.forEach { source, destination, mapping in
                 guard !destination.hasTemporaryID else { return }
                 rows.append(AssociationTable.Row(mapping: mapping, source: source, destination: destination))
             }
-            try made.add(rows)
-            table = made
+            try opened.add(rows)
+            table = opened
         }
         try table?.finish(intoStoreAt: path, source: manager.sourceModel, destination: manager.destinationModel)
     }

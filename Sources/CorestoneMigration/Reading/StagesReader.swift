@@ -42,7 +42,7 @@ private struct StagesReader {
                 .model, code: .migration, "the JSON in \(path) cannot be read: \(error.message)", file: path,
                 offset: error.offset)
         }
-        let fields = try fields(root, "its root", ["stages"])
+        let fields = try fields(root, "the root", ["stages"])
         guard case .array(let stages)? = fields["stages"] else {
             throw failure(
                 fields["stages"].map { "\"stages\" is \($0.excerpt), but must be a list of stages" }
@@ -96,7 +96,8 @@ private struct StagesReader {
         let near = nearestName(to: name, among: names).map { "did you mean \"\($0)\"?" }
         let list =
             names.isEmpty
-            ? "pass the bundle with its model" : "use \(names.map { "\"\($0)\"" }.joined(separator: ", "))"
+            ? "pass the model bundle of the version in paths (search_paths, searchPaths, corestone migrate --source)"
+            : "use \(names.map { "\"\($0)\"" }.joined(separator: ", "))"
         throw CoreError(
             .migration, code: .managedObjectModelReferenceNotFound,
             "\(what) of \(path) names the version \"\(name)\", which is not in the given models; \(near ?? list)",

@@ -3,9 +3,10 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A builder of a mapping model from the objects of an `.xcmappingmodel`, which works like Xcode's compiler.
+/// A builder of a mapping model from the objects of an `.xcmappingmodel`.
 ///
-/// Names, kinds and expressions that the author did not set are generated from the two models.
+/// It generates the same parts as Xcode's mapping model compiler. Names and kinds that the author did not set are
+/// derived from the mapping, and expressions from the source model.
 struct XcodeMappingBuilder {
     typealias Record = XcodeMappingReader.Record
 

@@ -87,14 +87,14 @@ struct MappingSearch {
     /// because an inferred mapping cannot keep its values. Of two chains with the same length, the one whose version
     /// was listed first is used.
     func chain(from source: Model, to destination: Model) throws -> [MappingLink]? {
-        try chain(from: source, to: destination, keeping: .names)
-            ?? chain(from: source, to: destination, keeping: .types)
+        try chain(from: source, to: destination, rule: .names)
+            ?? chain(from: source, to: destination, rule: .types)
     }
 
     /// The properties that inferred steps must keep: those of the last version by name, or by name and type.
-    fileprivate enum Keeping { case names, types }
+    fileprivate enum RetentionRule { case names, types }
 
-    private func chain(from source: Model, to destination: Model, keeping: Keeping) throws -> [MappingLink]? {
+    private func chain(from source: Model, to destination: Model, rule: RetentionRule) throws -> [MappingLink]? {
         let goal = entityVersionHashes(of: destination)
         var versions = try options.knownVersions()
         versions.removeAll { [goal, entityVersionHashes(of: source)].contains(entityVersionHashes(of: $0)) }
@@ -108,7 +108,7 @@ struct MappingSearch {
             for next in versions {
                 // The direct step was already excluded.
                 let isDirect = links.isEmpty && next === destination
-                guard !isDirect, let link = try link(from: model, to: next, toward: destination, keeping)
+                guard !isDirect, let link = try link(from: model, to: next, toward: destination, rule)
                 else {
                     rest.append(next)
                     continue
@@ -122,13 +122,13 @@ struct MappingSearch {
     }
 
     private func link(
-        from source: Model, to next: Model, toward destination: Model, _ keeping: Keeping
+        from source: Model, to next: Model, toward destination: Model, _ rule: RetentionRule
     ) throws -> MappingLink? {
         if let mapping = try mapping(from: source, to: next) {
             return MappingLink(source: source, destination: next, mapping: mapping)
         }
         guard try infers(from: source, to: next),
-            try next === destination || !inferred(from: source, to: next).removesPart(of: destination, keeping)
+            try next === destination || !inferred(from: source, to: next).removesPart(of: destination, rule)
         else { return nil }
         return MappingLink(source: source, destination: next, mapping: nil)
     }
@@ -136,23 +136,23 @@ struct MappingSearch {
 
 extension ModelMapping {
     /// Whether the mapping removes an entity or a property that a later version has.
-    fileprivate func removesPart(of model: Model, _ keeping: MappingSearch.Keeping) -> Bool {
+    fileprivate func removesPart(of model: Model, _ rule: MappingSearch.RetentionRule) -> Bool {
         entities.contains { pair in
             guard let entity = pair.source,
                 let later = model.entities.first(where: { $0.canonicalName == entity.canonicalName })
             else { return false }
             return pair.destination == nil
                 || pair.removed.contains { property in
-                    later.storedProperties.contains { property.continues(in: $0, keeping) }
+                    later.storedProperties.contains { property.continues(in: $0, rule) }
                 }
         }
     }
 }
 
 extension Property {
-    fileprivate func continues(in later: Property, _ keeping: MappingSearch.Keeping) -> Bool {
+    fileprivate func continues(in later: Property, _ rule: MappingSearch.RetentionRule) -> Bool {
         guard canonicalName == later.canonicalName else { return false }
-        if keeping == .names { return true }
+        if rule == .names { return true }
         switch (self, later) {
         case (let attribute as Attribute, let later as Attribute): return attribute.type == later.type
         case (is Relationship, is Relationship): return true

@@ -68,7 +68,7 @@ struct StageHandling {
 
     func run(in context: Context) throws {
         do {
-            try MigrationHosting.lending(context) {
+            try MigrationHosting.withHostAccess(to: context) {
                 try handler(context)
                 try context.save()
             }

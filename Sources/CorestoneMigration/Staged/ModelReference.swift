@@ -69,8 +69,8 @@ public struct ModelReference: @unchecked Sendable {
             throw ModelReference.notFound(
                 "the version of a migration stage \(entities) was not found"
                     + (paths.isEmpty
-                        ? ", because no path was given; pass the path of its model"
-                        : " in \(paths.joined(separator: ", ")); add its model there"),
+                        ? ", because no path was given; pass the path of the model"
+                        : " in \(paths.joined(separator: ", ")); pass the path of the model"),
                 paths.first)
         }
     }

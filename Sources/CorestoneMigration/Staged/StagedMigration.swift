@@ -73,7 +73,7 @@ public struct StagedMigration: StoreConversion {
         for (place, stage) in stages.enumerated().dropFirst(start) {
             // The remaining stages have targets after the model's version, unless they are not in the order of
             // versions.
-            if place > last, try walk.infer(to: destination) {
+            if place > last, try walk.addInferredSteps(to: destination) {
                 warnOfSkipped(place..., path)
                 break
             }
@@ -82,24 +82,24 @@ public struct StagedMigration: StoreConversion {
             case .lightweight(let checksums):
                 // The store's version may be in the middle of the stage.
                 let rest = checksums.firstIndex(of: walk.checksum).map { checksums[($0 + 1)...] } ?? checksums[...]
-                walk.pass(try rest.map { try versions.model($0, name, path) }, name)
+                walk.addLightweightStage(try rest.map { try versions.model($0, name, path) }, name)
             case .custom(let current, let next, let will, let did):
-                try walk.reach(current.resolve(), "the current version", of: name)
+                try walk.requireInferredSteps(to: current.resolve(), "the current version", of: name)
                 if let will { walk.steps.append(.handle(StageHandling(name: "willMigrate of \(name)", handler: will))) }
-                try walk.reach(next.resolve(), "the next version", of: name)
+                try walk.requireInferredSteps(to: next.resolve(), "the next version", of: name)
                 if let did { walk.steps.append(.handle(StageHandling(name: "didMigrate of \(name)", handler: did))) }
             case .transformation(let current, let next, let body):
-                try walk.reach(current.resolve(), "the current version", of: name)
+                try walk.requireInferredSteps(to: current.resolve(), "the current version", of: name)
                 walk.add(
                     .transform(StageTransformation(name: "of \(name)", destination: next, body: body)),
                     to: try next.resolve())
             case .mapping(let current, let next, let mapping):
-                try walk.reach(current.resolve(), "the current version", of: name)
+                try walk.requireInferredSteps(to: current.resolve(), "the current version", of: name)
                 let model = try next.resolve()
                 walk.add(.map(mapping, to: model, stage: name), to: model)
             }
         }
-        try walk.reach(destination, "the version of the model")
+        try walk.requireInferredSteps(to: destination, "the version of the model")
         return ChainRoute(
             source: source, destination: destination, links: walk.steps, options: options,
             managerWillStart: managerWillStart)
@@ -228,7 +228,7 @@ extension MigrationStage {
             throw CoreError(
                 .invalidArgument, code: .migration,
                 "\(name(place)) is lightweight but does not name a version; pass the checksums of its versions, which "
-                    + "cst_model_copy_version_checksums (version_checksums) returns")
+                    + "cst_model_copy_version_checksums (version_checksums, versionChecksums) returns")
         case .custom(let current, let next, _, _), .transformation(let current, let next, _),
             .mapping(let current, let next, _):
             let checksum = try current.resolve().versionChecksum

@@ -18,7 +18,7 @@ extension MappingModel {
             let content = try source()
             let draft = try FolderDraft(replacing: file)
             do {
-                try draft.keep()
+                try draft.copyTarget()
                 try draft.write(content, to: "xcmapping.xml")
                 try draft.commit()
             } catch {

@@ -20,7 +20,8 @@ extension KeyedArchiver {
         guard depth <= PropertyListLimits().depth else {
             throw CoreError(
                 .unsupported,
-                "the value is nested more than \(PropertyListLimits().depth) levels deep, which is the limit; flatten it",
+                "the value for the archive is nested more than \(PropertyListLimits().depth) levels deep, which is the limit; "
+                    + "flatten it",
                 value: value)
         }
         switch value {

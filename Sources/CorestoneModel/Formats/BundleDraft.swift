@@ -23,8 +23,8 @@ final class BundleDraft {
     func discard() { folder.discard() }
 
     /// Copies the contents of the existing bundle.
-    func keep() throws {
-        try folder.keep()
+    func copyExistingBundle() throws {
+        try folder.copyTarget()
         guard target.exists, let bundle = try ModelBundle(target), bundle.isSource == kind.isSource else { return }
         names = bundle.versions.map(\.name)
         list = bundle.list
@@ -40,14 +40,14 @@ final class BundleDraft {
     /// Copies the other files of an existing compiled bundle, all of whose versions will be replaced.
     ///
     /// - Throws: `.invalidArgument` if the folder is not empty and not a compiled bundle.
-    func keepOthers() throws {
+    func copyOtherFiles() throws {
         guard target.exists, !(try target.entries().isEmpty) else { return }
         guard let bundle = try ModelBundle(target), !bundle.isSource else {
             throw target.failure(
                 "contains files that do not belong to a compiled model; choose another folder, or remove these files",
                 .invalidArgument)
         }
-        try folder.keep { name in
+        try folder.copyTarget { name in
             name == ModelBundle.compiledList || name.hasSuffix(".mom") || name.hasSuffix(".omo")
         }
     }

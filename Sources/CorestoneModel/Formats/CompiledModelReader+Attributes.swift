@@ -74,7 +74,7 @@ extension CompiledModelReader {
             let predicate = try naming(what, entity.name, name) {
                 try archive.predicateText(fields["NSPartialIndexPredicate"])
             }
-            try entity.keepIndex(FetchIndex(name: name, elements: elements, partialPredicate: predicate))
+            try entity.appendIndex(FetchIndex(name: name, elements: elements, partialPredicate: predicate))
         }
     }
 
@@ -113,11 +113,11 @@ extension CompiledModelReader {
         }
         let names = Set(indexed.map(\.key))
         for attribute in entity.ownAttributes where names.contains(attribute.name) {
-            try entity.keepIndex(FetchIndex(name: attribute.name, elements: [.init(property: attribute.name)]))
+            try entity.appendIndex(FetchIndex(name: attribute.name, elements: [.init(property: attribute.name)]))
         }
         for list in archive.elements(fields["NSCompoundIndexes"]) {
             let names = try self.names(list)
-            try entity.keepIndex(FetchIndex(compound: names, of: entity))
+            try entity.appendIndex(FetchIndex(compound: names, of: entity))
         }
     }
 
@@ -147,7 +147,7 @@ extension CompiledModelReader {
             let entities = archive.elements(list)
             try spend(entities.count)
             let names = entities.compactMap { archive.string(archive.fields($0)?["NSEntityName"]) }
-            try model.keepConfiguration(ModelConfiguration(name: name, entityNames: sortedByBytes(Set(names))))
+            try model.upsertConfiguration(ModelConfiguration(name: name, entityNames: sortedByBytes(Set(names))))
         }
     }
 }

@@ -5,8 +5,8 @@ import CorestoneValues
 extension Model {
     /// Reads the model of a `.mom` file, or of a decompressed `Z_MODELCACHE`. The model is not frozen.
     ///
-    /// - Throws: `.storeCorrupt` if the bytes are not a compiled model or exceed a limit; `.model` if the model is
-    ///   inconsistent.
+    /// - Throws: `.storeCorrupt` if the bytes are not a compiled model or exceed a limit.
+    ///   `.model` if the model is inconsistent.
     public convenience init(compiledModel bytes: [UInt8]) throws {
         self.init()
         try read(compiled: try KeyedArchiveReader(bytes))
@@ -37,16 +37,16 @@ extension Model {
 
 package func archiveError(_ what: String) -> CoreError { CoreError(.storeCorrupt, code: .persistentStoreOpen, what) }
 
-/// A builder of a model from an archive of `NSManagedObjectModel` (store-format.md, section 3).
+/// A builder of a model from an archive of `NSManagedObjectModel`, the content of a `.mom` file.
 ///
 /// The archive may be untrusted. The model's own rules are checked, missing fields have Core Data's defaults, and
 /// unknown fields are ignored.
 final class CompiledModelReader {
     typealias Fields = KeyedArchiveReader.Fields
 
-    /// The limit of entities, properties and references to them that are read.
+    /// The maximum number of parts that are read: entities, properties, user info entries, predicates and others.
     ///
-    /// An archive can share lists among many objects.
+    /// A small archive can share one list among many objects, so its size does not bound the work.
     static let maximumCount = 1_000_000
 
     let archive: KeyedArchiveReader

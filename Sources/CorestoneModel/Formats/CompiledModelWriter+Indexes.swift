@@ -9,7 +9,7 @@ extension CompiledModelWriter {
     func indexes(of entity: Entity, _ byName: [String: Property]) throws -> [String: PropertyListValue] {
         let descriptions = try entity.indexes.map { index in
             let number = archiver.reserve()
-            let what = "the index \"\(index.name)\" of \(entity.name)"
+            let owner = "the index \"\(index.name)\" of \(entity.name)"
             let elements = try index.elements.map { element in
                 var fields: [String: PropertyListValue] = [
                     "NSPropertyName": archiver.string(element.property),
@@ -17,8 +17,8 @@ extension CompiledModelWriter {
                     "NSAscending": .bool(element.isAscending), "NSFetchIndexDescription": .uid(number),
                 ]
                 if let text = element.expression {
-                    let expression = try expression(text, what, of: entity.name, key: index.name)
-                    fields["NSIndexedProperty"] = description(of: element, expression)
+                    let expression = try expression(text, owner, of: entity.name, key: index.name)
+                    fields["NSIndexedProperty"] = expressionDescription(of: element, expression)
                 }
                 return archiver.add(ClassName("NSFetchIndexElementDescription"), fields)
             }
@@ -28,7 +28,7 @@ extension CompiledModelWriter {
                     "NSIndexName": archiver.string(index.name),
                     "NSIndexElements": archiver.array(elements, isMutable: true),
                     "NSPartialIndexPredicate": try predicate(
-                        index.partialPredicate, what, of: entity.name, key: index.name),
+                        index.partialPredicate, owner, of: entity.name, key: index.name),
                     "NSEntity": reference(entity),
                 ])
             return PropertyListValue.uid(number)
@@ -43,7 +43,7 @@ extension CompiledModelWriter {
     }
 
     /// Archives the expression of an index element.
-    private func description(
+    private func expressionDescription(
         of element: FetchIndex.Element, _ expression: PropertyListValue
     ) -> PropertyListValue {
         archiver.description(named: element.property, expression, type: element.expressionType)
@@ -51,15 +51,15 @@ extension CompiledModelWriter {
 
     /// Archives a fetch request.
     ///
-    /// - Parameter what: the owner of the request, for errors.
+    /// - Parameter owner: the owner of the request, for errors.
     func fetchRequest(
-        _ template: FetchRequestTemplate, _ what: String, of entity: String, key: String
+        _ template: FetchRequestTemplate, _ owner: String, of entity: String, key: String
     ) throws -> PropertyListValue {
         archiver.add(
             ClassName("NSFetchRequest", "NSPersistentStoreRequest"),
             archiver.fields(
                 of: template, entity: reference(model.entity(named: template.entityName)),
-                predicate: try predicate(template.predicate, what, of: entity, key: key)))
+                predicate: try predicate(template.predicate, owner, of: entity, key: key)))
     }
 }
 
@@ -84,7 +84,7 @@ extension FetchRequestTemplate {
     /// meaning of its bits is unknown. Flags that differ from their default are therefore archived with keys of this
     /// library, which Apple's framework ignores.
     static let archivedFlags:
-        [(key: String, value: any WritableKeyPath<FetchRequestTemplate, Bool> & Sendable, isUsual: Bool)] = [
+        [(key: String, value: any WritableKeyPath<FetchRequestTemplate, Bool> & Sendable, defaultValue: Bool)] = [
             ("CSTIncludesSubentities", \.includesSubentities, true),
             ("CSTIncludesPropertyValues", \.includesPropertyValues, true),
             ("CSTReturnsObjectsAsFaults", \.returnsObjectsAsFaults, true),

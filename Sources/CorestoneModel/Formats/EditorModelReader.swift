@@ -49,12 +49,12 @@ struct EditorModelReader {
         let package = archive.fields(root["_xd_rootPackage"]) ?? [:]
         for (name, reference) in archive.entries(package["XDBucketForClassesstorage"]) {
             guard archive.className(reference) == "XDPMEntity", let fields = archive.fields(reference) else { continue }
-            try builder.take(try entity(named: name, fields))
+            try builder.add(try entity(named: name, fields))
         }
         for (name, list) in archive.entries(root["_configurationsByName"]) {
             var element = SourceElement(name: "configuration", attributes: ["name": name])
             element.elements = names(list).map { SourceElement(name: "memberEntity", attributes: ["name": $0]) }
-            try builder.take(element)
+            try builder.add(element)
         }
         try builder.finish()
     }
@@ -112,7 +112,7 @@ struct EditorModelReader {
             "compoundIndexes", of: "compoundIndex", of: "index", values["XDPMCompoundIndexes"])
         element.elements += userInfo(values["XD_PSK_userInfo"])
         for reference in archive.elements(values["XD_PSK_fetchRequestsArray"]) {
-            if let request = archive.fields(reference) { try builder.take(fetchRequest(request)) }
+            if let request = archive.fields(reference) { try builder.add(fetchRequest(request)) }
         }
         return element
     }

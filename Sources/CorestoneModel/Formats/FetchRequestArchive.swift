@@ -29,7 +29,7 @@ package struct FetchRequestArchive {
     package var nulls: Int64 = 0
 
     private static let className = KeyedArchiver.ClassName("NSFetchRequest", "NSPersistentStoreRequest")
-    private static let mostColumns = 1000
+    private static let maximumColumns = 1000
 
     package init(_ template: FetchRequestTemplate) { self.template = template }
 
@@ -77,15 +77,16 @@ package struct FetchRequestArchive {
         let archive = try KeyedArchiveReader(bytes)
         guard let fields = archive.rootFields, archive.className(archive.root) == "NSFetchRequest" else {
             throw archiveError(
-                "the root of the archive is not a fetch request; pass the result of cst_fetch_request_copy_archive (to_archive)"
+                "the root of the archive is not a fetch request; pass the result of cst_fetch_request_copy_archive (to_archive, archived)"
             )
         }
         template = try archive.template(fields, entityName: archive.string(fields["CSTEntityName"]) ?? "")
         let values = archive.elements(fields["NSValuesToFetch"])
         groupBy = archive.names(fields["NSValuesToGroupBy"])
-        guard values.count <= FetchRequestArchive.mostColumns, groupBy.count <= FetchRequestArchive.mostColumns else {
+        guard values.count <= FetchRequestArchive.maximumColumns, groupBy.count <= FetchRequestArchive.maximumColumns
+        else {
             throw archiveError(
-                "the archived fetch request has more than \(FetchRequestArchive.mostColumns) columns or grouping keys, which is "
+                "the archived fetch request has more than \(FetchRequestArchive.maximumColumns) columns or grouping keys, which is "
                     + "the limit; remove some"
             )
         }
@@ -135,8 +136,8 @@ extension KeyedArchiver {
             "NSAllocationType": .integer(0), "NSHasFetchRequestFlags": .bool(true),
             "NSFetchRequestFlags": .integer(30),
         ]
-        let flags = FetchRequestTemplate.archivedFlags.filter { template[keyPath: $0.value] != $0.isUsual }
-        return request.merging(flags.map { ($0.key, .bool(!$0.isUsual)) }) { old, _ in old }
+        let flags = FetchRequestTemplate.archivedFlags.filter { template[keyPath: $0.value] != $0.defaultValue }
+        return request.merging(flags.map { ($0.key, .bool(!$0.defaultValue)) }) { old, _ in old }
     }
 
     /// Archives a computed column or index element.

@@ -27,7 +27,7 @@ package struct JSONText {
             if number.isFinite {
                 text += "\(number)"
             } else {
-                tag("$real") { $0.text.appendJSON(JSONText.word(number)) }
+                tag("$real") { $0.text.appendJSON(JSONText.nonFiniteName(number)) }
             }
         case .decimal(let number): tag("$decimal") { $0.text.appendJSON(number.description) }
         case .text(let value): text.appendJSON(value.string)
@@ -52,7 +52,7 @@ package struct JSONText {
     static let reals = ["nan": Double.nan, "inf": .infinity, "-inf": -.infinity]
 
     /// Returns the word for a number that is not finite. All NaNs have the same word.
-    private static func word(_ number: Double) -> String { number.isNaN ? "nan" : number < 0 ? "-inf" : "inf" }
+    private static func nonFiniteName(_ number: Double) -> String { number.isNaN ? "nan" : number < 0 ? "-inf" : "inf" }
 
     /// Returns the elements of a set in a deterministic order.
     static func ordered(_ values: Set<PropertyValue>) -> [PropertyValue] {

@@ -1,4 +1,4 @@
-/// Rewriting of elements without extras after a change of the model. Their unknown content is kept.
+/// Rewriting of elements whose unknown content is kept with the whole element, such as user info and fetch indexes.
 extension SourceElement {
     /// The key that distinguishes an element from its siblings.
     struct Identity: Hashable, Sendable {
@@ -20,9 +20,10 @@ extension SourceElement {
     }
 
     /// Whether two elements are equal, regardless of their index.
-    func says(_ other: SourceElement) -> Bool {
+    func hasSameContent(as other: SourceElement) -> Bool {
         name == other.name && attributes == other.attributes && text == other.text
-            && elements.count == other.elements.count && zip(elements, other.elements).allSatisfy { $0.says($1) }
+            && elements.count == other.elements.count
+            && zip(elements, other.elements).allSatisfy { $0.hasSameContent(as: $1) }
     }
 
     /// Returns the original element with the changes of the model.
@@ -45,7 +46,7 @@ extension SourceElement {
 
 extension [SourceElement] {
     fileprivate func changed(from former: [SourceElement], to now: [SourceElement]) -> [SourceElement] {
-        let change = ElementChange(said: self, former: former, now: now)
+        let change = ElementChange(original: self, former: former, now: now)
         var elements = change.result
         for place in elements.indices { elements[place].place = place }
         return elements
@@ -68,69 +69,71 @@ extension [SourceElement] {
     }
 }
 
-/// The application of changes to the children of an element.
+/// The children of an element, after changes of the model.
 private struct ElementChange {
-    let said: [SourceElement]
+    let original: [SourceElement]
     let former: [SourceElement]
     let now: [SourceElement]
-    /// The index in `former` for each index in `said`.
+    /// The index in `former` for each index in `original`.
     ///
     /// `becomes` is the index in `now` for each index in `former`.
     private let readAs: [Int?]
     private let becomes: [Int?]
 
-    init(said: [SourceElement], former: [SourceElement], now: [SourceElement]) {
-        (self.said, self.former, self.now) = (said, former, now)
-        readAs = said.counterparts(in: former)
+    init(original: [SourceElement], former: [SourceElement], now: [SourceElement]) {
+        (self.original, self.former, self.now) = (original, former, now)
+        readAs = original.counterparts(in: former)
         becomes = former.counterparts(in: now, afterRenaming: true)
     }
 
     /// The original elements that the model still contains, by index in the source.
     ///
     /// They keep their order, unless the order in the model changed.
-    private var stayers: [Int: (said: Int, former: Int, now: Int)] {
-        var all: [(said: Int, former: Int, now: Int)] = []
+    private var retained: [Int: (original: Int, former: Int, now: Int)] {
+        var all: [(original: Int, former: Int, now: Int)] = []
         for (place, read) in readAs.enumerated() {
             if let read, let new = becomes[read] { all.append((place, read, new)) }
         }
-        let places = all.map(\.said)
+        let places = all.map(\.original)
         let read = all.sorted { $0.former < $1.former }
         if !zip(read, read.dropFirst()).allSatisfy({ $0.now < $1.now }) { all.sort { $0.now < $1.now } }
         return Dictionary(uniqueKeysWithValues: zip(places, all))
     }
 
     var result: [SourceElement] {
-        let stayers = stayers
-        let first = stayers.values.map(\.now).min() ?? -1
-        let new = newElements(behind: Set(stayers.values.map(\.now)))
+        let retained = retained
+        let first = retained.values.map(\.now).min() ?? -1
+        let new = newElements(behind: Set(retained.values.map(\.now)))
         let gone = Set(former.indices.filter { becomes[$0] == nil }.map { former[$0].identity })
         var result: [SourceElement] = []
-        for place in said.indices {
-            if let stayer = stayers[place] {
-                if stayer.now == first { result += new[-1] ?? [] }
-                result.append(said[stayer.said].changed(from: former[stayer.former], to: now[stayer.now]))
-                result += new[stayer.now] ?? []
-            } else if readAs[place] == nil, !gone.contains(said[place].identity) {
+        for place in original.indices {
+            if let element = retained[place] {
+                if element.now == first { result += new[-1] ?? [] }
+                result.append(original[element.original].changed(from: former[element.former], to: now[element.now]))
+                result += new[element.now] ?? []
+            } else if readAs[place] == nil, !gone.contains(original[place].identity) {
                 // Unknown content is kept, except a duplicate of a removed element, which would take the element's
                 // place.
-                result.append(said[place])
+                result.append(original[place])
             }
         }
         return first < 0 ? result + (new[-1] ?? []) : result
     }
 
     /// Returns the new elements, by the index of the element before them; -1 for the first ones.
-    private func newElements(behind stayers: Set<Int>) -> [Int: [SourceElement]] {
+    private func newElements(behind retained: Set<Int>) -> [Int: [SourceElement]] {
         // Elements that the source omits, although the writer would have produced them, are not new if they are
         // unchanged.
-        let silent = Set(former.indices.filter { place in becomes[place].map { former[place].says(now[$0]) } ?? false })
-        let unsaid = Set(silent.compactMap { becomes[$0] })
+        let omittedAndUnchanged = Set(
+            former.indices.filter { place in becomes[place].map { former[place].hasSameContent(as: now[$0]) } ?? false }
+        )
+        let omitted = Set(omittedAndUnchanged.compactMap { becomes[$0] })
         var new: [Int: [SourceElement]] = [:]
         var last = -1
         for place in now.indices {
-            if stayers.contains(place) {
+            if retained.contains(place) {
                 last = place
-            } else if !unsaid.contains(place) {
+            } else if !omitted.contains(place) {
                 new[last, default: []].append(now[place])
             }
         }

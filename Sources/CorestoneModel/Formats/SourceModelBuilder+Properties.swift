@@ -4,7 +4,7 @@ import CorestoneValues
 /// Reading of attributes, relationships and fetched properties of a source model.
 extension SourceModelBuilder {
     /// Reads the settings that all properties share. The rest of the element is kept as extras.
-    private func finish(_ property: Property, _ element: inout SourceElement, _ said: [String: String]) throws {
+    private func finish(_ property: Property, _ element: inout SourceElement, _ original: [String: String]) throws {
         element.take("name")
         try property.setOptional(element.takeFlag("optional"))
         if element.takeFlag("transient") { try property.setTransient(true) }
@@ -19,21 +19,21 @@ extension SourceModelBuilder {
         for child in element.elements {
             let isUnderstood =
                 try child.name == "userInfo"
-                && take(child, isKnown: { property.userInfoText($0) != nil }) {
+                && readUserInfo(child, isKnown: { property.userInfoText($0) != nil }) {
                     try property.setUserInfo($1, forKey: $0)
                 }
             if !isUnderstood { extras.elements.append(child) }
         }
         if !extras.isEmpty { try property.setExtras(extras) }
         property.sourceForm.place = element.place
-        property.sourceForm.note(said, extras, instead: property.sourceAttributes)
+        property.sourceForm.note(original, extras, instead: property.sourceAttributes)
         if element.name != "fetchedProperty" {
             property.sourceForm.note(element.elements, extras, instead: property.sourceElements)
         }
     }
 
     func describe(_ attribute: Attribute, _ element: inout SourceElement) throws {
-        let said = element.attributes
+        let original = element.attributes
         element.take("attributeType")
         // An element of a composite attribute cannot be indexed, so its flag is kept in the extras.
         if attribute.composite == nil { _ = element.takeFlag("indexed") }
@@ -55,7 +55,7 @@ extension SourceModelBuilder {
         if let value = element.takeDefault(of: attribute.type) { try attribute.setDefaultValue(value) }
         let rules = element.takeRules(of: attribute.type)
         if !rules.isEmpty { try attribute.setValidationRules(rules) }
-        try finish(attribute, &element, said)
+        try finish(attribute, &element, original)
     }
 
     func addElements(to attribute: Attribute, of type: String) throws {
@@ -117,7 +117,7 @@ extension SourceModelBuilder {
     }
 
     private func addRelationship(to entity: Entity, _ element: SourceElement) throws -> Relationship {
-        let said = element.attributes
+        let original = element.attributes
         var element = element
         let name = try element.required("name", of: entity)
         let target = element.take("destinationEntity")
@@ -146,12 +146,12 @@ extension SourceModelBuilder {
             element.take("deletionRule")
             try relationship.setDeleteRule(rule)
         }
-        try finish(relationship, &element, said)
+        try finish(relationship, &element, original)
         return relationship
     }
 
     func addFetchedProperty(to entity: Entity, _ element: inout SourceElement) throws {
-        let said = element
+        let original = element
         let name = try element.required("name", of: entity)
         guard let place = element.elements.firstIndex(where: { $0.name == "fetchRequest" }) else {
             throw modelError(
@@ -162,7 +162,7 @@ extension SourceModelBuilder {
         let request = FetchRequestTemplate(element.elements[place])
         if element.elements[place].isPlainRequestOfProperty { element.elements.remove(at: place) }
         let property = try entity.addFetchedProperty(named: name, fetchRequest: request)
-        try finish(property, &element, said.attributes)
-        property.sourceForm.note(said.elements, property.extras, instead: property.sourceElements)
+        try finish(property, &element, original.attributes)
+        property.sourceForm.note(original.elements, property.extras, instead: property.sourceElements)
     }
 }

@@ -15,7 +15,7 @@ final class SourceModelBuilder {
     var compositeElementCount = 0
     private var extras = SourceExtras()
     /// The `<model>` element with its attributes, and its children except entities.
-    private var said = SourceElement("model", [:])
+    private var original = SourceElement("model", [:])
 
     /// The limit of elements of all composite attributes. A small file with nested types could otherwise have too many.
     static let maximumCompositeElements = 100_000
@@ -37,14 +37,14 @@ final class SourceModelBuilder {
     /// Records a problem of a draft. Throws the problem for any other model, or if the draft has too many problems.
     func note(_ problem: CoreError) throws {
         guard isDraft, model.draftProblems.count < SourceModelBuilder.maximumProblems else { throw problem }
-        model.forgetMistake()
+        model.clearFirstError()
         model.draftProblems.append(problem.withoutObjects)
     }
 
     func begin(_ attributes: [String: String]) throws {
         model.sourceForm.place = 0
         extras.attributes = attributes
-        said.attributes = attributes
+        original.attributes = attributes
         let name = "userDefinedModelVersionIdentifier"
         let identifiers = attributes[name] ?? ""
         // Several identifiers are separated by commas. Without an identifier, the compiler writes an empty one.
@@ -54,9 +54,9 @@ final class SourceModelBuilder {
         if model.versionIdentifiers.joined(separator: ",") == identifiers { extras.attributes[name] = nil }
     }
 
-    func take(_ element: SourceElement) throws {
+    func add(_ element: SourceElement) throws {
         var element = element
-        if element.name != "entity" { said.elements.append(element) }
+        if element.name != "entity" { original.elements.append(element) }
         try attempt { try read(&element) }
     }
 
@@ -67,12 +67,12 @@ final class SourceModelBuilder {
             let name = try element.required("name")
             let isFirst = model.fetchRequestTemplates[name] == nil
             if isFirst { try model.setFetchRequestTemplate(FetchRequestTemplate(element), forName: name) }
-            keep(element, unless: isFirst && element.isUnderstood)
+            retainContent(of: element, unless: isFirst && element.isUnderstood)
         case "configuration":
             let name = try element.required("name")
             let isFirst = model.configuration(named: name) == nil
             if isFirst { try addConfiguration(named: name, element) }
-            keep(element, unless: isFirst && element.isUnderstood)
+            retainContent(of: element, unless: isFirst && element.isUnderstood)
         case "composite", "compositeAttribute":
             let name = try element.required("name")
             if composites[name] == nil { composites[name] = element } else { extras.elements.append(element) }
@@ -80,13 +80,13 @@ final class SourceModelBuilder {
         }
     }
 
-    private func keep(_ element: SourceElement, unless isUnderstood: Bool) {
+    private func retainContent(of element: SourceElement, unless isUnderstood: Bool) {
         if !isUnderstood { extras.elements.append(element) }
     }
 
     private func addConfiguration(named name: String, _ element: SourceElement) throws {
         let members = element.elements.filter { $0.name == "memberEntity" }.compactMap { $0.attributes["name"] }
-        try model.keepConfiguration(
+        try model.upsertConfiguration(
             ModelConfiguration(
                 name: name, entityNames: members, isUsedWithCloudKit: element.flag("usedWithCloudKit")))
     }
@@ -113,12 +113,12 @@ final class SourceModelBuilder {
         // elements.
         for (name, composite) in composites {
             let isPlain = composite.attributes.count == 1 && composite.elements.allSatisfy { $0.name == "attribute" }
-            keep(composite, unless: isPlain && usedComposites.contains(name))
+            retainContent(of: composite, unless: isPlain && usedComposites.contains(name))
         }
         extras.elements.sort { $0.place < $1.place }
         if !extras.isEmpty { try model.setExtras(extras) }
-        model.sourceForm.note(said.attributes, extras, instead: model.sourceAttributes)
-        model.sourceForm.note(said.elements, extras, instead: model.sourceElements)
+        model.sourceForm.note(original.attributes, extras, instead: model.sourceAttributes)
+        model.sourceForm.note(original.elements, extras, instead: model.sourceElements)
     }
 
     // MARK: - Entities
@@ -126,7 +126,7 @@ final class SourceModelBuilder {
     private func addEntity(_ element: inout SourceElement) throws {
         let entity = try model.addEntity(named: try element.required("name"))
         entity.sourceForm.place = element.place
-        let said = element.attributes
+        let original = element.attributes
         element.take("name")
         if let name = element.take("representedClassName"), !name.isEmpty { try entity.setClassName(name) }
         if element.takeFlag("isAbstract") { try entity.setAbstract(true) }
@@ -142,7 +142,7 @@ final class SourceModelBuilder {
             try attempt { if !(try add(child, to: entity)) { rest.elements.append(child) } }
         }
         if !rest.isEmpty { try entity.setExtras(rest) }
-        entity.sourceForm.note(said, rest, instead: entity.sourceAttributes)
+        entity.sourceForm.note(original, rest, instead: entity.sourceAttributes)
         let others = element.elements.filter { !SourceModelBuilder.properties.contains($0.name) }
         entity.sourceForm.note(others, rest, instead: entity.sourceElements)
     }
@@ -164,7 +164,7 @@ final class SourceModelBuilder {
         for name in sortedByBytes(marks.union(alone))
         where attributes.contains(name) && taken.insert(name).inserted {
             let isMarked = marks.contains(name)
-            try entity.keepIndex(
+            try entity.appendIndex(
                 FetchIndex(name: name, elements: [.init(property: name)]).spelt(isMarked ? .attribute : .implied))
         }
     }
@@ -180,12 +180,12 @@ final class SourceModelBuilder {
         case "relationship": relationships.append((entity, element))
         case "fetchedProperty": try addFetchedProperty(to: entity, &element)
         case "fetchIndex":
-            try entity.keepIndex(try FetchIndex(element, of: entity))
+            try entity.appendIndex(try FetchIndex(element, of: entity))
             return element.isUnderstood
         case "compoundIndexes":
             for list in element.elements where list.name == "compoundIndex" {
                 let names = list.elements.compactMap { $0.attributes["value"] }
-                try entity.keepIndex(FetchIndex(compound: names, of: entity).spelt(.compoundIndex))
+                try entity.appendIndex(FetchIndex(compound: names, of: entity).spelt(.compoundIndex))
             }
             return element.isUnderstood
         case "uniquenessConstraints":
@@ -194,7 +194,7 @@ final class SourceModelBuilder {
             }
             return element.isUnderstood
         case "userInfo":
-            return try take(element, isKnown: { entity.userInfoText($0) != nil }) {
+            return try readUserInfo(element, isKnown: { entity.userInfoText($0) != nil }) {
                 try entity.setUserInfo($1, forKey: $0)
             }
         default: return false
@@ -213,7 +213,7 @@ final class SourceModelBuilder {
     /// Reads a `<userInfo>`, without keys that are already set.
     ///
     /// Returns whether the model represents all of its content.
-    func take(
+    func readUserInfo(
         _ userInfo: SourceElement, isKnown: (_ key: String) -> Bool,
         set: (_ key: String, _ value: String) throws -> Void
     ) throws -> Bool {

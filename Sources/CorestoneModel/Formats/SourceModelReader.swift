@@ -79,7 +79,7 @@ final class SourceModelReader: XMLHandler {
         if open.isEmpty {
             element.place = topCount
             topCount += 1
-            try builder.take(element)
+            try builder.add(element)
         } else {
             element.place = open[open.count - 1].elements.count
             open[open.count - 1].elements.append(element)

@@ -10,10 +10,10 @@ extension Model {
     /// Errors that only `freeze` detects do not prevent writing, because a source model may be incomplete.
     ///
     /// - Parameter isLossy: whether to omit parts that a source model cannot represent, instead of throwing.
-    /// - Throws: `.model` with the parts that a source model cannot represent (`sourceLosses`); the first error of the
-    ///   model's construction.
+    /// - Throws: `.model` with the first part that a source model cannot represent and the number of the others;
+    ///   `sourceLosses` lists all of them. The first error of the model's construction.
     public func source(isLossy: Bool = false) throws -> [UInt8] {
-        try requireSound()
+        try requireNoErrors()
         let losses = isLossy ? [] : sourceLossPlaces
         if let first = losses.first {
             let others = losses.count - 1
@@ -69,7 +69,7 @@ extension Property {
     }
 }
 
-/// The creation of the elements of a source model.
+/// A writer that creates the elements of a source model.
 struct SourceModelWriter {
     private let source: Model
 
@@ -107,9 +107,10 @@ struct SourceModelWriter {
         return SourceElement("entity", entity.sourceForm.attributes(attributes, entity.extras), items.ordered)
     }
 
-    /// Returns the updated canvas of older editors, which shows every entity.
+    /// Returns the canvas of older editors with a box for every entity.
     ///
-    /// Boxes of new entities are added, and boxes of removed entities are removed.
+    /// Boxes of new entities are added, and boxes of removed entities are removed. A canvas without boxes is not
+    /// changed.
     private func canvas(_ canvas: SourceElement) -> SourceElement {
         let entities = Set(source.entities.map(\.name))
         let boxes = canvas.elements.filter { $0.name == "element" }

@@ -6,7 +6,7 @@ extension StoreMetadata {
     public var pastModelDigests: [String] { (values[Key.pastModels]?.array ?? []).compactMap(\.string) }
 
     /// Adds the current model to the former ones, before another model is set.
-    package mutating func rememberModel() {
+    package mutating func recordPastModel() {
         let hashes = entityVersionHashes
         if hashes.isEmpty { return }
         let digest = modelVersionDigest(hashes)

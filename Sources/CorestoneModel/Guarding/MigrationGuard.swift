@@ -50,7 +50,7 @@ public struct MigrationGuard: Sendable {
             var step = try MigrationStep(
                 from: version, to: newest, typeChanges: typeChanges, older: older.map(\.model), related: related,
                 between: older[(place + 1)...].map(\.model))
-            step.look(isLatest: place == older.count - 1, profile: profile)
+            step.check(isLatest: place == older.count - 1, profile: profile)
             // The search for mapping models reads many files, so it is limited to steps with findings.
             if !step.findings.isEmpty, hasRoute(version.model, newest.model) { continue }
             for finding in step.findings {
@@ -184,7 +184,7 @@ private struct VersionOrder {
 extension LocalFile {
     /// Whether both paths denote the same file or folder.
     fileprivate func isSame(as other: LocalFile) -> Bool {
-        guard let one = facts, let two = other.facts else { return path == other.path }
+        guard let one = fileStatus, let two = other.fileStatus else { return path == other.path }
         return one.st_ino == two.st_ino && one.st_dev == two.st_dev
     }
 }

@@ -33,21 +33,21 @@ struct MigrationStep {
     ///
     /// - Parameter isLatest: whether `from` is the latest of the older versions. Removals and similar risks are
     ///   reported only in this case.
-    mutating func look(isLatest: Bool, profile: LintProfile) {
+    mutating func check(isLatest: Bool, profile: LintProfile) {
         for refusal in refusals { add(refusal) }
-        lookForChains(isLatest: isLatest)
-        for pair in mapping.entities where pair.kind == .add { lookAtIdentifier(of: pair) }
+        checkChains(isLatest: isLatest)
+        for pair in mapping.entities where pair.kind == .add { checkIdentifier(of: pair) }
         for pair in mapping.entities where pair.source != nil && pair.destination != nil {
-            for property in pair.added { lookAtIdentifier(of: property, pair) }
-            if pair.kind == .copy { lookForUnappliedRenames(pair) }
-            lookAtRequired(pair)
+            for property in pair.added { checkIdentifier(of: property, pair) }
+            if pair.kind == .copy { checkUnappliedRenames(pair) }
+            checkRequired(pair)
         }
         guard isLatest else { return }
-        lookAtRemovals()
+        checkRemovals()
         for pair in mapping.entities {
             guard let old = pair.source, let new = pair.destination else { continue }
-            lookAtConstraints(old, new, pair)
-            lookAtRelationships(pair)
+            checkConstraints(old, new, pair)
+            checkRelationships(pair)
             if new.isAbstract, !old.isAbstract {
                 add(
                     .abstractEntity, new, nil,
@@ -55,8 +55,8 @@ struct MigrationStep {
                     "keep it concrete, or delete its objects in an earlier release")
             }
         }
-        lookForChangesWithoutEffect()
-        if profile == .cloudKit { lookForCloudKit() }
+        checkChangesWithoutEffect()
+        if profile == .cloudKit { checkCloudKit() }
     }
 
     private mutating func add(
@@ -85,9 +85,9 @@ struct MigrationStep {
 // MARK: - Identifiers
 
 extension MigrationStep {
-    private mutating func lookForChains(isLatest: Bool) {
+    private mutating func checkChains(isLatest: Bool) {
         var linter = Linter()
-        linter.lookForChains(in: to.model, after: (isLatest ? related : []) + [from.model])
+        linter.checkChains(in: to.model, after: (isLatest ? related : []) + [from.model])
         for finding in linter.findings {
             guard let entity = finding.entity.flatMap(to.model.entity(named:)) else { continue }
             let isChained = namesFormerPart(entity, finding.key)
@@ -139,7 +139,7 @@ extension MigrationStep {
         explained.insert(ObjectIdentifier(property))
     }
 
-    private mutating func lookAtIdentifier(of pair: EntityPair) {
+    private mutating func checkIdentifier(of pair: EntityPair) {
         guard let entity = pair.destination, !explained.contains(ObjectIdentifier(entity)) else { return }
         let identifier = entity.renamingIdentifier ?? ""
         if !identifier.isEmpty, known.contains(where: { $0.entities.contains { $0.canonicalName == identifier } }) {
@@ -155,7 +155,7 @@ extension MigrationStep {
             "objects")
     }
 
-    private mutating func lookAtIdentifier(of property: Property, _ pair: EntityPair) {
+    private mutating func checkIdentifier(of property: Property, _ pair: EntityPair) {
         guard let entity = pair.destination, property.entity === entity,
             !explained.contains(ObjectIdentifier(property))
         else { return }
@@ -208,7 +208,7 @@ extension MigrationStep {
     /// Reports properties of one type whose names were exchanged.
     ///
     /// The version hash does not change, so stores are not migrated and each name keeps its values.
-    private mutating func lookForUnappliedRenames(_ pair: EntityPair) {
+    private mutating func checkUnappliedRenames(_ pair: EntityPair) {
         guard let old = pair.source, let new = pair.destination else { return }
         for property in new.storedTopProperties where property.entity === new {
             guard
@@ -240,7 +240,7 @@ extension MigrationStep {
 
 extension MigrationStep {
     /// Reports required properties without a value in existing objects.
-    private mutating func lookAtRequired(_ pair: EntityPair) {
+    private mutating func checkRequired(_ pair: EntityPair) {
         guard let old = pair.source, !old.isAbstract else { return }
         for property in pair.added where !property.isOptional && !explained.contains(ObjectIdentifier(property)) {
             require(property, was: nil)
@@ -266,7 +266,7 @@ extension MigrationStep {
                 + (former == nil ? "" : " without a value"), "set a default value, or make it optional")
     }
 
-    private mutating func lookAtRemovals() {
+    private mutating func checkRemovals() {
         for pair in mapping.entities {
             guard let old = pair.source else { continue }
             if pair.destination == nil {
@@ -288,7 +288,7 @@ extension MigrationStep {
         }
     }
 
-    private mutating func lookAtConstraints(_ old: Entity, _ new: Entity, _ pair: EntityPair) {
+    private mutating func checkConstraints(_ old: Entity, _ new: Entity, _ pair: EntityPair) {
         let former = old.uniqueConstraints.map { names in
             Set(
                 names.map { name in
@@ -305,7 +305,7 @@ extension MigrationStep {
         }
     }
 
-    private mutating func lookAtRelationships(_ pair: EntityPair) {
+    private mutating func checkRelationships(_ pair: EntityPair) {
         for both in pair.properties {
             guard let from = both.source as? Relationship, let to = both.destination as? Relationship else { continue }
             let shown = "\(to.entity.name).\(to.name)"
@@ -326,7 +326,7 @@ extension MigrationStep {
     }
 
     /// Reports changes without effect, and changes whose only effect is a migration.
-    private mutating func lookForChangesWithoutEffect() {
+    private mutating func checkChangesWithoutEffect() {
         let changes = from.model.changes(to: to.model)
         let hashed = changes.filter(\.changesHash)
         if hashed.isEmpty {
@@ -348,7 +348,7 @@ extension MigrationStep {
         }
     }
 
-    private mutating func lookForCloudKit() {
+    private mutating func checkCloudKit() {
         func refuse(_ entity: Entity, _ key: String?, _ what: String) {
             add(
                 .cloudKitNotAdditive, entity, key,

@@ -5,13 +5,13 @@ extension Linter {
     /// Checks the entities that are used with CloudKit.
     ///
     /// These are the entities of the configurations for CloudKit, or all entities if no configuration is for CloudKit.
-    mutating func lookForCloudKit(in model: Model) {
+    mutating func checkCloudKit(in model: Model) {
         let mirrored = model.configurations.filter(\.isUsedWithCloudKit)
         let names = Set(mirrored.flatMap(\.entityNames))
         for entity in model.entities where mirrored.isEmpty || names.contains(entity.name) {
-            lookForCloudKit(at: entity)
+            checkCloudKit(at: entity)
             for configuration in mirrored where configuration.entityNames.contains(entity.name) {
-                look(at: entity, in: configuration)
+                lint(entity, in: configuration)
             }
         }
     }
@@ -19,7 +19,7 @@ extension Linter {
     /// Checks the destinations of relationships.
     ///
     /// An object in a record zone cannot refer to an object of another store.
-    private mutating func look(at entity: Entity, in configuration: ModelConfiguration) {
+    private mutating func lint(_ entity: Entity, in configuration: ModelConfiguration) {
         for relationship in entity.ownRelationships where !relationship.isTransient {
             let name = relationship.destination.name
             if configuration.entityNames.contains(name) { continue }
@@ -31,7 +31,7 @@ extension Linter {
         }
     }
 
-    private mutating func lookForCloudKit(at entity: Entity) {
+    private mutating func checkCloudKit(at entity: Entity) {
         for attribute in entity.ownAttributes.flatMap(\.leaves) where !attribute.isTransient {
             let shown = "\(entity.name).\(attribute.path)"
             if !attribute.isOptional, attribute.defaultValue.isNull, attribute.derivation == nil {
@@ -48,7 +48,7 @@ extension Linter {
             }
         }
         for relationship in entity.ownRelationships where !relationship.isTransient {
-            look(at: relationship, entity)
+            lint(relationship, entity)
         }
         if !entity.uniqueConstraints.isEmpty {
             add(
@@ -57,7 +57,7 @@ extension Linter {
         }
     }
 
-    private mutating func look(at relationship: Relationship, _ entity: Entity) {
+    private mutating func lint(_ relationship: Relationship, _ entity: Entity) {
         let shown = "\(entity.name).\(relationship.name)"
         if !relationship.isOptional || relationship.inverse == nil {
             let required: [String] = relationship.isOptional ? [] : ["is required"]

@@ -2,7 +2,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Linter {
-    mutating func look(at attribute: Attribute) {
+    mutating func lint(_ attribute: Attribute) {
         let (entity, shown) = (attribute.entity, "\(attribute.entity.name).\(attribute.path)")
         let isStored = !attribute.isTransient && attribute.derivation == nil
         if !attribute.isOptional, isStored, attribute.defaultValue.isNull, attribute.type != .composite {
@@ -43,11 +43,11 @@ extension Linter {
                     + "of an attribute, for dates now()")
         }
         for path in expression.keyPaths {
-            look(at: path, from: entity, entity, attribute.name, "the derivation of \(shown)")
+            lint(path, from: entity, entity, attribute.name, "the derivation of \(shown)")
         }
     }
 
-    mutating func look(at relationship: Relationship) {
+    mutating func lint(_ relationship: Relationship) {
         let (entity, name) = (relationship.entity, relationship.name)
         let shown = "\(entity.name).\(name)"
         if relationship.deleteRule == .noAction {
@@ -56,8 +56,8 @@ extension Linter {
                 "set the delete rule to Nullify, Cascade or Deny")
         }
         for rule in relationship.validationRules {
-            look(
-                at: rule.predicate, of: relationship.destination, entity, name, "a validation predicate of \(shown)",
+            lint(
+                rule.predicate, of: relationship.destination, entity, name, "a validation predicate of \(shown)",
                 isCollection: relationship.isToMany)
         }
         guard let inverse = relationship.inverse else {
@@ -67,7 +67,7 @@ extension Linter {
                 "add a relationship from \(relationship.destination.name) to \(entity.name), and set it as the inverse")
         }
         let fits =
-            inverse.inverse === relationship && relationship.leads(to: inverse.entity) && inverse.leads(to: entity)
+            inverse.inverse === relationship && relationship.canContain(inverse.entity) && inverse.canContain(entity)
         if !fits {
             add(
                 .inverseMismatch, entity, name,
@@ -83,9 +83,9 @@ extension Linter {
         }
     }
 
-    mutating func look(at fetched: FetchedProperty) {
+    mutating func lint(_ fetched: FetchedProperty) {
         let (entity, shown) = (fetched.entity, "\(fetched.entity.name).\(fetched.name)")
-        look(at: fetched.fetchRequest, of: entity, fetched.name, "the fetched property \(shown)", in: entity.model)
+        lint(fetched.fetchRequest, of: entity, fetched.name, "the fetched property \(shown)", in: entity.model)
         let known: Set<String> = ["FETCH_SOURCE", "FETCHED_PROPERTY"]
         for variable in fetched.fetchRequest.predicate?.predicate?.freeVariables ?? [] where !known.contains(variable) {
             add(
@@ -94,12 +94,12 @@ extension Linter {
         }
     }
 
-    mutating func look(at request: FetchRequestTemplate, name: String, in model: Model) {
-        look(at: request, of: nil, nil, "the fetch request \"\(name)\"", in: model)
+    mutating func lint(_ request: FetchRequestTemplate, name: String, in model: Model) {
+        lint(request, of: nil, nil, "the fetch request \"\(name)\"", in: model)
     }
 
-    private mutating func look(
-        at request: FetchRequestTemplate, of owner: Entity?, _ key: String?, _ what: String, in model: Model
+    private mutating func lint(
+        _ request: FetchRequestTemplate, of owner: Entity?, _ key: String?, _ what: String, in model: Model
     ) {
         guard let entity = model.entity(named: request.entityName) else {
             return add(
@@ -107,12 +107,12 @@ extension Linter {
                 "\(what) fetches \"\(request.entityName)\", which is not an entity of the model",
                 "set an entity of the model, or add the entity")
         }
-        if let predicate = request.predicate { look(at: predicate, of: entity, owner ?? entity, key, what) }
+        if let predicate = request.predicate { lint(predicate, of: entity, owner ?? entity, key, what) }
         for descriptor in request.sortDescriptors {
-            look(at: descriptor.path, from: entity, owner ?? entity, key, what)
+            lint(descriptor.path, from: entity, owner ?? entity, key, what)
         }
         for path in request.relationshipKeyPathsForPrefetching {
-            look(at: KeyPath(path), from: entity, owner ?? entity, key, what)
+            lint(KeyPath(path), from: entity, owner ?? entity, key, what)
         }
     }
 }
@@ -124,14 +124,14 @@ extension Linter {
     ///
     /// - Parameter isCollection: whether the predicate applies to the members as a collection, which has additional
     ///   keys.
-    mutating func look(
-        at text: PredicateText, of entity: Entity, _ owner: Entity, _ key: String?, _ what: String,
+    mutating func lint(
+        _ text: PredicateText, of entity: Entity, _ owner: Entity, _ key: String?, _ what: String,
         isCollection: Bool = false
     ) {
         guard let predicate = text.predicate else { return addUnreadable(text, owner, key, what) }
         for path in predicate.keyPaths {
             if isCollection && path.keys[0].isOperator { continue }
-            look(at: path, from: entity, owner, key, what)
+            lint(path, from: entity, owner, key, what)
         }
     }
 
@@ -142,17 +142,17 @@ extension Linter {
             "correct the predicate")
     }
 
-    mutating func look(atExpression text: ExpressionText, of entity: Entity, _ key: String?, _ what: String) {
+    mutating func lint(expression text: ExpressionText, of entity: Entity, _ key: String?, _ what: String) {
         guard let expression = text.expression else {
             let reason = text.foreign.map { ": \($0.reason)" } ?? ""
             return add(
                 .unreadablePredicate, entity, key,
                 "\(what) has the expression \(text.text), which cannot be read\(reason)", "correct the expression")
         }
-        for path in expression.keyPaths { look(at: path, from: entity, entity, key, what) }
+        for path in expression.keyPaths { lint(path, from: entity, entity, key, what) }
     }
 
-    mutating func look(at path: KeyPath, from entity: Entity, _ owner: Entity, _ key: String?, _ what: String) {
+    mutating func lint(_ path: KeyPath, from entity: Entity, _ owner: Entity, _ key: String?, _ what: String) {
         let found = entity.properties(along: path)
         for (name, property) in zip(path.keys, found) {
             if name.isOperator { continue }

@@ -7,7 +7,7 @@ extension Linter {
     /// in the next migration. The migration then deletes the values of the element and adds a new element.
     ///
     /// - Parameter former: earlier versions of the model, oldest first.
-    mutating func lookForChains(in model: Model, after former: [Model]) {
+    mutating func checkChains(in model: Model, after former: [Model]) {
         // Newest versions first, so that a finding about a newer version is not repeated for older ones.
         let versions = former.reversed().map { version in
             (
@@ -24,12 +24,12 @@ extension Linter {
                     add(chainOf: entity.name, entity.canonicalName, after: named.name, named.canonicalName, entity, nil)
                     break
                 }
-                lookForChains(in: entity, after: own, &reported)
+                checkChains(in: entity, after: own, &reported)
             }
         }
     }
 
-    private mutating func lookForChains(
+    private mutating func checkChains(
         in entity: Entity, after former: Entity, _ reported: inout Set<ObjectIdentifier>
     ) {
         let properties = former.storedTopProperties

@@ -10,10 +10,10 @@ extension Model {
     /// - Parameter formerVersions: earlier versions of the model, oldest first, for the check of renaming identifiers.
     public func lint(_ profile: LintProfile = .standard, formerVersions: [Model] = []) -> [LintFinding] {
         var linter = Linter()
-        for entity in entities { linter.look(at: entity) }
-        for root in roots { linter.lookAtTable(of: root) }
+        for entity in entities { linter.lint(entity) }
+        for root in roots { linter.checkTable(of: root) }
         for name in sortedByBytes(fetchRequestTemplates.keys) {
-            if let request = fetchRequestTemplates[name] { linter.look(at: request, name: name, in: self) }
+            if let request = fetchRequestTemplates[name] { linter.lint(request, name: name, in: self) }
         }
         for configuration in configurations {
             for name in configuration.entityNames where entity(named: name) == nil {
@@ -23,8 +23,8 @@ extension Model {
                     "remove it from the configuration, or add the entity")
             }
         }
-        linter.lookForChains(in: self, after: formerVersions)
-        if profile == .cloudKit { linter.lookForCloudKit(in: self) }
+        linter.checkChains(in: self, after: formerVersions)
+        if profile == .cloudKit { linter.checkCloudKit(in: self) }
         return linter.findings
     }
 }
@@ -43,7 +43,7 @@ struct Linter {
 // MARK: - Entities
 
 extension Linter {
-    fileprivate mutating func look(at entity: Entity) {
+    fileprivate mutating func lint(_ entity: Entity) {
         if entity.isAbstract && entity.children.isEmpty {
             add(
                 .abstractWithoutChildren, entity, nil, "\(entity.name) is abstract but does not have a subentity",
@@ -55,10 +55,10 @@ extension Linter {
                 "\(entity.name).\(property.name) has the name of a method of NSManagedObject, which hides it on Apple's platforms",
                 "rename it, and set its renaming identifier to \"\(property.name)\" to keep the data")
         }
-        for attribute in entity.ownAttributes { look(at: attribute) }
-        for relationship in entity.ownRelationships { look(at: relationship) }
-        for fetched in entity.ownFetchedProperties { look(at: fetched) }
-        lookAtIndexes(of: entity)
+        for attribute in entity.ownAttributes { lint(attribute) }
+        for relationship in entity.ownRelationships { lint(relationship) }
+        for fetched in entity.ownFetchedProperties { lint(fetched) }
+        checkIndexes(of: entity)
         for constraint in entity.uniqueConstraints {
             for name in constraint {
                 check(
@@ -68,7 +68,7 @@ extension Linter {
         }
     }
 
-    private mutating func lookAtIndexes(of entity: Entity) {
+    private mutating func checkIndexes(of entity: Entity) {
         var seen: Set<String> = []
         for index in entity.indexes {
             let what = "the index \"\(index.name)\" of \(entity.name)"
@@ -79,7 +79,7 @@ extension Linter {
             }
             for element in index.elements {
                 if let expression = element.expression {
-                    look(atExpression: expression, of: entity, nil, what)
+                    lint(expression: expression, of: entity, nil, what)
                 } else {
                     check(element.property, of: entity, what, unknown: .unknownInIndex, transient: .transientInIndex)
                 }
@@ -89,7 +89,7 @@ extension Linter {
                     .unservedRTree, entity, fault.key, "\(fault.text), so fetches do not use it",
                     fault.remedy ?? "make it a binary index, or remove it")
             }
-            if let predicate = index.partialPredicate { look(at: predicate, of: entity, entity, nil, what) }
+            if let predicate = index.partialPredicate { lint(predicate, of: entity, entity, nil, what) }
         }
     }
 
@@ -113,7 +113,7 @@ extension Linter {
     /// Checks the column names in the table of an entity tree.
     ///
     /// SQLite compares column names without regard to case.
-    fileprivate mutating func lookAtTable(of root: Entity) {
+    fileprivate mutating func checkTable(of root: Entity) {
         var first: [String: Property] = [:]
         for entity in root.withDescendants {
             for property in entity.ownProperties where !property.isTransient {

@@ -64,7 +64,7 @@ private struct MappingInference {
     private var sources: [Entity?] = []
     private var destinations: [Entity?] = []
     /// The pairs of properties that were already checked.
-    private var judged: Set<[ObjectIdentifier]> = []
+    private var comparedPairs: Set<[ObjectIdentifier]> = []
 
     init(source: Model, destination: Model, typeChanges: TypeChanges) {
         (self.source, self.destination, self.typeChanges) = (source, destination, typeChanges)
@@ -218,7 +218,7 @@ extension MappingInference {
         _ added: inout [Property]
     ) {
         // Subentities inherit the pair, which is checked once.
-        let isNew = judged.insert([ObjectIdentifier(former), ObjectIdentifier(property)]).inserted
+        let isNew = comparedPairs.insert([ObjectIdentifier(former), ObjectIdentifier(property)]).inserted
         switch (former, property) {
         case (let from as Attribute, let to as Attribute) where from.type == .composite && to.type == .composite:
             let elements = Dictionary(

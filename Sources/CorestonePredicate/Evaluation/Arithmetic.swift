@@ -4,8 +4,9 @@ import Glibc
 /// Arithmetic on numbers of all types.
 ///
 /// The sum, difference, product and quotient of integers are integers; division truncates, and an overflow results in a
-/// double. With a decimal and no double, the result is a decimal; with a double, it is a double. Remainders and bit
-/// operations truncate their operands to integers. Powers are doubles.
+/// double. If an operand of these four operations is a double, the result is a double; otherwise, if one is a decimal,
+/// the result is a decimal. Remainders and bit operations truncate their operands to integers. Powers, roots and
+/// logarithms are doubles, and so are rounded decimals.
 enum Arithmetic {
     static func combine(_ function: Function, _ left: PropertyValue, _ right: PropertyValue) throws -> PropertyValue {
         guard let a = left.number, let b = right.number else {

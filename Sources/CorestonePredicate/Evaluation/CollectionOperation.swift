@@ -44,7 +44,7 @@ enum CollectionOperation {
             let shown = ([key] + Array(path)).map(\.text).joined(separator: ".")
             let found =
                 leaves.count == 1
-                ? "its value is nil" : "\(missing) of its \(leaves.count) values \(missing == 1 ? "is" : "are") nil"
+                ? "the value is nil" : "\(missing) of the \(leaves.count) values \(missing == 1 ? "is" : "are") nil"
             throw predicateError(
                 "\(shown) does not take nil, but \(found); exclude nil with SUBQUERY", key: key.text, value: .null)
         }

@@ -33,7 +33,8 @@ extension Evaluator {
         case .assignment(let name, let operand):
             guard let bindings else {
                 throw predicateError(
-                    "$\(name) := needs variables; pass a dictionary of variables to the evaluation", key: name)
+                    "$\(name) := needs variables; pass a dictionary of variables to cst_predicate_evaluate_value "
+                        + "(evaluate) or cst_expression_value (value)", key: name)
             }
             let assigned = try value(operand)
             bindings.outermost[name] = assigned
@@ -111,7 +112,9 @@ extension Evaluator {
             // endlessly.
             return try Evaluator(root: root, bindings: nil, arithmetic: arithmetic).value(bound.expression)
         }
-        throw predicateError("$\(name) does not have a value; pass one in the variables of the evaluation", key: name)
+        throw predicateError(
+            "$\(name) does not have a value; pass one to the evaluation, or set it with cst_predicate_new_substituted "
+                + "(substituting)", key: name)
     }
 
     /// Evaluates `base.$name`, whose key is the value of the variable.

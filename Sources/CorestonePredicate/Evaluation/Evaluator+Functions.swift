@@ -22,17 +22,17 @@ extension Evaluator {
                             + "that excludes divisors between -1 and 1",
                     entity: entityName(for: arguments[1]), key: arguments[1].pathText, value: right)
             }
-            return settled(try Arithmetic.combine(function, left, right))
+            return replacingNaN(try Arithmetic.combine(function, left, right))
         case .negate, .abs, .floor, .ceiling, .truncate, .sqrt, .log10, .naturalLog, .exp, .onesComplement:
             let operand = try value(arguments[0])
             if arithmetic == .nilPropagating, operand.isNil(to: function) { return .null }
-            return settled(try Arithmetic.apply(function, operand))
+            return replacingNaN(try Arithmetic.apply(function, operand))
         default: return nil
         }
     }
 
     /// Replaces NaN with nil if the rule of stores applies.
-    private func settled(_ result: PropertyValue) -> PropertyValue {
+    private func replacingNaN(_ result: PropertyValue) -> PropertyValue {
         if arithmetic == .nilPropagating, case .double(let number) = result, number.isNaN { return .null }
         return result
     }

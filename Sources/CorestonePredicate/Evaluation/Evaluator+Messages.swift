@@ -26,7 +26,8 @@ extension Evaluator {
             throw predicateError(
                 "the function \"\(name)\" is not registered, and a method of this name takes \(wanted) "
                     + "argument\(wanted == 1 ? "" : "s") (one per colon), not \(arguments.count). Pass one per colon, "
-                    + "or register the function with cst_function_register (register_function)", key: name)
+                    + "or register the function with cst_function_register (register_function, "
+                    + "FunctionRegistry.register)", key: name)
         }
         if wanted == 0 {
             if let value = try receiver.property(name) { return value }
@@ -46,12 +47,12 @@ extension Evaluator {
     /// Evaluates `left selector: right` with a registered function, or else with a method of Foundation.
     func holds(_ selector: String, _ left: PropertyValue, _ right: PropertyValue) throws -> Bool {
         if let function = FunctionRegistry.function(named: selector) {
-            let answer = try function(left.withOriginals, [right.withOriginals])
-            guard let truth = answer.number else {
+            let result = try function(left.withOriginals, [right.withOriginals])
+            guard let truth = result.number else {
                 throw predicateError(
-                    "the function \"\(selector)\" must return a Boolean as an operator, not \(answer.kind)",
+                    "the function \"\(selector)\" must return a Boolean as an operator, not \(result.kind)",
                     key: selector,
-                    value: answer)
+                    value: result)
             }
             return truth != 0
         }
@@ -102,7 +103,9 @@ extension Evaluator {
         let known =
             own + FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
         let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \"\($0)\"?" } ?? ""
-        let remedy = near.isEmpty ? "; register it with cst_function_register (register_function)" : near
+        let remedy =
+            near.isEmpty
+            ? "; register it with cst_function_register (register_function, FunctionRegistry.register)" : near
         return predicateError(
             "the function \"\(name)\" is not defined for \(receiver.kind)\(remedy)", key: name, value: receiver)
     }

@@ -15,7 +15,7 @@ struct ArgumentReader {
     mutating func next(for conversion: UInt8, at offset: Int) throws -> Expression {
         if conversion == UInt8(ascii: "K") { return .keyPath(try keyPath(at: offset)) }
         let sign = "%" + String(UnicodeScalar(conversion))
-        let value = try take(sign, offset)
+        let value = try nextArgument(sign, offset)
         switch conversion {
         case UInt8(ascii: "@"): return Expression(argument: value)
         case UInt8(ascii: "s"), UInt8(ascii: "S"):
@@ -41,14 +41,14 @@ struct ArgumentReader {
 
     /// Returns the next argument as the key path of `%K`.
     mutating func keyPath(at offset: Int) throws -> KeyPath {
-        let value = try take("%K", offset)
+        let value = try nextArgument("%K", offset)
         guard case .text(let path) = value, !path.isEmpty else {
             throw refused(value, "%K", "a key path, as a string", offset)
         }
         return KeyPath(path.string)
     }
 
-    private mutating func take(_ sign: String, _ offset: Int) throws -> PropertyValue {
+    private mutating func nextArgument(_ sign: String, _ offset: Int) throws -> PropertyValue {
         guard used < values.count else {
             throw errors.make(
                 "\(sign) needs argument \(used + 1), but the number of arguments is \(values.count)", at: offset)
@@ -58,10 +58,10 @@ struct ArgumentReader {
     }
 
     private func refused(_ value: PropertyValue, _ sign: String, _ wanted: String, _ offset: Int) -> CoreError {
-        errors.make("\(sign) takes \(wanted), but argument \(used) is \(found(value))", at: offset, value: value)
+        errors.make("\(sign) takes \(wanted), but argument \(used) is \(description(value))", at: offset, value: value)
     }
 
-    private func found(_ value: PropertyValue) -> String {
+    private func description(_ value: PropertyValue) -> String {
         if case .text(let text) = value { return text.isEmpty ? "an empty string" : "the string \(value.excerpt)" }
         return value.kind
     }

@@ -11,7 +11,7 @@ public final class BlockPredicate: Sendable {
     /// The evaluation rethrows errors of the function.
     public typealias Body = @Sendable (PropertyValue, [String: PropertyValue]) throws -> Bool
 
-    let identity = BlockIdentity.next()
+    let identity = BlockNumber.next()
     let body: Body
 
     public init(_ body: @escaping Body) { self.body = body }
@@ -23,14 +23,14 @@ public final class BlockExpression: Sendable {
     public typealias Body =
         @Sendable (PropertyValue, [PropertyValue], [String: PropertyValue]) throws -> PropertyValue
 
-    let identity = BlockIdentity.next()
+    let identity = BlockNumber.next()
     let body: Body
 
     public init(_ body: @escaping Body) { self.body = body }
 }
 
 /// The process-wide unique number of a block, printed where Foundation prints the block's address.
-private enum BlockIdentity {
+private enum BlockNumber {
     private static let last = Atomic<UInt64>(0)
 
     static func next() -> UInt64 { last.add(1, ordering: .relaxed).newValue }

@@ -43,8 +43,8 @@ extension PredicateCompiler {
         guard keys.count == 2, keys.map(\.text) == ["entity", "name"],
             entity.withDescendants.allSatisfy({ $0.property(named: "entity") == nil })
         else { return nil }
-        let cases = zip(scope.mapping.numbers, entity.withDescendants).map { number, heir in
-            " WHEN \(number: number) THEN \(bind: .text(Text(heir.name)))" as SQLFragment
+        let cases = zip(scope.mapping.numbers, entity.withDescendants).map { number, subentity in
+            " WHEN \(number: number) THEN \(bind: .text(Text(subentity.name)))" as SQLFragment
         }
         return Operand(
             sql: "CASE \(scope.alias, "Z_ENT")\(cases.joined(separator: "")) END", kind: .text, isNullable: false)

@@ -45,7 +45,7 @@ extension PredicateCompiler {
             if key.isOperator { throw unsuitedOperator(key, behind: keys[..<index], scope.mapping.entity) }
             let property = try property(key, mapping.entity, of: composite)
             let reached = mapping.entity
-            if !reached.isKind(of: property.entity) { mapping = try heir(of: mapping, with: property) }
+            if !reached.isKind(of: property.entity) { mapping = try subentityMapping(of: mapping, with: property) }
             if let attribute = property as? Attribute, attribute.type == .composite {
                 composite = attribute
                 continue
@@ -100,8 +100,8 @@ extension PredicateCompiler {
         let name = composite.map { "\($0.path).\(key.text)" } ?? key.text
         if let property = entity.property(named: name) { return property }
         // A property of a subentity is nil for all other objects.
-        if let heir = entity.withDescendants.first(where: { $0.property(named: name) != nil }),
-            let property = heir.property(named: name)
+        if let subentity = entity.withDescendants.first(where: { $0.property(named: name) != nil }),
+            let property = subentity.property(named: name)
         {
             return property
         }
@@ -141,13 +141,13 @@ extension PredicateCompiler {
     ) throws -> SQLFragment {
         if entity.isKind(of: attribute.entity) { return "\(alias, column)" }
         var columns: [String] = []
-        for heir in entity.withDescendants {
-            guard let other = heir.property(named: attribute.path) else { continue }
+        for subentity in entity.withDescendants {
+            guard let other = subentity.property(named: attribute.path) else { continue }
             guard let same = other as? Attribute, same.type == attribute.type,
-                case .attribute(let column) = try schema.mapping(of: heir)[same]
+                case .attribute(let column) = try schema.mapping(of: subentity)[same]
             else {
                 throw NotExpressible(
-                    "\(attribute.entity.name).\(attribute.path) is defined differently in \(heir.name)")
+                    "\(attribute.entity.name).\(attribute.path) is defined differently in \(subentity.name)")
             }
             if !columns.contains(column) { columns.append(column) }
         }
@@ -156,7 +156,7 @@ extension PredicateCompiler {
     }
 
     /// Returns the mapping of the subentity that has a property.
-    private func heir(of mapping: TableMapping, with property: Property) throws -> TableMapping {
+    private func subentityMapping(of mapping: TableMapping, with property: Property) throws -> TableMapping {
         let subentities = mapping.entity.withDescendants.filter { $0.property(named: property.path) != nil }
         if property is Relationship, subentities.contains(where: { $0.property(named: property.path) !== property }) {
             throw NotExpressible(

@@ -252,7 +252,8 @@ extension PredicateCompiler {
         guard case .attribute(let found) = try compiler.resolve(keys, path), found.rest.isEmpty else {
             let (entity, shown) = (path.mapping.entity.name, keys.map(\.text).joined(separator: "."))
             throw CoreError(
-                .predicate, "indexed:by: takes an attribute, but \(entity).\(shown) is not one", entity: entity,
+                .predicate, "indexed:by: takes an attribute, but \(entity).\(shown) is not an attribute",
+                entity: entity,
                 key: shown)
         }
         let attribute = found.attribute

@@ -162,7 +162,7 @@ extension PredicateCompiler {
     func compare(
         _ left: Operand, _ operation: Comparison.Operator, _ right: Operand, _ comparison: Comparison
     ) throws -> Condition {
-        if let a = left.constant, let b = right.constant { return try known(a, operation, b, comparison) }
+        if let a = left.constant, let b = right.constant { return try evaluateConstants(a, operation, b, comparison) }
         // A constant must be on the right.
         if left.constant != nil { return try compare(right, operation.mirrored, left, comparison) }
         if left.kind == .list || right.kind == .list {
@@ -255,7 +255,7 @@ extension PredicateCompiler {
     }
 
     /// Evaluates a comparison of two constants in memory.
-    private func known(
+    private func evaluateConstants(
         _ a: PropertyValue, _ operation: Comparison.Operator, _ b: PropertyValue, _ comparison: Comparison
     ) throws -> Condition {
         let both = Comparison(.constant(a), operation, .constant(b), options: comparison.options)

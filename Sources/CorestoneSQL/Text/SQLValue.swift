@@ -12,8 +12,9 @@ package enum SQLValue: Hashable, Sendable {
 extension SQLValue {
     /// Converts a value to its stored form; nil for objects and collections.
     ///
-    /// Booleans and integers become integers, dates seconds, decimals numbers, and UUIDs 16 bytes. Objects and
-    /// collections are not stored in a single column.
+    /// Booleans and integers become integers, dates become seconds since 2001-01-01 UTC, and UUIDs become 16 bytes.
+    /// Whole decimals become integers, others reals. The target of a relationship can need a second column, for its
+    /// entity. Collections are not stored in columns.
     package init?(_ value: PropertyValue) {
         switch value {
         case .null: self = .null

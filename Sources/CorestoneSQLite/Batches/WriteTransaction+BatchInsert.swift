@@ -10,14 +10,14 @@ extension WriteTransaction {
     /// statement, unless the table has triggers, or the merge policy resolves conflicts of unique constraints.
     func insert(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges,
-        settling settle: (inout ExternalChanges) throws -> Bool
+        resolving resolve: (inout ExternalChanges) throws -> Bool
     ) throws -> Bool {
         let entity = rows.entity
         let table = schema.table(of: entity)
         let single = BatchPlan(try file.insertPlan(for: entity))
         var several: BatchPlan?
-        let meetsOthers = policy != .error && !rows.constraints.isEmpty
-        let most = try meetsOthers || hasTriggers(table) ? 1 : BatchRows.most
+        let mayConflict = policy != .error && !rows.constraints.isEmpty
+        let most = try mayConflict || hasTriggers(table) ? 1 : BatchRows.most
         var key = try keys[table.place]?.highest ?? storedHighest(table)
         // Throws, because no unused key is left.
         if key == .max { _ = try reservePrimaryKeys(of: entity.root, count: 1) }
@@ -37,10 +37,10 @@ extension WriteTransaction {
             while done < count {
                 let plan = several.map { count - done >= $0.rows ? $0 : single } ?? single
                 do { try insert(rows, done, by: plan, after: key) } catch let error as CoreError {
-                    guard meetsOthers, error.code == CocoaCode.managedObjectConstraintMerge.rawValue else {
+                    guard mayConflict, error.code == CocoaCode.managedObjectConstraintMerge.rawValue else {
                         throw error
                     }
-                    if try settlePlainly(rows, policy, &changes) || settle(&changes) { break }
+                    if try resolveSimply(rows, policy, &changes) || resolve(&changes) { break }
                     try insert(rows, done, by: plan, after: key)
                 }
                 done += plan.rows
@@ -111,7 +111,7 @@ extension WriteTransaction {
     ///
     /// Every conflict is simple if the policy keeps the store's row. Otherwise a conflict is simple if exactly one row
     /// of the same entity conflicts with the current row, and the result cannot conflict with further rows.
-    private func settlePlainly(
+    private func resolveSimply(
         _ rows: BatchRows, _ policy: MergePolicyType, _ changes: inout ExternalChanges
     ) throws -> Bool {
         let found = try holders(of: rows)
@@ -159,7 +159,7 @@ extension WriteTransaction {
         let written = slots.filter { table.column(of: entity.properties[$0]) != nil }
         let external = written.filter { entity.layout.slots[$0].role == .external }
         if let former = try connection.externalValues(of: external.map { entity.properties[$0] }, in: table) {
-            try leaveExternal(former, primaryKey, external.count)
+            try scheduleFileRemovals(former, primaryKey, external.count)
         }
         let settings = written.compactMap { table.column(of: entity.properties[$0]).map { ", \($0.name) = ?" } }
         let statement = try connection.statement(

@@ -154,12 +154,12 @@ extension AppleCheck {
             // Compares only tables and columns, because the hashes are already checked.
             let comparison = ModelComparison(
                 model: model, source: source, contents: contents, connection: connection, forWriting: true,
-                versions: .aside)
+                versions: .notCompared)
             _ = try comparison.run()
         } catch let error as CoreError where error.status == .modelMismatch {
             problem(error.message, entity: error.entity, property: error.key)
         }
-        try checkPromises(schema, connection)
+        try checkSchemaDrift(schema, connection)
         if case .failure(let refusal) = Result(catching: { try HistorySchema(of: connection) }) {
             guard let refusal = refusal as? HistoryRefusal else { throw refusal }
             extrapolations.append(
@@ -176,7 +176,7 @@ extension AppleCheck {
     }
 
     /// Checks the indexes and triggers. Without its triggers, a derived attribute is never updated.
-    private mutating func checkPromises(_ schema: StoreSchema, _ connection: Connection) throws {
+    private mutating func checkSchemaDrift(_ schema: StoreSchema, _ connection: Connection) throws {
         for lost in try SchemaDrift(schema, connection).all {
             problem("the store \(lost.text)", entity: lost.entity, property: lost.key)
         }

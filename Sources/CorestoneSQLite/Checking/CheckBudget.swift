@@ -8,8 +8,8 @@ import CorestoneValues
 final class CheckBudget {
     private let connection: Connection
     /// The remaining work, in portions.
-    private var left: Int
-    var isSpent: Bool { left <= 0 }
+    private var remaining: Int
+    var isSpent: Bool { remaining <= 0 }
 
     /// The number of SQLite instructions between two checks of the budget.
     private static let portion: Int32 = 10_000
@@ -22,14 +22,14 @@ final class CheckBudget {
         self.connection = connection
         // Holes of a sparse file do not increase the work that an undamaged file needs.
         let bytes = min(connection.fileSize, connection.allocatedSize)
-        left =
+        remaining =
             bytes.multipliedClamped(by: CheckBudget.perByte).addingClamped(CheckBudget.least) / Int(CheckBudget.portion)
         sqlite3_progress_handler(
             connection.db, CheckBudget.portion,
             { pointer in
                 guard let pointer else { return 0 }
                 return Unmanaged<CheckBudget>.fromOpaque(pointer)._withUnsafeGuaranteedRef { budget in
-                    budget.left -= 1
+                    budget.remaining -= 1
                     return budget.isSpent ? 1 : 0
                 }
             }, Unmanaged.passUnretained(self).toOpaque())

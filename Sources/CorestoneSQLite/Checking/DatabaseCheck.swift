@@ -8,7 +8,7 @@ enum DatabaseCheck {
         let purpose = "check \(connection.path)"
         do {
             let pages = try connection.prepare("PRAGMA page_count", purpose)
-            findings.examined(try pages.step(purpose) ? Int(pages.integer(0)) : 0, "pages of the database")
+            findings.addExamined(try pages.step(purpose) ? Int(pages.integer(0)) : 0, "pages of the database")
             let statement = try connection.prepare("PRAGMA integrity_check(\(StoreReport.limit))", purpose)
             while try statement.step(purpose) {
                 guard let line = statement.text(0), line != "ok" else { continue }

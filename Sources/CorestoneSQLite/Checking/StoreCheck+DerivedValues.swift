@@ -9,7 +9,7 @@ extension StoreCheck {
         for derived in schema.derivedAttributes where contents.tables[derived.table.name]?[derived.column] != nil {
             if let expected = ExpectedValue(derived) { values += try checkValues(of: derived, expected) }
         }
-        findings.examined(values, "derived values")
+        findings.addExamined(values, "derived values")
     }
 
     /// Checks the values of one attribute, and returns their number.

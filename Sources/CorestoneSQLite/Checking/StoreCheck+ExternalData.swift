@@ -16,7 +16,7 @@ extension StoreCheck {
                 files += try checkFiles(of: attribute, column.name, in: table)
             }
         }
-        findings.examined(files, "backing files")
+        findings.addExamined(files, "backing files")
     }
 
     /// Checks the values of one attribute, and returns the number of backing files.
@@ -58,8 +58,8 @@ extension StoreCheck {
         guard let path else { return "has a damaged backing file name" }
         let name = path.split(separator: "/").last.map(String.init) ?? path
         guard ExternalFile.isThere(path) else {
-            var facts = stat()
-            let code: Int32 = lstat(path, &facts) == 0 ? 0 : errno
+            var status = stat()
+            let code: Int32 = lstat(path, &status) == 0 ? 0 : errno
             switch code {
             case 0: return "refers to the backing file \(name) in \(externalFolder), which is not a regular file"
             case ENOENT, ENOTDIR: return "refers to the backing file \(name), which is missing from \(externalFolder)"

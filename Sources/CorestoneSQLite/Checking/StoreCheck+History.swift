@@ -12,7 +12,7 @@ extension StoreCheck {
             return
         }
         guard let design else { return }
-        findings.examined(try count("SELECT count(*) FROM ACHANGE"), "changes in the history")
+        findings.addExamined(try count("SELECT count(*) FROM ACHANGE"), "changes in the history")
         try checkChanges(design)
         try checkNames(design)
         for table in HistorySchema.Table.allCases where try connection.hasTable(table.rawValue, purpose) {

@@ -15,7 +15,7 @@ extension StoreCheck {
     mutating func checkMetadata() throws {
         try checkDeferredTasks()
         guard let metadata = contents.document.metadata, let recorded = contents.document.hashes else { return }
-        findings.examined(recorded.count, "version hashes")
+        findings.addExamined(recorded.count, "version hashes")
         if let digest = metadata.digest, digest != modelVersionDigest(recorded) {
             findings.add(
                 .metadata,
@@ -35,7 +35,7 @@ extension StoreCheck {
     private mutating func checkDeferredTasks() throws {
         guard contents.hasDeferredTasks else { return }
         let leftovers = try DeferredCleanup.leftovers(in: connection)
-        findings.examined(leftovers.count, "leftovers of a deferred migration")
+        findings.addExamined(leftovers.count, "leftovers of a deferred migration")
         if contents.document.metadata?.values[StoreMetadata.Key.deferredMigration]?.flag != true {
             findings.add(
                 .metadata,

@@ -21,7 +21,7 @@ extension StoreCheck {
         for table in schema.tables where contents.tables[table.name] != nil {
             try checkHighestKey(of: table.name, number: schema.number(of: table.root), entity: table.root.name)
         }
-        findings.examined(schema.tables.count, "entity tables")
+        findings.addExamined(schema.tables.count, "entity tables")
     }
 
     mutating func checkHighestKey(of table: String, number: Int64, entity: String?) throws {

@@ -22,7 +22,7 @@ extension StoreCheck {
                 }
             }
         }
-        findings.examined(references, "references")
+        findings.addExamined(references, "references")
     }
 
     private mutating func checkTargets(
@@ -96,6 +96,6 @@ extension StoreCheck {
                 }
             }
         }
-        findings.examined(pairs, "pairs of many-to-many relationships")
+        findings.addExamined(pairs, "pairs of many-to-many relationships")
     }
 }

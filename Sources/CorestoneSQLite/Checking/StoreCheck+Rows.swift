@@ -34,7 +34,7 @@ extension StoreCheck {
                 return ("\(uri) has \(version) (Z_OPT), but the first version is 1", uri)
             }
         }
-        findings.examined(rows, "objects")
+        findings.addExamined(rows, "objects")
     }
 
     /// Returns why the entity number in the second column of a row is wrong, as a clause for a message.
@@ -51,7 +51,7 @@ extension StoreCheck {
         let isUnkeyed = contents.unkeyedTables.contains(table.name)
         if isUnkeyed {
             findings.add(
-                .row, "in the table \(table.name) \(unkeyedAccount(of: table.root))", entity: table.root.name)
+                .row, "in the table \(table.name) \(unkeyedTableExplanation(of: table.root))", entity: table.root.name)
         }
         try report(
             .row,

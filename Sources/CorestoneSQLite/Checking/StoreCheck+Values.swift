@@ -21,7 +21,7 @@ extension StoreCheck {
                 ) { row in
                     let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
                     let name = "\(attribute.entity.name).\(attribute.path)"
-                    return ("\(name) of \(uri) is the \(check.found(row, attribute.type))", uri)
+                    return ("\(name) of \(uri) is the \(check.foundValue(row, attribute.type))", uri)
                 }
             }
         }
@@ -46,7 +46,7 @@ extension StoreCheck {
     /// Returns a description of an invalid value and of the expected type.
     ///
     /// The third column of the row contains the storage class of the value, and the fourth column its text.
-    private func found(_ row: Statement, _ type: AttributeType) -> String {
+    private func foundValue(_ row: Statement, _ type: AttributeType) -> String {
         let (kind, text) = (row.text(2) ?? "value", row.text(3) ?? "")
         switch kind {
         case "integer", "real":

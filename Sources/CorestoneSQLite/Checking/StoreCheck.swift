@@ -48,14 +48,14 @@ extension StoreReport {
             var findings = StoreFindings()
             let budget = CheckBudget(file.connection)
             defer { budget.end() }
-            if let loss = file.loss { findings.add(.log, loss.account) }
+            if let loss = file.loss { findings.add(.log, loss.explanation) }
             try DatabaseCheck.run(file.connection, &findings)
-            if budget.isSpent { return findings.endless(place.given) }
+            if budget.isSpent { return findings.reportPageCycle(place.given) }
             let examination: StoreExamination
             do { examination = try StoreExamination(file.connection, model: model, place: place) } catch let error
                 as CoreError
             {
-                if budget.isSpent { return findings.endless(place.given) }
+                if budget.isSpent { return findings.reportPageCycle(place.given) }
                 guard error.status == .storeCorrupt else { throw error }
                 findings.add(.database, error.message)
                 return findings.report
@@ -65,7 +65,7 @@ extension StoreReport {
                 source: examination.source, misfit: examination.misfit, budget: budget,
                 externalFolder: ExternalFile.folder(ofStore: place.path), findings: findings)
             check.run()
-            return budget.isSpent ? check.findings.endless(place.given) : check.findings.report
+            return budget.isSpent ? check.findings.reportPageCycle(place.given) : check.findings.report
         }
         return try file.watch.map { try $0.reading(run) } ?? run()
     }
@@ -74,13 +74,13 @@ extension StoreReport {
 extension StoreCheck {
     /// Runs every check, even after one that could not be completed, unless the budget is spent.
     fileprivate mutating func run() {
-        findings.judged(by: source)
+        findings.setModelSource(source)
         let checks: [(StoreProblem.Kind, (inout StoreCheck) throws -> Void)] = [
             (.metadata, { $0.checkModel() }), (.row, { try $0.checkRows() }), (.row, { try $0.checkValues() }),
             (.reference, { try $0.checkReferences() }),
             (.pair, { try $0.checkPairs() }), (.primaryKey, { try $0.checkPrimaryKeys() }),
             (.metadata, { try $0.checkMetadata() }), (.externalData, { try $0.checkExternalData() }),
-            (.history, { try $0.checkHistory() }), (.constraint, { try $0.checkPromises() }),
+            (.history, { try $0.checkHistory() }), (.constraint, { try $0.checkSchemaDrift() }),
             (.derived, { try $0.checkDerivedValues() }),
         ]
         for (kind, check) in checks {

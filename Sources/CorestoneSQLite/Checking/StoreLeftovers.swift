@@ -82,11 +82,11 @@ public struct StoreLeftovers: Sendable {
         guard let names = FolderNames(folder) else { return [:] }
         var sizes: [String: Int] = [:]
         for name in names where UUIDValue(name) != nil {
-            var facts = stat()
-            guard fstatat(names.descriptor, name, &facts, AT_SYMLINK_NOFOLLOW) == 0,
-                facts.st_mode & S_IFMT == S_IFREG, facts.st_mtim.tv_sec < time(nil) - settlingTime
+            var status = stat()
+            guard fstatat(names.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+                status.st_mode & S_IFMT == S_IFREG, status.st_mtim.tv_sec < time(nil) - settlingTime
             else { continue }
-            sizes[name] = Int(facts.st_size)
+            sizes[name] = Int(status.st_size)
         }
         return sizes
     }
@@ -103,12 +103,12 @@ public struct StoreLeftovers: Sendable {
 private struct LeftoverRemoval {
     let place: StoreLocation
     let connection: Connection
-    private static let patience: Int32 = 5000
+    private static let lockTimeout: Int32 = 5000
 
     init(_ place: StoreLocation) throws {
         self.place = place
         connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
-        connection.waitForLocks(milliseconds: LeftoverRemoval.patience)
+        connection.waitForLocks(milliseconds: LeftoverRemoval.lockTimeout)
     }
 
     func run() throws -> StoreLeftovers {
@@ -120,7 +120,15 @@ private struct LeftoverRemoval {
                 "cannot \(purpose): \(place.given) is not writable, so it cannot be locked; make the file writable",
                 sqliteCode: SQLITE_READONLY, file: place.given)
         }
-        try connection.execute("BEGIN IMMEDIATE", purpose)
+        do { try connection.execute("BEGIN IMMEDIATE", purpose) } catch let error as CoreError
+            where error.status == .storeBusy
+        {
+            // The time-out is fixed, so the usual remedy to raise it would be false.
+            throw CoreError(
+                .storeBusy, code: .persistentStoreTimeout,
+                "\(error.message.withoutRemedy); try again while no other process saves", sqliteCode: error.sqliteCode,
+                file: place.given)
+        }
         defer { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
         let leftovers = try StoreLeftovers(place, connection)
         // A power failure must not restore an older state whose rows refer to removed files.
@@ -206,9 +214,9 @@ extension ExternalFile {
     ///
     /// It is read through SQLite, because closing a separate descriptor would release the locks of this process on it.
     private static func isDatabase(_ path: String) -> Bool {
-        var facts = stat()
+        var status = stat()
         let isCompanion = ["-wal", "-shm", "-journal"].contains { path.hasSuffix($0) }
-        guard !isCompanion, lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,
+        guard !isCompanion, lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
             let connection = try? Connection(path, path: path, flags: SQLITE_OPEN_READONLY)
         else { return false }
         defer { connection.close() }

@@ -98,14 +98,14 @@ public struct StoreProblem: Sendable {
 struct StoreFindings {
     private(set) var report = StoreReport()
 
-    mutating func examined(_ count: Int, _ what: String) {
+    mutating func addExamined(_ count: Int, _ what: String) {
         report.examined.append(StoreReport.Examined(what: what, count: count))
     }
 
-    mutating func judged(by source: ModelSource) { report.modelSource = source }
+    mutating func setModelSource(_ source: ModelSource) { report.modelSource = source }
 
     /// Returns the report of a check that exceeded its budget.
-    mutating func endless(_ file: String) -> StoreReport {
+    mutating func reportPageCycle(_ file: String) -> StoreReport {
         add(.database, "\(file) is damaged: its pages form a cycle; restore it from a backup")
         return report
     }

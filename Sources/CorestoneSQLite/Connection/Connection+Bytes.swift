@@ -35,9 +35,9 @@ extension Connection {
     /// The number of bytes that the file occupies on the disk; `fileSize` if the number cannot be read. It is less than
     /// `fileSize` for a sparse file.
     var allocatedSize: Int {
-        var facts = stat()
-        guard let name = sqlite3_db_filename(db, "main"), stat(name, &facts) == 0 else { return fileSize }
-        return Int(facts.st_blocks).multipliedClamped(by: 512)
+        var status = stat()
+        guard let name = sqlite3_db_filename(db, "main"), stat(name, &status) == 0 else { return fileSize }
+        return Int(status.st_blocks).multipliedClamped(by: 512)
     }
 
     /// Synchronises the write-ahead log to the disk. Returns false if that fails.

@@ -16,10 +16,10 @@ extension Connection {
 
     static func requireFiles(besideFileAt file: String, _ path: String) throws {
         for suffix in ["-journal", "-wal", "-shm"] {
-            var facts = stat()
-            guard lstat(file + suffix, &facts) == 0 else { continue }
+            var status = stat()
+            guard lstat(file + suffix, &status) == 0 else { continue }
             let kind =
-                switch facts.st_mode & S_IFMT {
+                switch status.st_mode & S_IFMT {
                 case S_IFREG: ""
                 case S_IFDIR: "a folder"
                 case S_IFLNK: "a symbolic link"

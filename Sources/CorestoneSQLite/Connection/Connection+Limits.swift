@@ -7,15 +7,15 @@ import CorestoneValues
 extension Connection {
     /// The longest statement in bytes, including the statements of the file's schema. A list in a condition needs about
     /// fifty times its length in memory.
-    private static let mostText: Int32 = 2_000_000
+    private static let maximumTextBytes: Int32 = 2_000_000
     /// The maximum number of instructions of one statement, each of 24 bytes.
-    private static let mostInstructions: Int32 = 5_000_000
+    private static let maximumInstructions: Int32 = 5_000_000
 
     /// Sets the limits of the connection.
     func limit() {
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: limits.valueBytes))
-        sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, Connection.mostText)
-        sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, Connection.mostInstructions)
+        sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, Connection.maximumTextBytes)
+        sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, Connection.maximumInstructions)
     }
 
     /// Limits values by the number of expressions in the file's schema.
@@ -29,9 +29,9 @@ extension Connection {
         guard let parts = try? ExpressionParts(of: self), parts.count > 0 else { return expressionParts = 0 }
         expressionParts = parts.count
         searchesInExpressions = parts.searches
-        var share = max(limits.expressionBytes / expressionParts, Connection.leastShare)
+        var share = max(limits.expressionBytes / expressionParts, Connection.minimumShare)
         if parts.searches {
-            share = min(share, mostSearched)
+            share = min(share, maximumSearchedExpressions)
             sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
         }
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: min(limits.valueBytes, share)))
@@ -41,10 +41,10 @@ extension Connection {
 
     /// The largest value, in bytes, of a store whose schema searches text. The time of a search grows with both texts,
     /// and the search cannot be interrupted, so the limit is low. It grows with the application's memory limit.
-    private var mostSearched: Int { max(limits.expressionBytes / 512, Connection.leastShare) }
+    private var maximumSearchedExpressions: Int { max(limits.expressionBytes / 512, Connection.minimumShare) }
 
     /// The smallest limit with which the store's own metadata can be read.
-    private static let leastShare = 4096
+    private static let minimumShare = 4096
 
     /// Restricts the file's schema to computations.
     ///
@@ -75,13 +75,13 @@ extension Connection {
         let value: Int
         if expressionParts > 0, most < limits.valueBytes {
             (key, value) = ("memory_limit", limits.expressionBytes)
-            let share = value / 512 < Connection.leastShare ? "the least share" : "1/512"
+            let share = value / 512 < Connection.minimumShare ? "the least share" : "1/512"
             reason =
-                searchesInExpressions && most == mostSearched
+                searchesInExpressions && most == maximumSearchedExpressions
                 ? "a value or row exceeds \(most) bytes, \(share) of memory_limit (\(value) bytes), because the file's schema searches "
                     + "text; raise memory_limit if the file is trusted"
-                : "a value or row exceeds \(most) bytes, its share of memory_limit (\(value) bytes), which is divided among the terms of "
-                    + "the expressions in the file's schema (\(expressionParts)); raise memory_limit if the file is trusted"
+                : "a value or row exceeds \(most) bytes, the share of memory_limit (\(value) bytes) for each of the "
+                    + "\(expressionParts) terms in expressions of the file's schema; raise memory_limit if the file is trusted"
         } else {
             (key, value) = ("value_limit", limits.valueBytes)
             let remedy =

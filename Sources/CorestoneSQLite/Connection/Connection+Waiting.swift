@@ -9,21 +9,21 @@ extension Connection {
     /// SQLite's own handler soon polls only ten times per second, and misses the moments between the saves of a process
     /// that saves continually. This handler polls 200 times per second.
     func waitForLocks(milliseconds: Int32) {
-        patience = max(milliseconds, 0)
+        busyTimeout = max(milliseconds, 0)
         sqlite3_busy_handler(
             db,
-            { patience, count in
-                let patience = Int(bitPattern: patience)
+            { busyTimeout, count in
+                let busyTimeout = Int(bitPattern: busyTimeout)
                 let waited = count < 2 ? Int(count) : 3 + 5 * (Int(count) - 2)
-                if waited >= patience { return 0 }
-                usleep(UInt32(min(count == 0 ? 1 : count == 1 ? 2 : 5, patience - waited)) * 1000)
+                if waited >= busyTimeout { return 0 }
+                usleep(UInt32(min(count == 0 ? 1 : count == 1 ? 2 : 5, busyTimeout - waited)) * 1000)
                 return 1
-            }, UnsafeMutableRawPointer(bitPattern: Int(patience)))
+            }, UnsafeMutableRawPointer(bitPattern: Int(busyTimeout)))
     }
 
     /// Runs `body` without waiting for locks, then restores the time-out.
     func withoutWaiting(_ body: () throws -> Void) rethrows {
-        let usual = patience
+        let usual = busyTimeout
         waitForLocks(milliseconds: 0)
         defer { waitForLocks(milliseconds: usual) }
         try body()

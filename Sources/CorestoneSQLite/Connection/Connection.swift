@@ -17,7 +17,7 @@ final class Connection {
     var runs = 0
     private var isClosed = false
     /// The longest wait for locks of other connections, in milliseconds. Set only by `waitForLocks`.
-    var patience: Int32 = 0
+    var busyTimeout: Int32 = 0
     /// The trace that logs statements while SQL logging is enabled.
     private var trace: StatementTrace?
     private var loggedDetail: UInt32 = 0
@@ -129,7 +129,7 @@ final class Connection {
             }
         }
         guard code == SQLITE_OK, let handle else { throw error(code, purpose) }
-        trace?.tellPlan(of: sql)
+        trace?.logPlan(of: sql)
         return Statement(handle, connection: self)
     }
 

@@ -26,8 +26,9 @@ final class FormatFunctions {
             let code = sqlite3_create_function_v2(
                 connection.db, name, -1, flags, Unmanaged.passUnretained(self).toOpaque(),
                 { context, count, arguments in
-                    guard let place = sqlite3_user_data(context), let arguments else { return }
-                    Unmanaged<FormatFunctions>.fromOpaque(place).takeUnretainedValue().call(context, count, arguments)
+                    guard let userData = sqlite3_user_data(context), let arguments else { return }
+                    Unmanaged<FormatFunctions>.fromOpaque(userData).takeUnretainedValue().call(
+                        context, count, arguments)
                 }, nil, nil, nil)
             guard code == SQLITE_OK else {
                 let error = connection.error(code, "register the SQL function \(name) for \(connection.path)")

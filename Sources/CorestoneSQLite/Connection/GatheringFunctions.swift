@@ -35,22 +35,22 @@ final class GatheringEntry {
 
     private static func step(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
         guard let form = RowCell.Form(rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(arguments?[1]))),
-            let place = sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeRawPointer?>.size))
+            let memory = sqlite3_aggregate_context(context, Int32(MemoryLayout<UnsafeRawPointer?>.size))
         else { return }
         let value = PropertyValue(arguments?[0], form)
         if value.isNull { return }
         // SQLite zeroes the bytes at the first call.
-        let known = place.load(as: UnsafeRawPointer?.self)
+        let known = memory.load(as: UnsafeRawPointer?.self)
         let values = known.map { Unmanaged<Values>.fromOpaque($0) } ?? Unmanaged.passRetained(Values())
-        if known == nil { place.storeBytes(of: values.toOpaque(), as: UnsafeMutableRawPointer.self) }
+        if known == nil { memory.storeBytes(of: values.toOpaque(), as: UnsafeMutableRawPointer.self) }
         values.takeUnretainedValue().values.append(value)
     }
 
     private static func finish(_ context: OpaquePointer?) {
         guard let user = sqlite3_user_data(context) else { return }
         let entry = Unmanaged<GatheringEntry>.fromOpaque(user).takeUnretainedValue()
-        let place = sqlite3_aggregate_context(context, 0)?.load(as: UnsafeRawPointer?.self)
-        let values = place.map { Unmanaged<Values>.fromOpaque($0).takeRetainedValue().values } ?? []
+        let collected = sqlite3_aggregate_context(context, 0)?.load(as: UnsafeRawPointer?.self)
+        let values = collected.map { Unmanaged<Values>.fromOpaque($0).takeRetainedValue().values } ?? []
         do {
             let value = try entry.function.value(of: values)
             if value.isNull { return sqlite3_result_null(context) }

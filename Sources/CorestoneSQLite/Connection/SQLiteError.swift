@@ -47,7 +47,7 @@ enum SQLiteError {
             remedy = "free some memory, or fetch or save fewer rows at a time"
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             status = .storeReadOnly
-            remedy = "make the file and its folder writable, or open the store read-only"
+            remedy = "make the file and its folder writable"
         case SQLITE_CORRUPT:
             status = .storeCorrupt
             remedy = "restore the damaged file from a backup, or recover its rows with sqlite3 FILE .recover"

@@ -87,7 +87,7 @@ final class Statement {
 }
 
 extension Statement {
-    /// Binds a value in its stored form; an object binds its primary key.
+    /// Binds a value in its stored form, and an object as its primary key.
     ///
     /// The bytes of texts and data are not copied. They must stay valid until the statement is reset and bound again.
     func bind(_ view: ValueView, at index: Int32) {
@@ -102,7 +102,7 @@ extension Statement {
         }
     }
 
-    /// Binds a value of any kind, and copies its bytes. A value that a column cannot store binds NULL.
+    /// Binds a value of any kind, and copies its bytes. A value that a column cannot store is bound as NULL.
     func bind(copying value: PropertyValue, at index: Int32) {
         switch value {
         case .text(let text), .uri(let text):

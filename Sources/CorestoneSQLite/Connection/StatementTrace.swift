@@ -20,14 +20,14 @@ final class StatementTrace {
         self.detail = detail
         sqlite3_trace_v2(
             connection.db, UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE),
-            { event, place, subject, text in
-                guard let place, let subject else { return 0 }
-                let trace = Unmanaged<StatementTrace>.fromOpaque(place).takeUnretainedValue()
+            { event, userData, subject, text in
+                guard let userData, let subject else { return 0 }
+                let trace = Unmanaged<StatementTrace>.fromOpaque(userData).takeUnretainedValue()
                 let statement = OpaquePointer(subject)
                 switch Int32(bitPattern: event) {
-                case SQLITE_TRACE_STMT: trace.begins(statement, text?.assumingMemoryBound(to: CChar.self))
+                case SQLITE_TRACE_STMT: trace.logStatement(statement, text?.assumingMemoryBound(to: CChar.self))
                 case SQLITE_TRACE_ROW: trace.running[statement]?.rows += 1
-                default: trace.ended(statement)
+                default: trace.logEnd(statement)
                 }
                 return 0
             }, Unmanaged.passUnretained(self).toOpaque())
@@ -37,7 +37,7 @@ final class StatementTrace {
     func end() { sqlite3_trace_v2(db, 0, nil, nil) }
 
     /// Logs the query plan of a statement that was just prepared.
-    func tellPlan(of sql: String) {
+    func logPlan(of sql: String) {
         guard detail.rawValue >= DebugLog.SQLDetail.values.rawValue, StatementTrace.isAboutRows(sql),
             let steps = try? QueryPlan.steps(of: sql, in: connection)
         else { return }
@@ -46,7 +46,7 @@ final class StatementTrace {
         }
     }
 
-    private func begins(_ statement: OpaquePointer, _ text: UnsafePointer<CChar>?) {
+    private func logStatement(_ statement: OpaquePointer, _ text: UnsafePointer<CChar>?) {
         // SQLite reports a statement of a trigger as an SQL comment.
         guard let text, text[0] != CChar(UInt8(ascii: "-")) else { return }
         let sql = String(cString: text)
@@ -61,7 +61,7 @@ final class StatementTrace {
         running[statement] = Run(start: monotonicNanoseconds())
     }
 
-    private func ended(_ statement: OpaquePointer) {
+    private func logEnd(_ statement: OpaquePointer) {
         guard let run = running.removeValue(forKey: statement) else { return }
         let time = StatementTrace.seconds(monotonicNanoseconds() - run.start)
         // Only INSERT, UPDATE and DELETE set the number of changed rows.

@@ -71,7 +71,8 @@ final class StoreFunctions {
     private static func call(
         _ context: OpaquePointer?, _ count: Int32, _ arguments: UnsafeMutablePointer<OpaquePointer?>?
     ) {
-        guard let context, let arguments, count == StoreFunction.argumentCount, let place = sqlite3_user_data(context)
+        guard let context, let arguments, count == StoreFunction.argumentCount,
+            let userData = sqlite3_user_data(context)
         else {
             return
         }
@@ -79,7 +80,7 @@ final class StoreFunctions {
             return sqlite3_result_null(context)
         }
         let text = UnsafeRawBufferPointer(start: first, count: Int(sqlite3_value_bytes(arguments[0])))
-        let entry = Unmanaged<Entry>.fromOpaque(place).takeUnretainedValue()
+        let entry = Unmanaged<Entry>.fromOpaque(userData).takeUnretainedValue()
         do {
             if let kept = sqlite3_get_auxdata(context, 1) {
                 let prepared = Unmanaged<PreparedText>.fromOpaque(kept).takeUnretainedValue()

@@ -54,9 +54,9 @@ final class TriggerFunctions {
     private static func report(
         _ context: OpaquePointer?, _ count: Int32, _ arguments: UnsafeMutablePointer<OpaquePointer?>?
     ) {
-        guard let context, let arguments, count == 5, let place = sqlite3_user_data(context) else { return }
+        guard let context, let arguments, count == 5, let userData = sqlite3_user_data(context) else { return }
         let row = Row(entity: sqlite3_value_int64(arguments[1]), primaryKey: sqlite3_value_int64(arguments[2]))
-        Unmanaged<TriggerFunctions>.fromOpaque(place).takeUnretainedValue().rows.insert(row)
+        Unmanaged<TriggerFunctions>.fromOpaque(userData).takeUnretainedValue().rows.insert(row)
         sqlite3_result_null(context)
     }
 }

@@ -46,11 +46,11 @@ final class ValueEntry {
     private static func call(
         _ context: OpaquePointer?, _ count: Int32, _ arguments: UnsafeMutablePointer<OpaquePointer?>?
     ) {
-        guard let place = sqlite3_user_data(context) else { return }
-        let entry = Unmanaged<ValueEntry>.fromOpaque(place).takeUnretainedValue()
+        guard let userData = sqlite3_user_data(context) else { return }
+        let entry = Unmanaged<ValueEntry>.fromOpaque(userData).takeUnretainedValue()
         do {
             let values = (0..<Int(count)).map { PropertyValue(arguments?[$0]) }
-            give(context, SQLValue(try entry.function.value(of: values)) ?? .null)
+            setResult(context, SQLValue(try entry.function.value(of: values)) ?? .null)
         } catch {
             entry.owner.note(error)
             sqlite3_result_error(context, "\(error)", -1)
@@ -63,10 +63,10 @@ final class ValueEntry {
             return sqlite3_result_value(context, argument)
         }
         let bytes = UnsafeRawBufferPointer(start: text, count: Int(sqlite3_value_bytes(argument)))
-        give(context, PackedValue.value(bytes) ?? .null)
+        setResult(context, PackedValue.value(bytes) ?? .null)
     }
 
-    fileprivate static func give(_ context: OpaquePointer?, _ value: SQLValue) {
+    fileprivate static func setResult(_ context: OpaquePointer?, _ value: SQLValue) {
         switch value {
         case .null: sqlite3_result_null(context)
         case .integer(let number): sqlite3_result_int64(context, number)

@@ -142,7 +142,7 @@ final class HistoryWriter {
 // MARK: - The transaction's row
 
 extension HistoryWriter {
-    private static let mostKeys: Int64 = 1 << 62
+    private static let maximumKeys: Int64 = 1 << 62
 
     /// Renumbers the changes in the order of Apple's framework: insertions, updates, deletions.
     ///
@@ -209,11 +209,11 @@ extension HistoryWriter {
         guard try statement.step(HistoryWriter.purpose) else { return 0 }
         let highest = max(statement.integer(0), statement.integer(1), 0)
         // A save assigns few keys, so a key above this limit is a sign of damage.
-        guard highest <= HistoryWriter.mostKeys else {
+        guard highest <= HistoryWriter.maximumKeys else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
                 "the history of \(connection.path) is damaged: the highest key in \(table.rawValue) is \(highest), but the "
-                    + "limit is \(HistoryWriter.mostKeys); restore the store from a backup", value: .int(highest),
+                    + "limit is \(HistoryWriter.maximumKeys); restore the store from a backup", value: .int(highest),
                 file: connection.path)
         }
         return highest

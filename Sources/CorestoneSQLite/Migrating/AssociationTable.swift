@@ -67,7 +67,7 @@ package final class AssociationTable {
     }
 
     /// Returns the rows of a source object.
-    package func destinations(ofKey key: Int64, mapping: Int) throws -> [Row] { try found(bySource, key, mapping) }
+    package func destinations(ofKey key: Int64, mapping: Int) throws -> [Row] { try rows(with: bySource, key, mapping) }
 
     /// Returns the rows of a destination object. Objects of several entity trees may have the same key.
     package func sources(ofKey key: Int64, mapping: Int) throws -> [Row] {
@@ -77,7 +77,7 @@ package final class AssociationTable {
             byKey = try connection.prepare(
                 "SELECT NUMBER, \(columns) FROM T WHERE KEY = ? AND MAPPING = ? ORDER BY NUMBER", purpose)
         }
-        return try byKey.map { try found($0, key, mapping) } ?? []
+        return try byKey.map { try rows(with: $0, key, mapping) } ?? []
     }
 
     /// Returns the next rows of a mapping in the order of creation.
@@ -93,7 +93,7 @@ package final class AssociationTable {
         return rows
     }
 
-    private func found(_ statement: Statement, _ key: Int64, _ mapping: Int) throws -> [Row] {
+    private func rows(with statement: Statement, _ key: Int64, _ mapping: Int) throws -> [Row] {
         statement.bind(key, at: 1)
         statement.bind(mapping, at: 2)
         defer { statement.reset() }

@@ -41,28 +41,28 @@ struct BackingFileMove {
         let descriptor = open(origin, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure("read", origin, errno) }
         defer { close(descriptor) }
-        permissions?.ofCompanions.give(to: descriptor)
+        permissions?.ofCompanions.apply(to: descriptor)
         guard fsync(descriptor) == 0 else { throw failure("write", origin, errno) }
-        remains.made.append(name)
+        remains.createdFiles.append(name)
         guard rename(origin, path) == 0 else {
-            remains.made.removeLast()
+            remains.createdFiles.removeLast()
             throw failure("create", path, errno)
         }
         // Some file systems report success for a rename that they did not perform. The file must exist, because the
         // source folder is removed after the commit.
         guard ExternalFile.isThere(path) else {
-            remains.made.removeLast()
+            remains.createdFiles.removeLast()
             throw failure("create", path, EIO)
         }
     }
 
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
-        let remedy =
-            action == "read"
-            ? "migrate the store again" : "free some space or make its folder writable, and migrate the store again"
+        let retry = "migrate the store again"
+        let known = StoreLocation.remedy(forWriting: code, ", and \(retry)")
+        let remedy = action == "read" || known.isEmpty ? "; \(retry)" : known
         return CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(place.given): cannot \(action) \(path): \(StoreLocation.text(of: code)); \(remedy)",
+            "cannot migrate \(place.given): cannot \(action) \(path): \(StoreLocation.text(of: code))\(remedy)",
             file: path)
     }
 }

@@ -103,7 +103,8 @@ struct ContentReplacement {
         guard counts[0] != counts[1] else { return }
         throw CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(connection.path): the new table \(table) has \(counts[1]) of \(counts[0]) rows; check the disk, and "
+            "cannot migrate \(connection.path): the new table \(table) has \(counts[1]) of \(counts[0]) "
+                + "row\(counts[0] == 1 ? "" : "s"); check the disk, and "
                 + "migrate the store again", entity: entity(of: table), file: connection.path)
     }
 

@@ -200,12 +200,12 @@ struct DeferredCleanup {
         let upkeep = SchemaUpkeep(schema: schema, connection: connection)
         let indexes = try upkeep.foreignIndexes()
         let triggers = try triggers(of: name)
-        let waiting = TableMigration.waitingName(0)
+        let temporary = TableMigration.temporaryName(0)
         let list = columns.joined(separator: ", ")
         let statements =
-            ["ALTER TABLE main.\(name) RENAME TO \(waiting)", creation]
+            ["ALTER TABLE main.\(name) RENAME TO \(temporary)", creation]
             + foreign.map { "ALTER TABLE \(name) ADD COLUMN \($0.key.asIdentifier) \($0.value)" }
-            + ["INSERT INTO \(name) (\(list)) SELECT \(list) FROM \(waiting)\(order)", "DROP TABLE \(waiting)"]
+            + ["INSERT INTO \(name) (\(list)) SELECT \(list) FROM \(temporary)\(order)", "DROP TABLE \(temporary)"]
         for statement in statements { try execute(statement) }
         try upkeep.makeIndexes()
         try upkeep.restore(indexes)

@@ -180,7 +180,7 @@ final class InPlaceVerification {
 
     private func measure(_ side: PairComparison.Side) throws -> (pairs: Measure, dangling: Int, mismatched: Int) {
         let statement = try connection.prepare(
-            "SELECT \(MeasureFunctions.measure)(\(side.columns)) \(side.kept)", purpose)
+            "SELECT \(MeasureFunctions.measure)(\(side.columns)) \(side.preserved)", purpose)
         guard try statement.step(purpose), let pairs = Measure(statement.text(0)) else { throw unreadable(nil) }
         let dangling = try connection.integer("SELECT count(*) \(side.dangling)", purpose)
         return (
@@ -306,7 +306,7 @@ private struct PairComparison {
         /// The measured columns of each pair.
         let columns: String
         /// The pairs whose objects are both preserved.
-        let kept: String
+        let preserved: String
         /// The pairs with a missing object.
         let dangling: String
         /// The references whose entity number differs from that of their target; nil if the relationship does not store
@@ -346,7 +346,7 @@ private struct PairComparison {
         let origins = PairComparison.origins(of: relationship, mapping)
         self.former = Side(
             columns: columns,
-            kept: PairComparison.kept(
+            preserved: PairComparison.preserved(
                 former, (plan.former.table(of: owners).name, numbers(owners, relationship.entity)),
                 (plan.former.table(of: members).name, numbers(members, relationship.destination))),
             dangling: PairComparison.dangling(
@@ -363,7 +363,7 @@ private struct PairComparison {
         }
         self.wanted = Side(
             columns: columns,
-            kept: PairComparison.kept(
+            preserved: PairComparison.preserved(
                 wanted, (ownerTable, family(relationship.entity)), (memberTable, family(relationship.destination))),
             dangling: PairComparison.dangling(wanted, ownerTable, memberTable),
             mismatched: PairComparison.mismatched(relationship, plan.wanted))
@@ -397,7 +397,7 @@ private struct PairComparison {
         return columns.joined(separator: ", ")
     }
 
-    private static func kept(
+    private static func preserved(
         _ pairs: String, _ owners: (table: String, numbers: String), _ members: (table: String, numbers: String)
     ) -> String {
         func exists(_ column: String, _ side: (table: String, numbers: String)) -> String {

@@ -34,18 +34,18 @@ struct JoinMigration {
             : [(old.namingColumn, join.namingColumn), (old.otherColumn, join.otherColumn)]
         var columns: [(former: String, wanted: String)] = sides.map { ($0.name, $1.name) }
         var added: [String] = []
-        var lost: [String] = []
+        var removed: [String] = []
         for (before, after) in sides {
             switch (before.orderName, after.orderName) {
             case (let before?, let after?): columns.append((before, after))
             case (nil, let after?): added.append(after)
-            case (let before?, nil): lost.append(before)
+            case (let before?, nil): removed.append(before)
             case (nil, nil): break
             }
         }
         (self.former, self.columns, self.added) = (old, columns, added)
-        isRebuilt = !lost.isEmpty && !defersCleanup
-        leftovers = isRebuilt ? [] : Leftover.names(for: lost, besides: (stored[old.name] ?? [:]).keys)
+        isRebuilt = !removed.isEmpty && !defersCleanup
+        leftovers = isRebuilt ? [] : Leftover.names(for: removed, besides: (stored[old.name] ?? [:]).keys)
     }
 
     /// Returns the former join table with the pairs of the new table, and whether its columns are exchanged.
@@ -65,10 +65,10 @@ struct JoinMigration {
 
     /// Returns the statements that create the new table or change the former one.
     ///
-    /// - Parameter waiting: The temporary name of the former table, if it was renamed.
-    func statements(waiting: String?) -> [String] {
+    /// - Parameter temporaryName: The temporary name of the former table, if it was renamed.
+    func statements(temporaryName: String?) -> [String] {
         guard let former else { return [join.creationStatement] }
-        let current = waiting ?? former.name
+        let current = temporaryName ?? former.name
         if isRebuilt {
             let names = columns.map(\.wanted).joined(separator: ", ")
             return [

@@ -74,8 +74,8 @@ final class MeasureFunctions {
             connection.db, MeasureFunctions.content, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
             Unmanaged.passUnretained(self).toOpaque(),
             { context, _, arguments in
-                guard let context, let arguments, let place = sqlite3_user_data(context) else { return }
-                Unmanaged<MeasureFunctions>.fromOpaque(place).takeUnretainedValue().content(context, arguments)
+                guard let context, let arguments, let userData = sqlite3_user_data(context) else { return }
+                Unmanaged<MeasureFunctions>.fromOpaque(userData).takeUnretainedValue().content(context, arguments)
             }, nil, nil, nil)
         guard measure == SQLITE_OK, content == SQLITE_OK else {
             throw connection.error(
@@ -123,8 +123,8 @@ private struct MeasureState {
     private let words: UnsafeMutablePointer<Int64>
 
     private init?(_ context: OpaquePointer?, _ size: Int = MeasureState.size) {
-        guard let place = sqlite3_aggregate_context(context, Int32(size)) else { return nil }
-        words = place.assumingMemoryBound(to: Int64.self)
+        guard let memory = sqlite3_aggregate_context(context, Int32(size)) else { return nil }
+        words = memory.assumingMemoryBound(to: Int64.self)
     }
 
     static func step(

@@ -17,7 +17,7 @@ struct MigratedDocument {
     /// - Parameter isDeferred: Whether the migration is marked as unfinished.
     func write(isDeferred: Bool = false) throws {
         if var metadata = contents.document.metadata {
-            metadata.rememberModel()
+            metadata.recordPastModel()
             metadata.setModel(model)
             metadata.values[StoreMetadata.Key.frameworkVersion] = .integer(StoreMetadata.frameworkVersion)
             metadata.values[StoreMetadata.Key.deferredMigration] = isDeferred ? .bool(true) : nil

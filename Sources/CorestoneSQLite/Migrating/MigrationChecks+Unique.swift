@@ -10,7 +10,7 @@ extension MigrationChecks {
         guard !groups.isEmpty else { return }
         let names = index.keys.map { "\(index.entity.name).\($0)" }.joined(separator: " and ")
         let subject = index.keys.count == 1 ? names : "the combination of \(names)"
-        let least = groups.count == MigrationChecks.mostDetails ? "at least " : ""
+        let least = groups.count == MigrationChecks.maximumDetails ? "at least " : ""
         throw CoreError(
             .migration, code: .migrationConstraintViolation,
             "cannot migrate \(path): \(subject) must be unique, but \(least)\(groups.count) "
@@ -50,7 +50,7 @@ extension MigrationChecks {
         let conditions = [condition].compactMap { $0 } + expressions.map { "(\($0)) IS NOT NULL" }
         let statement = try connection.prepare(
             "SELECT count(*), group_concat(Z_PK), \(list) FROM \(table) WHERE \(conditions.joined(separator: " AND ")) "
-                + "GROUP BY \(list) HAVING count(*) > 1 LIMIT \(MigrationChecks.mostDetails)", purpose)
+                + "GROUP BY \(list) HAVING count(*) > 1 LIMIT \(MigrationChecks.maximumDetails)", purpose)
         var groups: [CoreError] = []
         while try statement.step(purpose) {
             let keys = (statement.text(1) ?? "").split(separator: ",").compactMap { Int64($0) }

@@ -12,7 +12,7 @@ struct MigrationChecks {
     let uuid: String
 
     /// The maximum number of objects or values that one error lists.
-    static let mostDetails = 100
+    static let maximumDetails = 100
 
     var path: String { connection.path }
     var purpose: String { "migrate \(path)" }
@@ -44,7 +44,7 @@ struct MigrationChecks {
     func before() throws {
         var failures = try problems()
         guard let first = failures.first else { return }
-        failures = Array(failures.prefix(MigrationChecks.mostDetails))
+        failures = Array(failures.prefix(MigrationChecks.maximumDetails))
         let others = failures.count - 1
         let more = others == 0 ? "" : ". The details list \(others) more \(others == 1 ? "problem" : "problems")"
         throw CoreError(
@@ -96,10 +96,10 @@ struct MigrationChecks {
     }
 
     private func missing(_ attribute: Attribute, _ count: Int64) -> CoreError {
-        let objects = count == 1 ? "1 object has" : "\(count) objects have"
+        let objects = count == 1 ? "1 object does" : "\(count) objects do"
         return CoreError(
             .migration, code: .migration,
-            "\(attribute.entity.name).\(attribute.path) is required and \(objects) no value; give the attribute a default, or make "
+            "\(attribute.entity.name).\(attribute.path) is required, but \(objects) not have a value; give the attribute a default, or make "
                 + "it optional", entity: attribute.entity.name, key: attribute.path,
             children: [
                 CoreError(
@@ -148,7 +148,7 @@ struct MigrationChecks {
                     "SELECT Z_PK, substr(CAST(\(column) AS TEXT), 1, 100) FROM \(table.name) WHERE \(column) IS NOT NULL AND "
                         + "Z_ENT = \(plan.former.number(of: former)) AND "
                         + "\(MigrationFunctions.conversion)(\(column), \(from.rawValue), \(to.rawValue)) IS NULL "
-                        + "LIMIT \(MigrationChecks.mostDetails)", purpose)
+                        + "LIMIT \(MigrationChecks.maximumDetails)", purpose)
                 while try statement.step(purpose) {
                     let (key, text) = (statement.integer(0), statement.text(1) ?? "")
                     let shown = from == .string || from == .uri ? "\"\(text)\"" : text

@@ -12,7 +12,7 @@ final class MigrationCleanup {
     /// The names of backing files to which only former rows refer.
     var obsolete: Set<String> = []
     /// The names of backing files to which only new rows refer.
-    var made: [String] = []
+    var createdFiles: [String] = []
     /// The backup copy that the migration made.
     var backup: (options: MigrationBackup, path: String)?
     /// Whether the commit has begun, so that the state of the file is unknown after a failure.
@@ -35,7 +35,7 @@ final class MigrationCleanup {
 
     func didRollBack() {
         detach()
-        for name in made { unlink("\(folder)/\(name)") }
+        for name in createdFiles { unlink("\(folder)/\(name)") }
         // The store is unchanged, so the copy is not needed.
         if let backup, !isAtCommit { SQLiteKind().removeCopy(backup.path, of: place, backup.options) }
     }

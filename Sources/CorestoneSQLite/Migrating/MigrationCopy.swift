@@ -26,7 +26,7 @@ struct MigrationCopy {
         options.limits = limits
         let folder = ExternalFile.folder(ofStore: origin.path)
         let lost = try StoreTransfer(from: reader, folder, origin, to: place, options).run {}
-        StoreTransfer.tell(ofLost: lost, in: folder, to: place)
+        StoreTransfer.logMissingFiles(lost, in: folder, to: place)
     }
 
     /// Removes the copy, and the backing files that no other copy needs.
@@ -38,7 +38,8 @@ struct MigrationCopy {
                 let code = errno
                 throw CoreError(
                     .storeIO, code: .migration,
-                    "cannot remove the backup \(place.given): \(StoreLocation.text(of: code)); make its folder writable",
+                    "cannot remove the backup \(place.given): \(StoreLocation.text(of: code))"
+                        + StoreLocation.remedy(forWriting: code),
                     file: place.given)
             }
         }

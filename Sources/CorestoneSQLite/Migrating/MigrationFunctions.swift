@@ -66,8 +66,8 @@ final class MigrationFunctions {
         let code = sqlite3_create_function_v2(
             connection.db, name, count, SQLITE_UTF8 | SQLITE_DIRECTONLY, Unmanaged.passUnretained(entry).toOpaque(),
             { context, _, arguments in
-                guard let context, let arguments, let place = sqlite3_user_data(context) else { return }
-                let entry = Unmanaged<Entry>.fromOpaque(place).takeUnretainedValue()
+                guard let context, let arguments, let userData = sqlite3_user_data(context) else { return }
+                let entry = Unmanaged<Entry>.fromOpaque(userData).takeUnretainedValue()
                 entry.body(entry.owner, context, arguments)
             }, nil, nil, nil)
         guard code == SQLITE_OK else {
@@ -82,7 +82,7 @@ final class MigrationFunctions {
             let value = PropertyValue(arguments[0], as: from), let converted = from.exactConversion(of: value, to: to),
             converted.isExactInColumn
         else { return sqlite3_result_null(context) }
-        converted.give(to: context)
+        converted.setResult(of: context)
     }
 
     /// Returns a value of an attribute with external storage without its mark, or the content of its backing file.
@@ -113,7 +113,7 @@ final class MigrationFunctions {
                 "a backing file in \(externalFolder) cannot be read: its name in the row is damaged; run corestone check to find the "
                 + "object, and set its value to null"
         } else if case .unreadable(_, let what) = external {
-            fault = "\(what), or set the value to null (corestone check names the object)"
+            fault = "\(what)\(what.hasRemedy ? ", or" : ";") set the value to null (corestone check names the object)"
         } else {
             fault =
                 "the backing file \(file) is missing; restore it, or set the value to null (corestone check names the object)"
@@ -179,7 +179,7 @@ extension PropertyValue {
     }
 
     /// Sets the value in its stored form as the result of an SQL function.
-    fileprivate func give(to context: OpaquePointer) {
+    fileprivate func setResult(of context: OpaquePointer) {
         switch self {
         case .bool(let flag): sqlite3_result_int64(context, flag ? 1 : 0)
         case .int(let number): sqlite3_result_int64(context, number)

@@ -80,21 +80,27 @@ struct MigrationPlan {
 
 extension MigrationPlan {
     /// The temporary names of former tables from which new tables are created.
-    private var waiting: [String: String] {
+    private var temporaryNames: [String: String] {
         let targets = Set(wanted.tables.map(\.name) + wanted.joins.map(\.name))
         var names: [String: String] = [:]
-        func wait(_ name: String) { if names[name] == nil { names[name] = TableMigration.waitingName(names.count) } }
+        func assignTemporaryName(to name: String) {
+            if names[name] == nil { names[name] = TableMigration.temporaryName(names.count) }
+        }
         for table in tables {
             guard let former = table.formerTable else { continue }
-            if table.isRebuilt || former.name != table.table.name && targets.contains(former.name) { wait(former.name) }
+            if table.isRebuilt || former.name != table.table.name && targets.contains(former.name) {
+                assignTemporaryName(to: former.name)
+            }
         }
         for join in joins {
             guard let former = join.former else { continue }
-            if join.isRebuilt || former.name != join.join.name && targets.contains(former.name) { wait(former.name) }
+            if join.isRebuilt || former.name != join.join.name && targets.contains(former.name) {
+                assignTemporaryName(to: former.name)
+            }
         }
         // Tables to be removed must not block the names of new tables.
         for leftover in leftovers where leftover.column == nil { names[leftover.former] = leftover.table }
-        for name in removedTables where targets.contains(name) { wait(name) }
+        for name in removedTables where targets.contains(name) { assignTemporaryName(to: name) }
         return names
     }
 
@@ -128,21 +134,24 @@ extension MigrationPlan {
 
     /// The statements that create, rename and change tables, and drop tables that are no longer needed.
     var structureStatements: [String] {
-        let waiting = waiting
-        var statements = waiting.sorted { byteOrder($0.value, $1.value) }.map {
+        let temporaryNames = temporaryNames
+        var statements = temporaryNames.sorted { byteOrder($0.value, $1.value) }.map {
             "ALTER TABLE \($0.key.asIdentifier) RENAME TO \($0.value)"
         }
         for table in tables {
-            statements += table.structureStatements(waiting: table.formerTable.flatMap { waiting[$0.name] })
+            statements += table.structureStatements(
+                temporaryName: table.formerTable.flatMap { temporaryNames[$0.name] })
         }
-        for join in joins { statements += join.statements(waiting: join.former.flatMap { waiting[$0.name] }) }
+        for join in joins {
+            statements += join.statements(temporaryName: join.former.flatMap { temporaryNames[$0.name] })
+        }
         let renamed = Set(
             tables.filter { !$0.isRebuilt }.compactMap { $0.formerTable?.name }
                 + joins.filter { !$0.isRebuilt }.compactMap { $0.former?.name })
         let kept = Set(leftovers.filter { $0.column == nil }.map(\.table))
         let gone =
-            waiting.filter { !renamed.contains($0.key) && !kept.contains($0.value) }.map(\.value)
-            + removedTables.filter { waiting[$0] == nil }
+            temporaryNames.filter { !renamed.contains($0.key) && !kept.contains($0.value) }.map(\.value)
+            + removedTables.filter { temporaryNames[$0] == nil }
         return statements + gone.sorted(by: byteOrder).map { "DROP TABLE \($0.asIdentifier)" }
     }
 

@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// The progress of a migration in rows. It stops a statement if the application cancels.
 final class MigrationProgress {
-    private static let mostRows = 1 << 40
+    private static let maximumRows = 1 << 40
     private let path: String
     private let report: (Int, Int) -> Bool
     private let check: ProgressCheck
@@ -29,7 +29,7 @@ final class MigrationProgress {
             let statement = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", purpose)
             guard try statement.step(purpose) else { continue }
             // A key in the file may be any number.
-            rows = min(rows.addingClamped(max(Int(clamping: statement.integer(0)), 0)), MigrationProgress.mostRows)
+            rows = min(rows.addingClamped(max(Int(clamping: statement.integer(0)), 0)), MigrationProgress.maximumRows)
         }
         self.rows = max(rows, 1)
         check = ProgressCheck(connection)
@@ -37,23 +37,23 @@ final class MigrationProgress {
 
     /// Makes the first report. `end` must be called afterwards, even if this function throws.
     func begin() throws {
-        check.ask { [unowned self] in !self.tell() }
-        try require(tell())
+        check.setHostCheck { [unowned self] in !self.reportProgress() }
+        try require(reportProgress())
     }
 
     /// Reports the progress of a route, which counts as nine tenths of the migration.
     ///
     /// - Returns: false if the application cancels.
-    func pass(_ done: Int, of total: Int) -> Bool {
+    func reportRoute(_ done: Int, of total: Int) -> Bool {
         let part = Double(min(max(done, 0), max(total, 1))) / Double(max(total, 1))
         base = Int(Double(rows) * 0.9 * part)
-        return tell()
+        return reportProgress()
     }
 
     /// Begins the part that consists of steps: the statements.
     func beginSteps(_ count: Int) { (steps, done) = (max(count, 1), 0) }
 
-    private func tell(isFinished: Bool = false) -> Bool {
+    private func reportProgress(isFinished: Bool = false) -> Bool {
         if isCancelled { return false }
         let rest = rows - base
         isCancelled = !report(isFinished ? rows : min(base + rest * done / (steps + 1), rows - 1), rows)
@@ -62,11 +62,11 @@ final class MigrationProgress {
 
     func step() throws {
         done = min(done + 1, steps)
-        try require(tell())
+        try require(reportProgress())
     }
 
     /// Reports that everything except the commit is completed.
-    func finish() throws { try require(tell(isFinished: true)) }
+    func finish() throws { try require(reportProgress(isFinished: true)) }
 
     private func require(_ isWanted: Bool) throws {
         guard isWanted else { throw MigrationProgress.cancelled(path) }

@@ -80,7 +80,7 @@ extension MigrationReport {
         ).start(contents)
         isNeeded = true
         let plan: MigrationPlan
-        switch start.way {
+        switch start.method {
         case .mapping(let mapping): plan = start.plan(mapping, migration)
         case .route(let route):
             // The objects cannot be examined before the route has run.

@@ -28,10 +28,12 @@ struct RouteMigration {
         let file = LocalFile(place.path, shownAs: place.given)
         file.removeDrafts()
         guard let workFolder = file.workFolder() else {
+            let code = errno
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot migrate \(place.given): cannot create a folder in \(place.folder): \(StoreLocation.text(of: errno)); make "
-                    + "\(place.folder) writable, or free some space", file: place.given)
+                "cannot migrate \(place.given): cannot create a folder in \(place.folder): "
+                    + "\(StoreLocation.text(of: code))\(StoreLocation.remedy(forWriting: code, in: place.folder))",
+                file: place.given)
         }
         remains.workFolder = workFolder
         let result = "\(workFolder.path)/result"
@@ -42,7 +44,7 @@ struct RouteMigration {
             let content = try route.run(
                 from: place.path, named: place.given, to: result, limits: connection.limits
             ) { done, total in
-                progress.pass(done, of: total)
+                progress.reportRoute(done, of: total)
             }
             try replace(result, content, progress)
         } catch {
@@ -57,7 +59,7 @@ struct RouteMigration {
     }
 
     private func replace(_ result: String, _ content: ConvertedContent, _ progress: MigrationProgress) throws {
-        guard progress.pass(1, of: 1) else { throw MigrationProgress.cancelled(place.given) }
+        guard progress.reportRoute(1, of: 1) else { throw MigrationProgress.cancelled(place.given) }
         let folder = ExternalFile.folder(ofStore: place.path)
         let before = try connection.namesOfExternalFiles(in: start.former, folder: folder)
         let converted = try ConvertedStore(at: result, model: model, namesFiles: !before.isEmpty, connection.limits)

@@ -21,16 +21,16 @@ extension StoreMigration {
     /// The recreated store needs its size in the work folder, and again in the file or its log.
     func requireSpaceForCopy() throws {
         guard let free else { return }
-        var facts = stat()
-        let log = stat("\(place.path)-wal", &facts) == 0 ? Double(facts.st_size) : 0
+        var status = stat()
+        let log = stat("\(place.path)-wal", &status) == 0 ? Double(status.st_size) : 0
         try require(Double(connection.fileSize) * 2 + log, free)
     }
 
     /// The free bytes in the store's folder; nil if they are unknown.
     private var free: Double? {
-        var facts = statvfs()
-        guard statvfs(place.folder, &facts) == 0 else { return nil }
-        return Double(facts.f_bavail) * Double(facts.f_frsize)
+        var status = statvfs()
+        guard statvfs(place.folder, &status) == 0 else { return nil }
+        return Double(status.f_bavail) * Double(status.f_frsize)
     }
 
     private func require(_ needed: Double, _ free: Double) throws {

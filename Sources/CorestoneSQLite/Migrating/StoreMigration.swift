@@ -20,7 +20,7 @@ struct StoreMigration {
         let former: StoreSchema
         /// The history; nil if the store does not record one.
         let history: HistorySchema?
-        let way: MigrationMethod
+        let method: MigrationMethod
     }
 
     /// Migrates the store under SQLite's write lock. Does nothing if another process has migrated it in the meantime.
@@ -48,7 +48,7 @@ struct StoreMigration {
     private func migrate(_ contents: StoreContents, _ remains: MigrationCleanup) throws {
         var start = try start(contents)
         let report = migration.progress ?? { _, _ in true }
-        switch start.way {
+        switch start.method {
         case .mapping(let mapping):
             try requireSpace(for: start.plan(mapping, migration))
             for warning in mapping.warnings where !migration.isTrial {
@@ -57,13 +57,13 @@ struct StoreMigration {
         case .route: try requireSpaceForCopy()
         }
         try backUp(remains)
-        switch start.way {
+        switch start.method {
         case .mapping(var mapping):
             // The deferred tasks of an earlier migration run first, with the present model of the store.
             if contents.hasDeferredTasks {
                 remains.obsolete = try DeferredCleanup(connection, place, start.former).runAll()
                 start = try self.start(StoreContents(connection, place: place))
-                if case .mapping(let same) = start.way { mapping = same }
+                if case .mapping(let same) = start.method { mapping = same }
             }
             remains.obsolete.formUnion(
                 try InPlaceMigration(
@@ -100,7 +100,7 @@ struct StoreMigration {
             try contents.cachedModel(connection)
         }.run()
         let past = try (contents.document.metadata?.pastModelDigests ?? []) + pastDigestsInHistory()
-        let way = try migration.way(from: source, to: model, past: past, ofStoreAt: place.given)
+        let method = try migration.method(from: source, to: model, past: past, ofStoreAt: place.given)
         let examination = try StoreExamination(connection, model: source, place: place, forWriting: true)
         if let reason = examination.readOnlyReason {
             throw CoreError(
@@ -109,10 +109,10 @@ struct StoreMigration {
                     + (reason.hasRemedy
                         ? ""
                         : ". Open it with its own model, save it to another file with cst_coordinator_migrate_store "
-                            + "(migrate_store), and migrate that file"),
+                            + "(migrate_store, migrateStore), and migrate that file"),
                 file: place.given)
         }
-        return Start(contents: contents, former: examination.schema, history: examination.history, way: way)
+        return Start(contents: contents, former: examination.schema, history: examination.history, method: method)
     }
 
     /// Returns the digests of past models in the authors of migration transactions.

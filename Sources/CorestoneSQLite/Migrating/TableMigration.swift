@@ -98,14 +98,14 @@ struct TableMigration {
 
 extension TableMigration {
     /// Returns the temporary name of a former table while the new one is created.
-    static func waitingName(_ place: Int) -> String { "CST_FORMER_\(place)" }
+    static func temporaryName(_ place: Int) -> String { "CST_FORMER_\(place)" }
 
     /// Returns the statements that create the table, or change the former one. New columns are null.
     ///
-    /// - Parameter waiting: The temporary name of the former table, if it was renamed.
-    func structureStatements(waiting: String?) -> [String] {
+    /// - Parameter temporaryName: The temporary name of the former table, if it was renamed.
+    func structureStatements(temporaryName: String?) -> [String] {
         guard let formerTable else { return [table.creationStatement] }
-        let current = waiting ?? formerTable.name
+        let current = temporaryName ?? formerTable.name
         if isRebuilt { return rebuilding(from: current) }
         var statements: [String] = []
         if current != table.name {

@@ -41,7 +41,7 @@ struct ColumnHints {
         }
         if let companion { return Int64(companion.dropFirst().dropLast(tail.count + 1)) }
         guard indexed[table]?.contains(column) == true || columns["Z_FOK_" + tail] != nil else { return nil }
-        guard let target = named(tail, owner), leads(column, in: table, to: target) else { return nil }
+        guard let target = named(tail, owner), areValuesKeys(in: column, of: table, target) else { return nil }
         return target.number
     }
 
@@ -70,7 +70,7 @@ struct ColumnHints {
     }
 
     /// Whether all sampled values are primary keys in the target's table.
-    private func leads(_ column: String, in table: String, to target: StoreContents.StoredEntity) -> Bool {
+    private func areValuesKeys(in column: String, of table: String, _ target: StoreContents.StoredEntity) -> Bool {
         guard let root = root(of: target), contents.tables["Z" + root.name.uppercased()] != nil,
             isIdentifier(column), isIdentifier(table)
         else { return false }

@@ -46,15 +46,9 @@ struct StoreCreation {
         var isNew = link(draft, place.path) == 0
         if !isNew && errno != EEXIST {
             // A file system without hard links.
-            var facts = stat()
-            isNew = stat(place.path, &facts) != 0
-            if isNew && rename(draft, place.path) != 0 {
-                throw CoreError(
-                    .storeIO, code: .persistentStoreOpen,
-                    "cannot create \(place.given): \(StoreLocation.text(of: errno)); check that the folder \(place.folder) exists, is "
-                        + "writable and has free space",
-                    file: place.given)
-            }
+            var status = stat()
+            isNew = stat(place.path, &status) != 0
+            if isNew && rename(draft, place.path) != 0 { throw failure(errno) }
         }
         _ = synchronise(folder: place.folder)
         return isNew
@@ -87,14 +81,10 @@ struct StoreCreation {
             let code = errno
             if code == EEXIST { return false }
             if code == EACCES, !place.mayWriteFolder { throw folderIsReadOnly() }
-            throw CoreError(
-                .storeIO, code: .persistentStoreOpen,
-                "cannot create \(place.given): \(StoreLocation.text(of: code)); check that the folder \(place.folder) "
-                    + "exists, is writable and has free space",
-                file: place.given)
+            throw failure(code)
         }
         defer { close(descriptor) }
-        permissions?.give(to: descriptor)
+        permissions?.apply(to: descriptor)
         return true
     }
 
@@ -169,11 +159,21 @@ struct StoreCreation {
         return folderIsReadOnly(sqliteCode: error.sqliteCode)
     }
 
+    private func failure(_ code: Int32) -> CoreError {
+        let folder = "the folder \(place.folder)"
+        let remedy =
+            code == ENOENT || code == ENOTDIR
+            ? "; create \(folder) first" : StoreLocation.remedy(forWriting: code, in: folder)
+        return CoreError(
+            .storeIO, code: .persistentStoreOpen,
+            "cannot create \(place.given): \(StoreLocation.text(of: code))\(remedy)", file: place.given)
+    }
+
     private func folderIsReadOnly(sqliteCode: Int32 = 0) -> CoreError {
         CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
             "cannot create \(place.given): the folder \(place.folder) is not writable; "
-                + "make it writable, or choose another folder",
+                + "make the folder writable, or choose another folder",
             sqliteCode: sqliteCode, file: place.given)
     }
 }

@@ -21,7 +21,7 @@ struct ForeignTrigger {
     }
 
     /// The description of the trigger for a store report.
-    var account: String {
+    var explanation: String {
         "the table \(table) has the trigger \(name), which does not belong to Core Data and may drop or alter saved rows, "
             + "so the store opens read-only; remove it with: \(remedy)"
     }
@@ -49,7 +49,7 @@ extension ForeignTrigger {
         return triggers.compactMap { trigger in
             // The trigger's author may have written the table's name in another letter case.
             guard let entity = entities[trigger.table.uppercased()], !known.contains(trigger.name),
-                !tellsWhatItChanges(trigger.name, trigger.text)
+                !reportsChangedRows(trigger.name, trigger.text)
             else { return nil }
             return ForeignTrigger(name: trigger.name, table: trigger.table, entity: entity)
         }
@@ -58,7 +58,7 @@ extension ForeignTrigger {
     /// Whether the trigger is one of Apple's triggers that report each row they change.
     ///
     /// These are the triggers of Photos, and those of derived attributes that this library cannot compute.
-    private static func tellsWhatItChanges(_ name: String, _ text: String) -> Bool {
+    private static func reportsChangedRows(_ name: String, _ text: String) -> Bool {
         (name.hasPrefix("Z_DA_") || name.hasPrefix("ZT_"))
             && TriggerFunctions.reports.contains { position(of: $0, in: text) != nil }
     }

@@ -5,35 +5,35 @@ import Glibc
 /// A detector of writes to a file that was opened as immutable.
 struct ImmutableFileCheck {
     private let path: String
-    private let given: String
-    private let before: Facts
+    private let givenPath: String
+    private let before: FileStatus
 
-    private struct Facts: Equatable {
+    private struct FileStatus: Equatable {
         var file: UInt = 0
         var size = 0
         var seconds = 0
         var nanoseconds = 0
 
         init(_ path: String) {
-            var facts = stat()
-            guard stat(path, &facts) == 0 else { return }
-            file = facts.st_ino
-            size = Int(facts.st_size)
-            seconds = facts.st_mtim.tv_sec
-            nanoseconds = facts.st_mtim.tv_nsec
+            var status = stat()
+            guard stat(path, &status) == 0 else { return }
+            file = status.st_ino
+            size = Int(status.st_size)
+            seconds = status.st_mtim.tv_sec
+            nanoseconds = status.st_mtim.tv_nsec
         }
     }
 
     init(_ place: StoreLocation) {
         path = place.path
-        given = place.given
-        before = Facts(path)
+        givenPath = place.given
+        before = FileStatus(path)
     }
 
     /// Whether the file was written. The replacement or move of a file does not count as a write, because the open file
     /// is unchanged.
     private var wasWritten: Bool {
-        let now = Facts(path)
+        let now = FileStatus(path)
         return now.file == before.file && now != before
     }
 
@@ -49,7 +49,7 @@ struct ImmutableFileCheck {
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
-            "\(given) was changed while it was open read-only; open it again to read the new state",
-            file: given)
+            "\(givenPath) was changed while it was open read-only; open it again to read the new state",
+            file: givenPath)
     }
 }

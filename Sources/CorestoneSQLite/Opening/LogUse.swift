@@ -9,9 +9,9 @@ extension StoreLocation {
     /// `os_unix.c`). The lock is looked up in the kernel's list of locks, not in the file. Closing a descriptor of the
     /// file would release the locks of this process.
     var processUsingLog: Int32? {
-        var facts = stat()
-        guard stat(path + "-shm", &facts) == 0 else { return nil }
-        let index = ":\(facts.st_ino)"
+        var status = stat()
+        guard stat(path + "-shm", &status) == 0 else { return nil }
+        let index = ":\(status.st_ino)"
         // 1: POSIX  ADVISORY  READ 4711 08:01:1234 128 128
         for line in Self.locks().split(separator: UInt8(ascii: "\n")) {
             let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }

@@ -7,7 +7,7 @@ enum VersionRule {
     /// The hashes are compared with those of the model.
     case compared
     /// The hashes are not compared; only the tables must match the model.
-    case aside
+    case notCompared
     /// The application ignores the hashes: properties and tables that the file lacks are null or empty.
     case ignored
 }
@@ -49,7 +49,7 @@ struct ModelComparison {
     /// Returns why existing tables may be read but not written; nil if they may be written.
     func tableDoubt(_ schema: StoreSchema) -> String? {
         if let table = schema.tables.first(where: { contents.unkeyedTables.contains($0.name) }) {
-            return "in its table \(table.name) \(unkeyedAccount(of: table.root))"
+            return "in its table \(table.name) \(unkeyedTableExplanation(of: table.root))"
         }
         if let table = schema.tables.first(where: { !$0.hasVersions }) {
             return

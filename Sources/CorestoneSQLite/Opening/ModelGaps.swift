@@ -93,24 +93,25 @@ extension ModelGaps {
         for statement in derived.compactMap(\.fillingStatement) {
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
         }
-        let promises = try SchemaDrift(schema, connection)
-        for promise in promises.all + promises.slowness { try make(promise, connection, purpose) }
+        let drift = try SchemaDrift(schema, connection)
+        for defect in drift.all + drift.missingSpeedIndexes { try make(defect, connection, purpose) }
     }
 
-    private func make(_ promise: SchemaDefect, _ connection: Connection, _ purpose: String) throws {
+    private func make(_ defect: SchemaDefect, _ connection: Connection, _ purpose: String) throws {
         do {
-            for statement in promise.statements {
+            for statement in defect.statements {
                 try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
             }
         } catch let error as CoreError where error.sqliteCode & 0xff == SQLITE_CONSTRAINT {
-            let keys = promise.keys.isEmpty ? [promise.key ?? ""] : promise.keys
-            let names = keys.map { "\(promise.entity ?? "").\($0)" }.joined(separator: ", ")
+            let keys = defect.keys.isEmpty ? [defect.key ?? ""] : defect.keys
+            let names = keys.map { "\(defect.entity ?? "").\($0)" }.joined(separator: ", ")
             let (subject, found) =
                 keys.count == 1 ? (names, "the same value") : ("the combination of \(names)", "the same values")
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                "cannot \(purpose): \(subject) must be unique, but several objects have \(found); change them with "
-                    + "the store's own model, or open the store read-only", entity: promise.entity, key: promise.key,
+                "cannot \(purpose): \(subject) must be unique, but several objects have \(found); change "
+                    + "the values with the store's own model, or open the store with CST_STORE_READ_ONLY (read_only)",
+                entity: defect.entity, key: defect.key,
                 sqliteCode: error.sqliteCode, file: connection.path)
         }
     }
@@ -122,14 +123,14 @@ extension ModelGaps {
     /// Creates temporary views and tables for missing parts of the file, which is not changed.
     ///
     /// With them, statements read nulls in missing columns, and no rows in missing tables and of hidden entities.
-    func standIn(_ connection: Connection, _ schema: StoreSchema) throws {
+    func createSubstitutes(_ connection: Connection, _ schema: StoreSchema) throws {
         let purpose = "read \(connection.path) with another model"
-        for statement in standIns(schema) {
+        for statement in substituteStatements(schema) {
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOpen)
         }
     }
 
-    private func standIns(_ schema: StoreSchema) -> [String] {
+    private func substituteStatements(_ schema: StoreSchema) -> [String] {
         var columns: [String: [String]] = [:]
         var tables: [String] = []
         for gap in all {

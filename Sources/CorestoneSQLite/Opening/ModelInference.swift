@@ -90,7 +90,7 @@ struct ModelInference {
                     try addOwner(digits, String(rest.dropFirst(digits.count)), root, columns)
                 }
             } else if rest.first != "_" || !rest.hasPrefix("_FOK_") {
-                let known = known(rest, of: stored.name)
+                let known = knownProperty(rest, of: stored.name)
                 let name = known?.name ?? rest.lowercased()
                 guard isIdentifier(name), ownProperty(name, of: root) == nil else { continue }
                 if let target = hints.target(of: column, in: table, entity: stored).flatMap({ entities[$0] }) {
@@ -106,7 +106,7 @@ struct ModelInference {
     }
 
     /// Returns the property of the cached model that has this column.
-    private func known(_ tail: Substring, of root: String) -> Property? {
+    private func knownProperty(_ tail: Substring, of root: String) -> Property? {
         let family = cached?.entity(named: root)?.withDescendants ?? []
         return family.lazy.flatMap { $0.ownAttributes as [Property] + $0.ownRelationships }.first {
             $0.name.uppercased() == tail

@@ -112,7 +112,7 @@ struct StoreOpening {
         let examination = try StoreExamination(connection, model: model, place: place, forWriting: true)
         try configure(connection, place)
         try derive(examination.schema, in: connection, place)
-        if examination.history != nil { try settleOldValues(in: connection) }
+        if examination.history != nil { try configureOldValues(in: connection) }
         return OpenedStore(
             connection: connection, schema: examination.schema, document: examination.contents.document,
             source: .given, path: path, readOnlyReason: nil, mayHoldReads: true, watch: nil, externalFolder: "",
@@ -157,7 +157,7 @@ struct StoreOpening {
         if place.hasCompanion("-wal") {
             _ = cst_sqlite3_checkpoint_on_close(connection.db, 0)
             // SQLite would discard the damaged frames and all later transactions in the log.
-            if let loss = try WriteAheadLog.account(beside: place, connection).loss, loss.isCertain {
+            if let loss = try WriteAheadLog.examine(beside: place, connection).loss, loss.isCertain {
                 connection.close()
                 return try openReadOnly(place)
             }
@@ -166,7 +166,8 @@ struct StoreOpening {
         guard sqlite3_db_readonly(connection.db, "main") == 0 else {
             throw failure(
                 .storeReadOnly,
-                "\(place.given) is not writable; make the file writable, or open the store read-only", place,
+                "\(place.given) is not writable; make the file writable, or open the store with CST_STORE_READ_ONLY "
+                    + "(read_only)", place,
                 sqliteCode: SQLITE_READONLY)
         }
         connection.limitExpressions()
@@ -198,7 +199,7 @@ struct StoreOpening {
         try derive(schema, in: connection, place)
         let history =
             options.refusesHistory ? nil : try beginHistory(in: connection, model: schema.model) ?? examination.history
-        if history != nil { try settleOldValues(in: connection) }
+        if history != nil { try configureOldValues(in: connection) }
         return OpenedStore(
             connection: connection, schema: schema, document: examination.contents.document,
             source: examination.source, path: place.absolute, readOnlyReason: nil, mayHoldReads: isWAL, watch: nil,
@@ -249,11 +250,11 @@ struct StoreOpening {
         let examination = try StoreExamination(
             file.connection, model: model, place: place, versions: versions)
         try configure(file.connection, place)
-        try examination.gaps.standIn(file.connection, examination.schema)
+        try examination.gaps.createSubstitutes(file.connection, examination.schema)
         return OpenedStore(
             connection: file.connection, schema: examination.schema,
             document: examination.contents.document, source: examination.source, path: place.absolute,
-            readOnlyReason: file.loss?.account ?? reason ?? examination.readOnlyReason ?? options.readOnlyReason
+            readOnlyReason: file.loss?.explanation ?? reason ?? examination.readOnlyReason ?? options.readOnlyReason
                 ?? Store.isOpenForReading,
             mayHoldReads: true,
             watch: file.watch,
@@ -316,7 +317,7 @@ struct StoreOpening {
     /// Starts or stops recording the values that saves replace, according to the options.
     ///
     /// A file that records them continues to do so without the option.
-    private func settleOldValues(in connection: Connection) throws {
+    private func configureOldValues(in connection: Connection) throws {
         let purpose = "open the history of \(connection.path)"
         let hasBegun = try OldValueTables.exist(in: connection, purpose)
         guard options.dropsOldValues ? hasBegun : options.keepsCompleteHistory && !hasBegun else { return }
@@ -340,9 +341,9 @@ struct StoreOpening {
         guard mode != wanted else { return mode }
         let statement = try connection.prepare("PRAGMA journal_mode=\(wanted)", purpose)
         do {
-            let answer = try statement.step(purpose) ? statement.text(0) ?? mode : mode
+            let actualMode = try statement.step(purpose) ? statement.text(0) ?? mode : mode
             statement.reset()
-            return answer
+            return actualMode
         } catch let error as CoreError where error.status == .storeBusy {
             // Another process has the store open in another journal mode, in which this process can save too.
             return mode
@@ -359,7 +360,7 @@ struct StoreOpening {
         return failure(
             .storeReadOnly,
             "the folder \(place.folder) of \(place.given) is not writable; "
-                + "make it writable, or open the store read-only",
+                + "make the folder writable, or open the store with CST_STORE_READ_ONLY (read_only)",
             place, sqliteCode: error.sqliteCode)
     }
 

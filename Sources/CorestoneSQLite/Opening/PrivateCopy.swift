@@ -85,9 +85,9 @@ struct PrivateCopy {
         guard output >= 0 else { throw failure("write a private copy of", errno) }
         defer { close(output) }
         // Copies only to the current end: a writer might append faster than this loop reads.
-        var facts = stat()
-        guard fstat(input, &facts) == 0 else { throw unreadable(source, errno) }
-        var rest = Int(facts.st_size)
+        var status = stat()
+        guard fstat(input, &status) == 0 else { throw unreadable(source, errno) }
+        var rest = Int(status.st_size)
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while rest > 0 {
             let count = read(input, &buffer, min(rest, buffer.count))
@@ -112,16 +112,16 @@ struct PrivateCopy {
     private func unreadable(_ log: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the log file \(log) of \(place.given): \(StoreLocation.text(of: code)); make it readable, or "
-                + "restore the store and its log from a backup",
+            "cannot read the log file \(log) of \(place.given): \(StoreLocation.text(of: code))"
+                + StoreLocation.remedy(forReading: code, lost: "restore the store and its log from a backup"),
             file: place.given)
     }
 
     private func failure(_ action: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot \(action) \(place.given), which is needed to read its -wal or -journal file: \(StoreLocation.text(of: code)); "
-                + "set TMPDIR to a writable folder with free space", file: place.given)
+            "cannot \(action) \(place.given), which is needed to read its -wal or -journal file: \(StoreLocation.text(of: code))"
+                + StoreLocation.remedy(forTemporary: code), file: place.given)
     }
 }
 
@@ -129,9 +129,9 @@ extension StoreLocation {
     /// A value that changes when the file or its journal changes, and when its log is restarted.
     fileprivate var fingerprint: [Int] {
         let files = ["", "-journal"].flatMap { suffix -> [Int] in
-            var facts = stat()
-            guard stat(path + suffix, &facts) == 0 else { return [0, 0, 0] }
-            return [Int(facts.st_size), facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec]
+            var status = stat()
+            guard stat(path + suffix, &status) == 0 else { return [0, 0, 0] }
+            return [Int(status.st_size), status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
         }
         return files + WriteAheadLog.header(ofLogAt: path + "-wal").map(Int.init)
     }

@@ -24,7 +24,7 @@ struct ReadOnlyFile {
             place.uri + "?mode=ro&immutable=1", path: place.given, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
             limits: limits)
         try FileHeader(frozen).requireDatabase(place, frozen)
-        let log = try WriteAheadLog.account(beside: place, frozen)
+        let log = try WriteAheadLog.examine(beside: place, frozen)
         loss = log.loss
         if try log.isLive || place.journalIsHot() {
             connection = try PrivateCopy(of: frozen, place).open()
@@ -49,7 +49,8 @@ extension StoreLocation {
             if reason == ENOENT { return false }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot read the rollback journal \(companion("-journal")): \(StoreLocation.text(of: reason)); make it readable",
+                "cannot read the rollback journal \(companion("-journal")): \(StoreLocation.text(of: reason))"
+                    + StoreLocation.remedy(forReading: reason, lost: "restore the store and its journal from a backup"),
                 file: given)
         }
         defer { close(descriptor) }

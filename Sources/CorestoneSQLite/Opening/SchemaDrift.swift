@@ -16,7 +16,7 @@ struct SchemaDefect {
     var keys: [String] = []
 
     /// The text for a report, with the statements that recreate the part.
-    var account: String {
+    var explanation: String {
         let remedy = statements.isEmpty ? "" : "; recreate it with: \(statements.joined(separator: "; "))"
         return "the store \(text)\(remedy)"
     }
@@ -67,21 +67,22 @@ struct SchemaDrift {
         while try master.step(purpose) {
             guard let name = master.text(1), let text = master.text(2) else { continue }
             if master.text(0) == "trigger" {
-                triggers[name] = SchemaDrift.settled(text)
+                triggers[name] = SchemaDrift.normalised(text)
             } else {
-                virtualTables[name] = SchemaDrift.settled(text)
+                virtualTables[name] = SchemaDrift.normalised(text)
             }
         }
     }
 
     /// Returns a statement without quotes and repeated spaces, which SQLite may change when it rewrites the schema.
-    private static func settled(_ text: String) -> String {
+    private static func normalised(_ text: String) -> String {
         text.filter { $0 != "\"" }.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
     /// The missing or modified parts that writers depend on.
     var all: [SchemaDefect] {
-        unguarded.map(lost) + derivedAttributes + underivable + spatialIndexes + foreignSpatialIndexes
+        unenforcedConstraints.map(uniqueIndexDefect) + derivedAttributes + underivable + spatialIndexes
+            + foreignSpatialIndexes
     }
 }
 
@@ -89,7 +90,7 @@ struct SchemaDrift {
 
 extension SchemaDrift {
     /// The unique constraints that no index of the file enforces.
-    var unguarded: [StoreIndex] {
+    var unenforcedConstraints: [StoreIndex] {
         schema.tables.flatMap(\.modelIndexes).filter { wanted in
             wanted.isUnique && !wanted.columns.isEmpty
                 // An index over fewer of the columns is stricter.
@@ -100,7 +101,7 @@ extension SchemaDrift {
         }
     }
 
-    private func lost(_ index: StoreIndex) -> SchemaDefect {
+    private func uniqueIndexDefect(_ index: StoreIndex) -> SchemaDefect {
         SchemaDefect(
             kind: .constraint, entity: index.entity.name, key: index.keys.first,
             text: "lacks the unique index \(index.name), so nothing prevents duplicates of \(index.entity.name)."
@@ -108,7 +109,7 @@ extension SchemaDrift {
     }
 
     /// The missing indexes that affect only the speed of fetches.
-    var slowness: [SchemaDefect] {
+    var missingSpeedIndexes: [SchemaDefect] {
         let wanted =
             schema.tables.flatMap { $0.propertyIndexes + $0.modelIndexes.filter { !$0.isUnique } }
             + schema.joins.map(\.index)
@@ -132,7 +133,7 @@ extension SchemaDrift {
 extension SchemaDrift {
     private var derivedAttributes: [SchemaDefect] {
         schema.derivedAttributes.compactMap { derived in
-            lost(
+            triggerDefect(
                 derived.triggerStatements, kind: .derived, entity: derived.attribute.entity.name,
                 key: derived.attribute.name,
                 "\(derived.attribute.entity.name).\(derived.attribute.name)")
@@ -165,22 +166,22 @@ extension SchemaDrift {
     }
 
     /// Whether the R-tree exists in the required form.
-    func has(_ index: SpatialIndex) -> Bool {
-        virtualTables[index.name] == SchemaDrift.settled(index.creationStatement)
+    func isIntact(_ index: SpatialIndex) -> Bool {
+        virtualTables[index.name] == SchemaDrift.normalised(index.creationStatement)
     }
 
     /// Whether the R-tree is kept up to date: the R-tree and its triggers exist.
-    func keeps(_ index: SpatialIndex) -> Bool {
-        has(index)
+    func isMaintained(_ index: SpatialIndex) -> Bool {
+        isIntact(index)
             && index.triggerStatements.allSatisfy {
-                triggers[SchemaDrift.name(ofTrigger: $0)] == SchemaDrift.settled($0)
+                triggers[SchemaDrift.name(ofTrigger: $0)] == SchemaDrift.normalised($0)
             }
     }
 
     private var spatialIndexes: [SchemaDefect] {
         schema.spatialIndexes.compactMap { index in
             let subject = "the R-tree index of \(index.entity.name)"
-            guard has(index) else {
+            guard isIntact(index) else {
                 return SchemaDefect(
                     kind: .spatial, entity: index.entity.name, key: index.keys.first,
                     text: virtualTables[index.name] == nil
@@ -189,7 +190,7 @@ extension SchemaDrift {
                     statements: [index.creationStatement, index.fillingStatement] + index.triggerStatements)
             }
             // Rows may have changed while the triggers were missing.
-            return lost(
+            return triggerDefect(
                 index.triggerStatements, kind: .spatial, entity: index.entity.name, key: index.keys.first, subject,
                 then: index.refillingStatements)
         }
@@ -213,11 +214,11 @@ extension SchemaDrift {
     /// Returns the defect of missing or modified triggers; nil if all triggers have the required form.
     ///
     /// - Parameter repairs: Statements that correct the rows that changed without the triggers.
-    private func lost(
+    private func triggerDefect(
         _ statements: [String], kind: StoreProblem.Kind, entity: String, key: String?, _ subject: String,
         then repairs: [String] = []
     ) -> SchemaDefect? {
-        let wrong = statements.filter { triggers[SchemaDrift.name(ofTrigger: $0)] != SchemaDrift.settled($0) }
+        let wrong = statements.filter { triggers[SchemaDrift.name(ofTrigger: $0)] != SchemaDrift.normalised($0) }
         guard let first = wrong.first else { return nil }
         let name = SchemaDrift.name(ofTrigger: first)
         let more = wrong.count > 1 ? " and \(wrong.count - 1) more" : ""

@@ -70,7 +70,7 @@ struct StoreContents {
 }
 
 /// Returns the defect of a table in `unkeyedTables`, as a clause for a message after the table's name.
-func unkeyedAccount(of root: Entity) -> String {
+func unkeyedTableExplanation(of root: Entity) -> String {
     "the column Z_PK is not an INTEGER PRIMARY KEY, so keys of \(root.name) may be repeated or not be integers"
 }
 

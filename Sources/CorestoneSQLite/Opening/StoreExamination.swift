@@ -71,9 +71,9 @@ struct StoreExamination {
         let foreign = contents.foreignState
         readOnlyReason = foreign ?? choice.doubt
         guard forWriting else { return }
-        let promises = try StoreExamination.promises(schema, connection)
-        history = promises.history
-        readOnlyReason = foreign ?? promises.refusal ?? choice.doubt
+        let requirements = try StoreExamination.requirements(schema, connection)
+        history = requirements.history
+        readOnlyReason = foreign ?? requirements.refusal ?? choice.doubt
     }
 
     private struct Choice {
@@ -116,7 +116,7 @@ struct StoreExamination {
         return Choice(schema: inferred.schema, source: .inferred, doubt: nil, misfit: misfit)
     }
 
-    private static func promises(_ schema: StoreSchema, _ connection: Connection) throws -> (
+    private static func requirements(_ schema: StoreSchema, _ connection: Connection) throws -> (
         history: HistorySchema?, refusal: String?
     ) {
         do {

@@ -19,13 +19,13 @@ struct StorePragmas {
         static let flag = numbered(["off", "on"])
     }
 
-    private static let mostPages = 1 << 30
+    private static let maximumPages = 1 << 30
     private static let rules: [(name: String, rule: Rule)] = [
         ("analysis_limit", .number(0...1_000_000)),
         ("auto_vacuum", .numbered(["none", "full", "incremental"])),
         ("automatic_index", .flag),
         ("busy_timeout", .number(0...Int(Int32.max))),
-        ("cache_size", .number(-mostPages...mostPages)),
+        ("cache_size", .number(-maximumPages...maximumPages)),
         ("cache_spill", .flag),
         ("cell_size_check", .flag),
         ("checkpoint_fullfsync", .flag),
@@ -38,7 +38,7 @@ struct StorePragmas {
         ("synchronous", .numbered(["off", "normal", "full", "extra"])),
         ("temp_store", .numbered(["default", "file", "memory"])),
         ("threads", .number(0...8)),
-        ("wal_autocheckpoint", .number(0...mostPages)),
+        ("wal_autocheckpoint", .number(0...maximumPages)),
     ]
     /// The pragmas that are set in separate steps of opening a store.
     private static let special: Set = [
@@ -52,7 +52,7 @@ struct StorePragmas {
     ///   contradicts another option.
     init(_ options: StoreOptions, path: String) throws {
         var values: [String: String] = [:]
-        var given: [String: (name: String, value: String)] = [:]
+        var givenPragmas: [String: (name: String, value: String)] = [:]
         for (name, value) in options.pragmas.sorted(by: { $0.key < $1.key }) {
             let key = name.lowercased()
             guard let rule = StorePragmas.rules.first(where: { $0.name == key })?.rule else {
@@ -60,7 +60,7 @@ struct StorePragmas {
             }
             guard values[key] == nil else {
                 throw StorePragmas.refusal(
-                    "the pragma \(key) is set twice for \(path), as \"\(given[key]?.name ?? key)\" and \"\(name)\"; leave out one of "
+                    "the pragma \(key) is set twice for \(path), as \"\(givenPragmas[key]?.name ?? key)\" and \"\(name)\"; leave out one of "
                         + "them", name, value, path)
             }
             guard let word = rule.word(for: value) else {
@@ -68,16 +68,16 @@ struct StorePragmas {
                     "the pragma \(name) of \(path) is \"\(value)\", but must be \(rule.text)", name, value, path)
             }
             values[key] = word
-            given[key] = (name, value)
+            givenPragmas[key] = (name, value)
         }
         self.values = values
-        if options.rollbackJournal, self["journal_mode"] == "wal", let (name, value) = given["journal_mode"] {
+        if options.rollbackJournal, self["journal_mode"] == "wal", let (name, value) = givenPragmas["journal_mode"] {
             throw StorePragmas.refusal(
                 "the options for \(path) request a rollback journal, but the pragma \(name) is \"\(value)\"; leave out "
                     + "the pragma or CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\")",
                 name, value, path)
         }
-        if options.normalSync, self["synchronous"] != "1", let (name, value) = given["synchronous"] {
+        if options.normalSync, self["synchronous"] != "1", let (name, value) = givenPragmas["synchronous"] {
             throw StorePragmas.refusal(
                 "the options for \(path) request normal synchronisation, but the pragma \(name) is \"\(value)\"; leave "
                     + "out the pragma or CST_STORE_NORMAL_SYNC (sync=\"normal\")",

@@ -10,7 +10,7 @@ struct LogLoss: Equatable {
     let isCertain: Bool
 
     /// A description of the loss, as a clause for a message.
-    var account: String {
+    var explanation: String {
         if !isCertain {
             return "the last save in its write-ahead log is incomplete (frame \(frame)) and was skipped: a crash "
                 + "interrupted it or the log is damaged"
@@ -32,20 +32,20 @@ extension WriteAheadLog {
         let bytes: [UInt8]
         init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-        func word(_ place: Int) -> UInt32 {
-            bytes.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt32.self)) }
+        func word(at offset: Int) -> UInt32 {
+            bytes.withUnsafeBytes { UInt32(bigEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self)) }
         }
-        var isCommit: Bool { word(4) != 0 }
-        var sums: (UInt32, UInt32) { (word(16), word(20)) }
+        var isCommit: Bool { word(at: 4) != 0 }
+        var checksums: (UInt32, UInt32) { (word(at: 16), word(at: 20)) }
         /// Whether the frame was written since the log was restarted with `header`.
-        func isOfRound(_ header: [UInt8]) -> Bool { bytes[8..<16] == header[16..<24] }
+        func isSinceRestart(_ header: [UInt8]) -> Bool { bytes[8..<16] == header[16..<24] }
     }
 
     /// Adds a frame to the running checksums, and returns whether they match those of the frame.
     mutating func isSound(_ frame: Frame) -> Bool {
-        add(frame.bytes[..<8])
-        add(frame.bytes[24...])
-        return sums == frame.sums
+        updateChecksums(with: frame.bytes[..<8])
+        updateChecksums(with: frame.bytes[24...])
+        return checksums == frame.checksums
     }
 
     /// Returns the loss caused by a frame that is damaged, or that was written before the log was restarted.
@@ -57,21 +57,21 @@ extension WriteAheadLog {
     /// - Returns: nil for a normal end of the log.
     mutating func loss(at broken: Frame, _ offset: Int64, of size: Int64, _ header: [UInt8]) throws -> LogLoss? {
         let length = Int64(broken.bytes.count)
-        var saves = broken.isOfRound(header) && broken.isCommit ? 1 : 0
-        var (isFollowed, place) = (false, offset + length)
-        while place + length <= size {
-            let frame = Frame(try read(at: place, count: Int(length)))
-            guard frame.bytes.count == Int(length), frame.isOfRound(header) else { break }
-            if place == offset + length {
-                let computed = sums
-                sums = broken.sums
+        var saves = broken.isSinceRestart(header) && broken.isCommit ? 1 : 0
+        var (isFollowed, next) = (false, offset + length)
+        while next + length <= size {
+            let frame = Frame(try read(at: next, count: Int(length)))
+            guard frame.bytes.count == Int(length), frame.isSinceRestart(header) else { break }
+            if next == offset + length {
+                let computed = checksums
+                checksums = broken.checksums
                 isFollowed = isSound(frame)
                 // If the next frame does not match, the damage may be in the checksums themselves.
-                sums = isFollowed ? sums : computed
+                checksums = isFollowed ? checksums : computed
                 if !isFollowed { isFollowed = isSound(frame) }
             }
             if frame.isCommit { saves += 1 }
-            place += length
+            next += length
         }
         guard saves > 0 else { return nil }
         return LogLoss(

@@ -12,7 +12,7 @@ import Glibc
 struct WriteAheadLog {
     private enum State: Equatable {
         /// The log does not contain committed pages.
-        case settled
+        case withoutCommits
         /// The log contains committed pages, which the file may lack. The log does not show whether they were
         /// checkpointed.
         case live
@@ -22,7 +22,7 @@ struct WriteAheadLog {
     }
 
     /// The result of examining a log that belongs to its file.
-    struct Account {
+    struct Findings {
         /// Whether the log contains committed pages, which the file may lack.
         var isLive = false
         /// The saves in the log that cannot be read; nil if all can be read.
@@ -34,13 +34,15 @@ struct WriteAheadLog {
     /// - Throws: `storeCorrupt` if the log does not belong to the file. SQLite does not report that: it applies pages
     ///   of another state, or discards a log with a damaged header and all saves in it. `storeIO` if the log cannot be
     ///   read.
-    static func account(beside place: StoreLocation, _ connection: Connection) throws -> Account {
-        guard place.hasCompanion("-wal") else { return Account() }
+    static func examine(beside place: StoreLocation, _ connection: Connection) throws -> Findings {
+        guard place.hasCompanion("-wal") else { return Findings() }
         var (state, loss) = try state(place, connection)
         // The first result may be wrong if another process restarted the log or was writing a frame, so the log is read
         // again.
-        if loss != nil || state != .settled && state != .live { (state, loss) = try self.state(place, connection) }
-        guard case .stale(let why) = state else { return Account(isLive: state == .live, loss: loss) }
+        if loss != nil || state != .withoutCommits && state != .live {
+            (state, loss) = try self.state(place, connection)
+        }
+        guard case .stale(let why) = state else { return Findings(isLive: state == .live, loss: loss) }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
             "the write-ahead log \(place.companion("-wal")) cannot be used: \(why). Restore the store and its log from the "
@@ -51,11 +53,11 @@ struct WriteAheadLog {
     private static func state(_ place: StoreLocation, _ connection: Connection) throws -> (State, LogLoss?) {
         // The file is read first, so that its state may be older than the log, but not newer.
         let header = try FileHeader(connection)
-        guard header.isDatabase, header.pageSize > 0 else { return (.settled, nil) }
+        guard header.isDatabase, header.pageSize > 0 else { return (.withoutCommits, nil) }
         let size = place.sizeNow
         let descriptor = open(place.path + "-wal", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
-            if errno == ENOENT { return (.settled, nil) }
+            if errno == ENOENT { return (.withoutCommits, nil) }
             throw unreadable(place, errno)
         }
         defer { close(descriptor) }
@@ -78,7 +80,7 @@ struct WriteAheadLog {
     private let descriptor: Int32
     private let place: StoreLocation
     private var isBigEndian = false
-    var sums: (UInt32, UInt32) = (0, 0)
+    var checksums: (UInt32, UInt32) = (0, 0)
     private var loss: LogLoss?
 
     private init(descriptor: Int32, place: StoreLocation) {
@@ -90,16 +92,16 @@ struct WriteAheadLog {
         let pageSize = file.pageSize
         let header = try read(at: 0, count: 32)
         // A crash before the first commit leaves a header that is truncated or all zeros.
-        guard header.count == 32, header.contains(where: { $0 != 0 }) else { return .settled }
-        let magic = word(header, 0)
+        guard header.count == 32, header.contains(where: { $0 != 0 }) else { return .withoutCommits }
+        let magic = word(header, at: 0)
         guard magic & ~1 == 0x377f_0682 else { return .stale("it does not have the header of a write-ahead log") }
         isBigEndian = magic & 1 != 0
-        let logPageSize = Int(word(header, 8))
+        let logPageSize = Int(word(header, at: 8))
         guard logPageSize == pageSize else {
             return .stale("its pages have \(logPageSize) bytes, but those of the store \(pageSize)")
         }
-        add(header[..<24])
-        guard sums == (word(header, 24), word(header, 28)) else { return .stale("its header is damaged") }
+        updateChecksums(with: header[..<24])
+        guard checksums == (word(header, at: 24), word(header, at: 28)) else { return .stale("its header is damaged") }
 
         var committed: Set<UInt32> = []
         var pending: [UInt32] = []
@@ -108,39 +110,39 @@ struct WriteAheadLog {
         var (counter, pendingCounter): (UInt32?, UInt32?)
         var offset: Int64 = 32
         // Reads only to the current end: a writer might append faster than this loop reads.
-        var facts = stat()
-        guard fstat(descriptor, &facts) == 0 else { throw WriteAheadLog.unreadable(place, errno) }
-        while offset < Int64(facts.st_size) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw WriteAheadLog.unreadable(place, errno) }
+        while offset < Int64(status.st_size) {
             let frame = Frame(try read(at: offset, count: 24 + pageSize))
             guard frame.bytes.count == 24 + pageSize else { break }
             // After the newest frames, the log may contain frames from before its restart, which have been
             // checkpointed.
-            if offset == 32, !frame.isOfRound(header), frame.word(8) &+ 1 != word(header, 16) {
+            if offset == 32, !frame.isSinceRestart(header), frame.word(at: 8) &+ 1 != word(header, at: 16) {
                 return .stale("its frames do not match its header")
             }
-            guard frame.isOfRound(header), isSound(frame) else {
-                loss = try loss(at: frame, offset, of: Int64(facts.st_size), header)
+            guard frame.isSinceRestart(header), isSound(frame) else {
+                loss = try loss(at: frame, offset, of: Int64(status.st_size), header)
                 break
             }
-            pending.append(frame.word(0))
-            if frame.word(0) == 1 { pendingCounter = frame.word(24 + 24) }
+            pending.append(frame.word(at: 0))
+            if frame.word(at: 0) == 1 { pendingCounter = frame.word(at: 24 + 24) }
             if frame.isCommit {
-                size = frame.word(4)
+                size = frame.word(at: 4)
                 counter = pendingCounter
                 committed.formUnion(pending)
                 pending.removeAll(keepingCapacity: true)
             }
             offset += Int64(24 + pageSize)
         }
-        guard size > 0 else { return .settled }
-        return lacks(pages: size, beyond: pageCount, committed, pageSize: pageSize)
-            ?? precedes(file, pages: size, counter: counter) ?? .live
+        guard size > 0 else { return .withoutCommits }
+        return staleIfPagesAreMissing(pages: size, beyond: pageCount, committed, pageSize: pageSize)
+            ?? staleIfOlder(than: file, pages: size, counter: counter) ?? .live
     }
 
     /// Rejects a log of an earlier state of the file, whose pages would replace newer ones.
     ///
     /// - Returns: nil if the log is not older.
-    private func precedes(_ file: FileHeader, pages: UInt32, counter: UInt32?) -> State? {
+    private func staleIfOlder(than file: FileHeader, pages: UInt32, counter: UInt32?) -> State? {
         if let counter {
             guard Int32(bitPattern: counter &- file.changeCounter) < 0 else { return nil }
             let writes = file.changeCounter &- counter
@@ -155,7 +157,9 @@ struct WriteAheadLog {
     }
 
     /// Rejects a log if some pages are in neither the file nor the log, because the two do not belong together.
-    private func lacks(pages: UInt32, beyond pageCount: Int, _ committed: Set<UInt32>, pageSize: Int) -> State? {
+    private func staleIfPagesAreMissing(pages: UInt32, beyond pageCount: Int, _ committed: Set<UInt32>, pageSize: Int)
+        -> State?
+    {
         guard Int(pages) > pageCount else { return nil }
         let added = committed.count { Int($0) > pageCount && $0 <= pages }
         // The lock-byte page, at offset 1 GiB, is never written.
@@ -167,22 +171,22 @@ struct WriteAheadLog {
     }
 
     /// Updates SQLite's running checksum, which covers all words in the byte order that the magic number indicates.
-    mutating func add(_ bytes: ArraySlice<UInt8>) {
+    mutating func updateChecksums(with bytes: ArraySlice<UInt8>) {
         bytes.withUnsafeBytes { raw in
-            var (a, b) = sums
-            var place = 0
-            while place + 8 <= raw.count {
-                let x = raw.loadUnaligned(fromByteOffset: place, as: UInt32.self)
-                let y = raw.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)
+            var (a, b) = checksums
+            var position = 0
+            while position + 8 <= raw.count {
+                let x = raw.loadUnaligned(fromByteOffset: position, as: UInt32.self)
+                let y = raw.loadUnaligned(fromByteOffset: position + 4, as: UInt32.self)
                 a = a &+ (isBigEndian ? UInt32(bigEndian: x) : UInt32(littleEndian: x)) &+ b
                 b = b &+ (isBigEndian ? UInt32(bigEndian: y) : UInt32(littleEndian: y)) &+ a
-                place += 8
+                position += 8
             }
-            sums = (a, b)
+            checksums = (a, b)
         }
     }
 
-    private func word(_ bytes: [UInt8], _ place: Int) -> UInt32 { Frame(bytes).word(place) }
+    private func word(_ bytes: [UInt8], at offset: Int) -> UInt32 { Frame(bytes).word(at: offset) }
 
     /// Returns bytes of the log; fewer than `count` at its end.
     func read(at offset: Int64, count: Int) throws -> [UInt8] {
@@ -190,12 +194,12 @@ struct WriteAheadLog {
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             filled = 0
             while filled < count {
-                let taken = pread(
+                let readCount = pread(
                     descriptor, buffer.baseAddress.map { $0 + filled }, count - filled, Int(offset) + filled)
-                if taken < 0 && errno == EINTR { continue }
-                if taken < 0 { failure = errno }
-                if taken <= 0 { return }
-                filled += taken
+                if readCount < 0 && errno == EINTR { continue }
+                if readCount < 0 { failure = errno }
+                if readCount <= 0 { return }
+                filled += readCount
             }
         }
         if failure != 0 { throw WriteAheadLog.unreadable(place, failure) }
@@ -203,13 +207,7 @@ struct WriteAheadLog {
     }
 
     private static func unreadable(_ place: StoreLocation, _ code: Int32) -> CoreError {
-        let remedy =
-            switch code {
-            case EACCES, EPERM: "; make it readable"
-            case EIO: "; restore the store and its log from a backup"
-            case EMFILE, ENFILE: "; close files, or raise the limit of open files"
-            default: ""
-            }
+        let remedy = StoreLocation.remedy(forReading: code, lost: "restore the store and its log from a backup")
         return CoreError(
             .storeIO, code: .persistentStoreOpen,
             "cannot read the write-ahead log \(place.companion("-wal")): \(StoreLocation.text(of: code))\(remedy)",

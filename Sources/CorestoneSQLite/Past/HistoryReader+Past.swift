@@ -13,7 +13,7 @@ extension HistoryReader {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "cannot open a past state of \(store.path): cannot create a folder in \(temporaryFolder): "
-                    + "\(StoreLocation.text(of: code)); set TMPDIR to a writable folder with free space",
+                    + "\(StoreLocation.text(of: code))\(StoreLocation.remedy(forTemporary: code))",
                 file: store.path)
         }
         let path = folder.path + "/store"

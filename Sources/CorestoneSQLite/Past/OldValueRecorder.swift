@@ -82,7 +82,7 @@ final class OldValueRecorder {
 
     /// Moves the old values of a transaction to the file.
     ///
-    /// If the transaction did not change an object, its row in the history is written here.
+    /// If there are old values but no changed object, the transaction's row is also written to the history.
     func finish(_ history: HistoryWriter, _ folder: String, _ limits: StoreLimits) throws {
         let purpose = "record old values in \(connection.path)"
         defer { search.reset() }
@@ -90,7 +90,7 @@ final class OldValueRecorder {
         search.reset()
         if hasValues {
             try history.requireTransaction()
-            try takeIn(folder, limits, purpose)
+            try inlineBackingFiles(folder, limits, purpose)
             for (place, move) in moves.enumerated() {
                 if place < 2 { move.bind(history.transaction, at: 1) }
                 try move.run(purpose)
@@ -114,7 +114,7 @@ final class OldValueRecorder {
     /// Copies values from backing files, which are removed after the commit.
     ///
     /// 0 is recorded for a file that cannot be read.
-    private func takeIn(_ folder: String, _ limits: StoreLimits, _ purpose: String) throws {
+    private func inlineBackingFiles(_ folder: String, _ limits: StoreLimits, _ purpose: String) throws {
         if external.isEmpty { return }
         let rows = try connection.statement(
             "SELECT ZCOLUMN, ZROW, ZVALUE FROM temp.\(OldValueRecorder.oldValues) WHERE ZCOLUMN IN (\(external.joinedText)) "
@@ -158,27 +158,29 @@ extension OldValueRecorder {
         return tables + ofTables + ofJoins
     }
 
-    /// Returns the triggers that record the first replaced value, which is the value before the transaction.
+    /// Returns the triggers that record the first replaced value of each row and column.
+    ///
+    /// For a row that existed before the transaction, this is the value before the transaction.
     private static func triggers(of table: TableSchema, _ numbers: [String: Int64]) -> [String] {
         let columns = table.columns.compactMap { column in numbers[column.name].map { ($0, column.name) } }
-        func keep(_ number: Int64, _ column: String, _ condition: String = "") -> String {
+        func insertion(_ number: Int64, _ column: String, _ condition: String = "") -> String {
             "INSERT INTO \(oldValues) SELECT \(number), OLD.Z_PK, OLD.\(column) WHERE \(condition)NOT EXISTS "
                 + "(SELECT 1 FROM \(oldValues) WHERE ZCOLUMN = \(number) AND ZROW = OLD.Z_PK);"
         }
         let updates = columns.map { number, column in
             "CREATE TEMP TRIGGER IF NOT EXISTS CST_OLDVALUE_\(number) AFTER UPDATE OF \(column) ON main.\(table.name) "
-                + "WHEN OLD.\(column) IS NOT NEW.\(column) BEGIN \(keep(number, column)) END"
+                + "WHEN OLD.\(column) IS NOT NEW.\(column) BEGIN \(insertion(number, column)) END"
         }
         if columns.isEmpty { return [] }
-        let kept = columns.map { keep($0, $1, "OLD.\($1) IS NOT NULL AND ") }.joined(separator: " ")
+        let insertions = columns.map { insertion($0, $1, "OLD.\($1) IS NOT NULL AND ") }.joined(separator: " ")
         return updates + [
-            "CREATE TEMP TRIGGER IF NOT EXISTS CST_OLDROW_\(table.name) AFTER DELETE ON main.\(table.name) BEGIN \(kept) END"
+            "CREATE TEMP TRIGGER IF NOT EXISTS CST_OLDROW_\(table.name) AFTER DELETE ON main.\(table.name) BEGIN \(insertions) END"
         ]
     }
 
     private static func triggers(of join: JoinTable, _ number: Int64) -> [String] {
         let (first, second) = (join.namingColumn, join.otherColumn)
-        func keep(_ row: String, existed: Bool) -> String {
+        func insertion(_ row: String, existed: Bool) -> String {
             func order(_ column: JoinTable.Column) -> String {
                 guard existed, let name = column.orderName else { return "NULL" }
                 return "\(row).\(name)"
@@ -194,8 +196,8 @@ extension OldValueRecorder {
             return "CREATE TEMP TRIGGER IF NOT EXISTS \(name) AFTER \(event) ON main.\(join.name) BEGIN \(body) END"
         }
         return [
-            trigger("INSERT", keep("NEW", existed: false)), trigger("DELETE", keep("OLD", existed: true)),
-            trigger("UPDATE", keep("OLD", existed: true) + " " + keep("NEW", existed: false)),
+            trigger("INSERT", insertion("NEW", existed: false)), trigger("DELETE", insertion("OLD", existed: true)),
+            trigger("UPDATE", insertion("OLD", existed: true) + " " + insertion("NEW", existed: false)),
         ]
     }
 }

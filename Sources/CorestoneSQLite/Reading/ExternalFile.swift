@@ -50,7 +50,7 @@ enum ExternalFile {
                 if code == EEXIST { continue }
                 throw failure(path, code)
             }
-            permissions?.ofCompanions.ofFolder.give(toFolderAt: path)
+            permissions?.ofCompanions.ofFolder.apply(toFolderAt: path)
         }
     }
 
@@ -65,8 +65,8 @@ enum ExternalFile {
 
     /// Whether a regular file exists at the path.
     static func isThere(_ path: String) -> Bool {
-        var facts = stat()
-        return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// The largest file that is read, in bytes, because a record counts bytes in 32 bits.
@@ -87,10 +87,12 @@ enum ExternalFile {
                 ? .missing(file: path) : unreadable(path, errno)
         }
         defer { close(descriptor) }
-        var facts = stat()
-        guard fstat(descriptor, &facts) == 0 else { return unreadable(path, errno) }
-        guard facts.st_mode & S_IFMT == S_IFREG else { return unreadable(path, "is not a regular file; restore it") }
-        let size = Int(facts.st_size)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return unreadable(path, errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            return unreadable(path, "is not a regular file; restore it from a backup")
+        }
+        let size = Int(status.st_size)
         if let excess = excess(size, limits) { return unreadable(path, excess) }
         guard size <= largest else {
             return unreadable(
@@ -128,7 +130,46 @@ enum ExternalFile {
     }
 
     private static func unreadable(_ path: String, _ code: Int32) -> ExternalValue {
-        unreadable(path, "cannot be read: \(StoreLocation.text(of: code)); make it readable or restore it")
+        unreadable(path, "cannot be read: \(StoreLocation.text(of: code))\(StoreLocation.remedy(forReading: code))")
+    }
+}
+
+extension StoreLocation {
+    /// Returns the remedy for a file that cannot be read, from the semicolon on; empty for other errors.
+    ///
+    /// - Parameter lost: The remedy for a file that is lost.
+    static func remedy(forReading code: Int32, lost: String = "restore the file from a backup") -> String {
+        switch code {
+        case EACCES, EPERM: "; make the file readable"
+        case EIO, ELOOP, ENODATA: "; \(lost)"
+        case EMFILE, ENFILE: "; close files, or raise the limit of open files"
+        default: ""
+        }
+    }
+
+    /// Returns the remedy for a file or folder that cannot be written, from the semicolon on; empty for other errors.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder that contains the file.
+    ///   - rest: The end of the remedy.
+    static func remedy(forWriting code: Int32, in folder: String = "its folder", _ rest: String = "") -> String {
+        switch code {
+        case EACCES, EPERM, EROFS: "; make \(folder) writable\(rest)"
+        case EDQUOT, ENOSPC: "; free some space\(rest)"
+        case EMFILE, ENFILE: "; close files, or raise the limit of open files"
+        default: ""
+        }
+    }
+
+    /// Returns the remedy for a temporary file that cannot be created or written.
+    ///
+    /// The text begins with the semicolon, and is empty for an error that another folder does not prevent.
+    static func remedy(forTemporary code: Int32) -> String {
+        switch code {
+        case EIO, ENOMEM: ""
+        case EMFILE, ENFILE: "; close files, or raise the limit of open files"
+        default: "; set TMPDIR to a writable folder with free space"
+        }
     }
 }
 

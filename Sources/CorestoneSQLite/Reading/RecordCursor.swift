@@ -102,19 +102,19 @@ struct RecordCursor {
 
     /// Updates the used size of the current chunk, and returns all chunks. Writing may continue.
     mutating func flush() -> [RecordChunk] {
-        chunk.take(start - chunk.end)
+        chunk.extend(by: start - chunk.end)
         return chunks
     }
 
     /// Updates the used size of the current chunk, and discards the filled chunks. Writing may continue.
-    mutating func settle() {
-        chunk.take(start - chunk.end)
+    mutating func discardFilledChunks() {
+        chunk.extend(by: start - chunk.end)
         if chunks.count > 1 { chunks = [chunk] }
     }
 
     @inline(never)
     private mutating func nextChunk(for size: Int) {
-        chunk.take(start - chunk.end)
+        chunk.extend(by: start - chunk.end)
         chunk = RecordChunk(capacity: max(size + 64, RecordCursor.capacity(chunk.capacity * 4, largest)))
         chunks.append(chunk)
         start = chunk.end

@@ -41,7 +41,7 @@ final class RowCursor: StoreCursor {
         let statement = try file.connection.prepare("SELECT \(plan.selection)\(query.text)", RowCursor.purpose(fetch))
         for (place, value) in query.bindings.enumerated() { statement.bind(value, at: Int32(place + 1)) }
         self.statement = statement
-        try file.keep(self)
+        try file.register(self)
     }
 
     deinit {
@@ -87,7 +87,7 @@ final class RowCursor: StoreCursor {
             }
             guard let record = try reader.read(statement.handle, plan) else { continue }
             readCount += 1
-            if readCount > file.mostRows { throw self.reader.endless(plan.table) }
+            if readCount > file.maximumRows { throw self.reader.pageCycleError(plan.table) }
             bytes += Int(record.header.pointee.size)
             batch.records.append(record)
         }
@@ -110,7 +110,7 @@ final class RowCursor: StoreCursor {
     }
 
     /// Records the keys of the remaining rows, and ends the statement.
-    func settle() {
+    func detachFromStatement() {
         guard let statement else { return }
         self.statement = nil
         do {

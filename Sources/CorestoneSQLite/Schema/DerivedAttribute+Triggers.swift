@@ -60,7 +60,9 @@ extension DerivedAttribute {
         "CREATE TRIGGER \(name(on, suffix)) AFTER \(event) ON \(on) FOR EACH ROW\(when) \(body)"
     }
 
-    /// Returns the trigger for an inserted row of the attribute's own table, whose sources may already exist.
+    /// Returns the trigger that computes the attribute of an inserted row.
+    ///
+    /// The rows that the value is derived from can exist before that row.
     private func sourceInsertion(_ value: String) -> String {
         trigger(table.name, "SOURCE_INSERT", "INSERT", ownRows, set(value, "Z_PK = NEW.Z_PK", .inserted))
     }

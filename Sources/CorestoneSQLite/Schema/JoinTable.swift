@@ -110,7 +110,8 @@ private struct JoinTableMaker {
         let number = schema.number(of: naming.entity)
         let upper = naming.name.uppercased()
         let table = NumberedName(prefix: "Z_", number: number, tail: upper).choose(
-            tableNames.take("Z_\(number)\(upper)"), existing: existing.isEmpty ? nil : existing.mapValues { _ in "" }
+            tableNames.makeUnique("Z_\(number)\(upper)"),
+            existing: existing.isEmpty ? nil : existing.mapValues { _ in "" }
         ) { other in expected.contains(other) || joins.contains { $0.name == other } }
         let host = schema.table(of: naming.entity)
         guard let other = naming.inverse, other !== naming else {
@@ -154,7 +155,9 @@ private struct JoinTableMaker {
         _ number: Int64, _ tail: String, of table: String, except other: String? = nil
     ) -> (name: String, order: String) {
         let name = NumberedName(prefix: "Z_", number: number, tail: tail)
-        let chosen = name.choose("Z_" + columnNames.take("\(number)\(tail)"), existing: existing[table]) { $0 == other }
+        let chosen = name.choose("Z_" + columnNames.makeUnique("\(number)\(tail)"), existing: existing[table]) {
+            $0 == other
+        }
         let order = NumberedName(prefix: "Z_FOK_", number: number, tail: tail).choose(
             "Z_FOK_" + chosen.dropFirst(2), existing: existing[table]
         ) { $0.dropFirst("Z_FOK_".count) == other?.dropFirst(2) }

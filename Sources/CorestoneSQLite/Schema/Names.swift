@@ -10,7 +10,7 @@ struct UniqueNames {
 
     init(taken: [String] = []) { self.taken = Set(taken.map { Text($0) }) }
 
-    mutating func take(_ name: String) -> String {
+    mutating func makeUnique(_ name: String) -> String {
         if taken.insert(Text(name)).inserted { return name }
         var number = counts[Text(name), default: 0]
         var candidate: String

@@ -43,7 +43,7 @@ final class StoreSchema: @unchecked Sendable {
         for entity in model.entities { entityOfNumber[self.numbers[Int(entity.index)]] = entity.index }
         var names = UniqueNames(taken: StoreSchema.systemTables)
         tables = model.roots.sorted { byteOrder($0.name, $1.name) }.enumerated().map { place, root in
-            let name = names.take("Z" + root.name.uppercased())
+            let name = names.makeUnique("Z" + root.name.uppercased())
             return TableSchema(root: root, name: name, place: place, schema: self, existing: existing[name])
         }
         let tableOfRoot = Dictionary(tables.map { ($0.root.index, $0) }, uniquingKeysWith: { first, _ in first })
@@ -140,10 +140,10 @@ final class StoreSchema: @unchecked Sendable {
     func findSpatialIndexes(in connection: Connection) throws {
         let wanted = spatialIndexes
         if wanted.isEmpty { return }
-        let promises = try SchemaDrift(self, connection)
-        for index in wanted where try promises.keeps(index) && index.isReadable(connection) {
+        let drift = try SchemaDrift(self, connection)
+        for index in wanted where try drift.isMaintained(index) && index.isReadable(connection) {
             let mapping = index.mapping
-            let columns = promises.leadingColumns(ofTable: index.table)
+            let columns = drift.leadingColumns(ofTable: index.table)
             for entity in index.entity.withDescendants {
                 let place = Int(entity.index)
                 mappings[place].spatialIndexes.append(mapping)

@@ -112,13 +112,14 @@ extension TableSchema {
         }
         for attribute in attributes.sorted(by: { byteOrder($0.path, $1.path) }) {
             byKey[attribute.key] = append(
-                names.take(columnName(of: attribute)), ColumnGroup.declaredType(attribute.type), attribute, .attribute)
+                names.makeUnique(columnName(of: attribute)), ColumnGroup.declaredType(attribute.type), attribute,
+                .attribute)
         }
         guard group == .integer else { return }
         let toOnes = entity.ownRelationships.filter { !$0.isToMany && !$0.isTransient }
         for relationship in toOnes.sorted(by: { byteOrder($0.name, $1.name) }) {
             let upper = relationship.name.uppercased()
-            byKey[relationship.key] = append(names.take("Z" + upper), "INTEGER", relationship, .toOne)
+            byKey[relationship.key] = append(names.makeUnique("Z" + upper), "INTEGER", relationship, .toOne)
             guard !relationship.destination.children.isEmpty else { continue }
             let number = numbers[Int(relationship.destination.index)]
             targetEntityByKey[relationship.key] = append(
@@ -153,7 +154,7 @@ extension TableSchema {
             }
             for relationship in ordered.sorted(by: { byteOrder($0.name, $1.name) }) {
                 orderByKey[relationship.key] = append(
-                    names.take("Z_FOK_" + relationship.name.uppercased()), "INTEGER", relationship, .order)
+                    names.makeUnique("Z_FOK_" + relationship.name.uppercased()), "INTEGER", relationship, .order)
             }
         }
         for relationship in schema.withoutInverse[root.index] ?? [] where relationship.isOrdered {
@@ -165,7 +166,9 @@ extension TableSchema {
 
     private func choose(_ prefix: String, _ number: Int64, _ tail: String, _ names: inout UniqueNames) -> String {
         let name = NumberedName(prefix: prefix, number: number, tail: tail)
-        return name.choose(names.take(name.text), existing: existing) { taken in columns.contains { $0.name == taken } }
+        return name.choose(names.makeUnique(name.text), existing: existing) { taken in
+            columns.contains { $0.name == taken }
+        }
     }
 
     private func append(_ name: String, _ type: String, _ property: Property, _ role: ColumnSchema.Role) -> Int {

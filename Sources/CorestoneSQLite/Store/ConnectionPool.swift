@@ -17,13 +17,13 @@ final class ConnectionPool: @unchecked Sendable {
     private let limit: Int
     /// A function that opens another connection; nil if the store can have only one connection.
     private var open: (() throws -> OpenFile)?
-    private let reaper: IdleReadCloser
+    private let readCloser: IdleReadCloser
     private var path: String
 
     private let lock = RecursiveLock(.connections)
     private var files: [OpenFile]
     private var opening = 0
-    private var waiting: [Waiting] = []
+    private var waiting: [Waiter] = []
     private let waitingCount = Atomic(0)
     private var isClosed = false
     /// A counter that `requireNewest` increases. Reads continue in an open transaction only if it began after the last
@@ -36,14 +36,14 @@ final class ConnectionPool: @unchecked Sendable {
     /// The number of frames in the write-ahead log that triggers a checkpoint; 0 for never.
     private let longLog: Int32
 
-    private final class Waiting {
+    private final class Waiter {
         /// The wanted connection; nil for any.
-        let wish: OpenFile?
-        var given: OpenFile?
+        let wanted: OpenFile?
+        var assigned: OpenFile?
         let turn = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
-        init(_ wish: OpenFile?) {
-            self.wish = wish
+        init(_ wanted: OpenFile?) {
+            self.wanted = wanted
             sem_init(turn, 0, 0)
         }
 
@@ -54,17 +54,17 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     init(
-        _ first: OpenFile, reaper: IdleReadCloser, limit: Int, longLog: Int32 = ConnectionPool.usualLongLog,
+        _ first: OpenFile, readCloser: IdleReadCloser, limit: Int, longLog: Int32 = ConnectionPool.usualLongLog,
         path: String,
         open: (() throws -> OpenFile)?
     ) {
         self.longLog = longLog
-        self.reaper = reaper
+        self.readCloser = readCloser
         self.limit = open == nil ? 1 : max(limit, 1)
         self.open = open
         self.path = path
         files = [first]
-        reaper.endIdle = { [unowned self] in endIdleReads() }
+        readCloser.endIdleReads = { [unowned self] in endIdleReads() }
     }
 
     /// The number of open connections.
@@ -72,57 +72,57 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: Acquiring and releasing connections
 
-    /// Acquires a connection for the calling thread, which must release it with `give`.
+    /// Acquires a connection for the calling thread, which must release it with `release`.
     ///
-    /// It is the connection that the thread already has, else `wish` if it is free, else any connection.
+    /// It is the connection that the thread already has, else `preferred` if it is free, else any connection.
     ///
     /// - Parameter check: Called repeatedly while all connections are in use. If it returns true, the wait ends with
     ///   `.cancelled`.
-    func take(_ wish: OpenFile, check: (() -> Bool)?) throws -> OpenFile {
-        if wish.isMine {
-            wish.depth += 1
-            return wish
+    func acquire(preferring preferred: OpenFile, check: (() -> Bool)?) throws -> OpenFile {
+        if preferred.isUsedByThisThread {
+            preferred.depth += 1
+            return preferred
         }
-        if waitingCount.load(ordering: .acquiring) == 0, !platform_holds_connection(), wish.seize() {
-            if wish.isClosed {
+        if waitingCount.load(ordering: .acquiring) == 0, !platform_holds_connection(), preferred.tryAcquire() {
+            if preferred.isClosed {
                 // The connection belongs to a file that the store no longer uses.
-                wish.release()
-                return try takeOther(check)
+                preferred.release()
+                return try acquireAny(check)
             }
-            wish.isTaken()
-            return wish
+            preferred.recordUser()
+            return preferred
         }
-        return try takeOther(check)
+        return try acquireAny(check)
     }
 
-    /// Acquires a specific connection. The caller must release it with `give`.
-    func take(only file: OpenFile, check: (() -> Bool)?) throws -> OpenFile {
-        if file.isMine {
+    /// Acquires a specific connection. The caller must release it with `release`.
+    func acquire(only file: OpenFile, check: (() -> Bool)?) throws -> OpenFile {
+        if file.isUsedByThisThread {
             file.depth += 1
             return file
         }
-        if waitingCount.load(ordering: .acquiring) == 0, file.seize() {
-            file.isTaken()
+        if waitingCount.load(ordering: .acquiring) == 0, file.tryAcquire() {
+            file.recordUser()
             return file
         }
         return try wait(for: file, check)
     }
 
-    private func takeOther(_ check: (() -> Bool)?) throws -> OpenFile {
+    private func acquireAny(_ check: (() -> Bool)?) throws -> OpenFile {
         let (found, mayOpen) = lock.with { () -> (OpenFile?, Bool) in
-            if platform_holds_connection(), let own = files.first(where: \.isMine) {
+            if platform_holds_connection(), let own = files.first(where: \.isUsedByThisThread) {
                 own.depth += 1
                 return (own, false)
             }
-            if waiting.isEmpty, let idle = files.first(where: { $0.seize() }) {
-                idle.isTaken()
+            if waiting.isEmpty, let idle = files.first(where: { $0.tryAcquire() }) {
+                idle.recordUser()
                 return (idle, false)
             }
             if isClosed || files.count + opening >= limit { return (nil, false) }
             opening += 1
             return (nil, true)
         }
-        if let file = found ?? (mayOpen ? openOne() : nil) { return file }
+        if let file = found ?? (mayOpen ? openAnother() : nil) { return file }
         return try wait(for: nil, check)
     }
 
@@ -130,49 +130,49 @@ final class ConnectionPool: @unchecked Sendable {
     ///
     /// - Returns: nil if that fails, or if the store has switched to another file. In both cases, the thread waits for
     ///   an existing connection.
-    private func openOne() -> OpenFile? {
+    private func openAnother() -> OpenFile? {
         let (open, former) = lock.with { (self.open, files[0]) }
         let file = try? open?()
         return lock.with {
             opening -= 1
-            guard let file, !isClosed, files[0] === former, file.seize() else { return nil }
+            guard let file, !isClosed, files[0] === former, file.tryAcquire() else { return nil }
             files.append(file)
-            file.isTaken()
+            file.recordUser()
             return file
         }
     }
 
-    private func wait(for wish: OpenFile?, _ check: (() -> Bool)?) throws -> OpenFile {
+    private func wait(for wanted: OpenFile?, _ check: (() -> Bool)?) throws -> OpenFile {
         let mayWait = !platform_holds_connection()
-        if mayWait { LockOrder.willWait(for: wish ?? self, .connection) }
-        let place = Waiting(wish)
+        if mayWait { LockOrder.willWait(for: wanted ?? self, .connection) }
+        let waiter = Waiter(wanted)
         try lock.with {
             if isClosed { throw closed }
-            waiting.append(place)
+            waiting.append(waiter)
             waitingCount.add(1, ordering: .sequentiallyConsistent)
-            handOut()
+            assignFreeConnections()
         }
-        if !mayWait, removeRejected(place) {
+        if !mayWait, removeRejected(waiter) {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
                 "a callback of a fetch or save needs \(path), but other threads use its connections; use the store "
                     + "before or after the fetch or save", file: path)
         }
-        while !place.turn.waitAWhile() {
-            guard let check, check(), removeRejected(place) else { continue }
+        while !waiter.turn.waitBriefly() {
+            guard let check, check(), removeRejected(waiter) else { continue }
             throw CoreError(
                 .cancelled, code: .persistentStoreOperation, "waiting for a connection to \(path) was cancelled",
                 file: path)
         }
-        guard let file = lock.with({ place.given }) else { throw closed }
-        file.isTaken()
+        guard let file = lock.with({ waiter.assigned }) else { throw closed }
+        file.recordUser()
         return file
     }
 
     /// Ends a wait. Returns false if a connection was assigned at the same moment.
-    private func removeRejected(_ place: Waiting) -> Bool {
+    private func removeRejected(_ waiter: Waiter) -> Bool {
         lock.with {
-            guard let index = waiting.firstIndex(where: { $0 === place }) else { return false }
+            guard let index = waiting.firstIndex(where: { $0 === waiter }) else { return false }
             waiting.remove(at: index)
             waitingCount.subtract(1, ordering: .sequentiallyConsistent)
             return true
@@ -180,36 +180,37 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     /// Releases a connection that the calling thread has acquired.
-    func give(_ file: OpenFile) {
+    func release(_ file: OpenFile) {
         if file.depth > 0 {
             file.depth -= 1
             return
         }
         file.release()
-        if waitingCount.load(ordering: .sequentiallyConsistent) > 0 { lock.with(handOut) }
+        if waitingCount.load(ordering: .sequentiallyConsistent) > 0 { lock.with(assignFreeConnections) }
     }
 
     /// Assigns free connections to waiting threads. Must be called under the lock.
-    private func handOut() {
+    private func assignFreeConnections() {
         var index = 0
         while index < waiting.count {
-            let place = waiting[index]
-            let candidates = place.wish.map { [$0] } ?? files
-            guard let file = candidates.first(where: { $0.seize() }) else {
+            let waiter = waiting[index]
+            let candidates = waiter.wanted.map { [$0] } ?? files
+            guard let file = candidates.first(where: { $0.tryAcquire() }) else {
                 index += 1
                 continue
             }
-            place.given = file
+            waiter.assigned = file
             waiting.remove(at: index)
             waitingCount.subtract(1, ordering: .sequentiallyConsistent)
-            sem_post(place.turn)
+            sem_post(waiter.turn)
         }
     }
 
     private var closed: CoreError {
         CoreError(
             .objectGone, code: .persistentStoreOperation,
-            "the store \(path) was closed; add it to a coordinator again", file: path)
+            "the store \(path) was closed; add it again with cst_coordinator_add_store (add_store, addStore)",
+            file: path)
     }
 
     // MARK: States
@@ -241,9 +242,9 @@ final class ConnectionPool: @unchecked Sendable {
 
     /// Ends the read transactions of connections that are not in use.
     func endUnusedReads(but own: OpenFile? = nil) {
-        for file in lock.with({ files }) where file !== own && !file.isMine && file.seize() {
+        for file in lock.with({ files }) where file !== own && !file.isUsedByThisThread && file.tryAcquire() {
             file.endReads()
-            give(idle: file)
+            release(idle: file)
         }
     }
 
@@ -254,22 +255,22 @@ final class ConnectionPool: @unchecked Sendable {
         lock.with {
             var isAnyHeld = false
             for file in files {
-                guard file.seize() else {
+                guard file.tryAcquire() else {
                     isAnyHeld = true
                     continue
                 }
                 file.endIdleRead()
-                if file.held?.isHeld == true { isAnyHeld = true }
+                if file.openRead?.isOpen == true { isAnyHeld = true }
                 file.release()
             }
-            handOut()
+            assignFreeConnections()
             return isAnyHeld
         }
     }
 
-    private func give(idle file: OpenFile) {
+    private func release(idle file: OpenFile) {
         file.release()
-        if waitingCount.load(ordering: .sequentiallyConsistent) > 0 { lock.with(handOut) }
+        if waitingCount.load(ordering: .sequentiallyConsistent) > 0 { lock.with(assignFreeConnections) }
     }
 
     // MARK: Closing
@@ -279,17 +280,17 @@ final class ConnectionPool: @unchecked Sendable {
         let all = lock.with { () -> [OpenFile] in
             if isClosed { return [] }
             isClosed = true
-            for place in waiting { sem_post(place.turn) }
+            for waiter in waiting { sem_post(waiter.turn) }
             waitingCount.subtract(waiting.count, ordering: .sequentiallyConsistent)
             waiting = []
             return files
         }
         if all.isEmpty { return }
-        reaper.stop()
+        readCloser.stop()
         for file in all.reversed() {
-            while !file.isMine, !file.seize() { usleep(1000) }
+            while !file.isUsedByThisThread, !file.tryAcquire() { usleep(1000) }
             file.close()
-            if !file.isMine { file.release() }
+            if !file.isUsedByThisThread { file.release() }
         }
     }
 
@@ -301,23 +302,23 @@ final class ConnectionPool: @unchecked Sendable {
             return files
         }
         for file in former.reversed() {
-            while !file.seize() { usleep(1000) }
+            while !file.tryAcquire() { usleep(1000) }
             file.close()
             file.release()
         }
         requireNewest()
-        lock.with(handOut)
+        lock.with(assignFreeConnections)
     }
 
     /// Runs `body` with a connection that the caller has acquired.
     func use<Result>(_ file: OpenFile, check: (() -> Bool)?, _ body: (OpenFile) throws -> Result) throws -> Result {
         if file.isClosed { throw closed }
         file.connection.followLog()
-        if platform_sql_detail() != 0, platform_is_telling() { throw calledFromLog() }
+        if platform_sql_detail() != 0, platform_runs_log_callback() { throw calledFromLog() }
         catchUp(file)
-        let asks = check != nil && file.depth == 0
-        if asks { file.progress.ask(check) }
-        defer { if asks { file.progress.ask(nil) } }
+        let setsHostCheck = check != nil && file.depth == 0
+        if setsHostCheck { file.progress.setHostCheck(check) }
+        defer { if setsHostCheck { file.progress.setHostCheck(nil) } }
         let result: Result
         do {
             result =

@@ -5,25 +5,27 @@ import Synchronization
 
 /// A closer of the idle read transactions of a store's connections.
 ///
-/// One thread (`ReaperThread`) ends these transactions for all stores of the process. It runs while a store has open
-/// transactions, and about two seconds longer.
+/// One thread (`ReadCloserThread`) ends these transactions for all stores of the process. It runs while a store has
+/// open transactions, and about two seconds longer.
 final class IdleReadCloser: @unchecked Sendable {
-    /// Ends idle transactions, and returns whether open transactions are left. Set before the first read.
-    var endIdle: () -> Bool = { false }
+    /// Ends idle transactions, and returns whether a transaction may still be open. Set before the first read.
+    var endIdleReads: () -> Bool = { false }
 
     /// Whether the thread ignores the store. Set to false only under the thread's mutex.
-    fileprivate let sleeps = Atomic(true)
+    fileprivate let isIgnored = Atomic(true)
     // Protected by the thread's mutex.
     fileprivate var idleRounds = 0
     fileprivate var isStopped = false
 
-    /// Prepares for a transaction that begins next. Returns false if no thread can be started to end the transaction.
-    func begin() -> Bool { sleeps.load(ordering: .relaxed) ? wake() : true }
+    /// Prepares for a transaction that begins next.
+    ///
+    /// - Returns: False after `stop`, or if no thread can be started to end the transaction.
+    func begin() -> Bool { isIgnored.load(ordering: .relaxed) ? startWatching() : true }
 
-    private func wake() -> Bool {
-        ReaperThread.shared.withMutex {
-            guard !isStopped, ReaperThread.shared.look(after: self) else { return false }
-            sleeps.store(false, ordering: .relaxed)
+    private func startWatching() -> Bool {
+        ReadCloserThread.shared.withMutex {
+            guard !isStopped, ReadCloserThread.shared.watch(self) else { return false }
+            isIgnored.store(false, ordering: .relaxed)
             return true
         }
     }
@@ -32,28 +34,28 @@ final class IdleReadCloser: @unchecked Sendable {
     func stop() {
         // After a fork, the thread does not exist in the child, and the mutex may be locked.
         if platform_is_forked() { return }
-        ReaperThread.shared.withMutex {
+        ReadCloserThread.shared.withMutex {
             isStopped = true
-            sleeps.store(true, ordering: .relaxed)
-            ReaperThread.shared.forget(self)
+            isIgnored.store(true, ordering: .relaxed)
+            ReadCloserThread.shared.unwatch(self)
         }
     }
 }
 
 /// The thread of all `IdleReadCloser`s.
-private final class ReaperThread: @unchecked Sendable {
-    static let shared = ReaperThread()
+private final class ReadCloserThread: @unchecked Sendable {
+    static let shared = ReadCloserThread()
     /// The number of rounds without open transactions after which a store is ignored.
     private static let idleRounds = 20
 
     private static let roundNanoseconds: UInt64 = 50_000_000
     /// The number of rounds without stores after which the thread ends.
-    private static let patience = 20
+    private static let emptyRounds = 20
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     // Protected by the mutex.
-    private var awake: [IdleReadCloser] = []
+    private var watched: [IdleReadCloser] = []
     private var current: IdleReadCloser?
     private var number: UInt64 = 0
     private var isRunning = false
@@ -70,24 +72,24 @@ private final class ReaperThread: @unchecked Sendable {
     }
 
     /// Watches a store. Returns false if the thread cannot be started. Must be called under the mutex.
-    func look(after reaper: IdleReadCloser) -> Bool {
+    func watch(_ readCloser: IdleReadCloser) -> Bool {
         if !isRunning { isRunning = start() }
         guard isRunning else { return false }
-        reaper.idleRounds = 0
-        if !awake.contains(where: { $0 === reaper }) { awake.append(reaper) }
+        readCloser.idleRounds = 0
+        if !watched.contains(where: { $0 === readCloser }) { watched.append(readCloser) }
         return true
     }
 
     /// Stops watching a store, and waits until the thread does not use it. Must be called under the mutex.
-    func forget(_ reaper: IdleReadCloser) {
-        awake.removeAll { $0 === reaper }
-        while current === reaper, number != platform_thread_id() { pthread_cond_wait(condition, mutex) }
+    func unwatch(_ readCloser: IdleReadCloser) {
+        watched.removeAll { $0 === readCloser }
+        while current === readCloser, number != platform_thread_id() { pthread_cond_wait(condition, mutex) }
     }
 
     private func start() -> Bool {
         platform_start_thread(
             { _ in
-                ReaperThread.shared.run()
+                ReadCloserThread.shared.run()
                 return nil
             }, nil) == 0
     }
@@ -96,11 +98,11 @@ private final class ReaperThread: @unchecked Sendable {
         withMutex { number = platform_thread_id() }
         var unneeded = 0
         while true {
-            platform_sleep(ReaperThread.roundNanoseconds)
+            platform_sleep(ReadCloserThread.roundNanoseconds)
             let isNeeded = withMutex { () -> Bool in
-                for reaper in awake where !reaper.isStopped { look(at: reaper) }
-                unneeded = awake.isEmpty ? unneeded + 1 : 0
-                if unneeded == ReaperThread.patience { isRunning = false }
+                for readCloser in watched where !readCloser.isStopped { closeIdleReads(of: readCloser) }
+                unneeded = watched.isEmpty ? unneeded + 1 : 0
+                if unneeded == ReadCloserThread.emptyRounds { isRunning = false }
                 return isRunning
             }
             if !isNeeded { return }
@@ -108,27 +110,27 @@ private final class ReaperThread: @unchecked Sendable {
     }
 
     /// Examines a store. Must be called under the mutex, which is released while the store ends its transactions.
-    private func look(at reaper: IdleReadCloser) {
-        current = reaper
+    private func closeIdleReads(of readCloser: IdleReadCloser) {
+        current = readCloser
         defer {
             current = nil
             pthread_cond_broadcast(condition)
         }
-        if ask(reaper) {
-            reaper.idleRounds = 0
+        if endIdleReads(of: readCloser) {
+            readCloser.idleRounds = 0
             return
         }
-        reaper.idleRounds += 1
-        if reaper.idleRounds < ReaperThread.idleRounds { return }
-        reaper.sleeps.store(true, ordering: .relaxed)
-        // A thread that began a transaction just before may have read the former value of `sleeps`.
-        if ask(reaper), !reaper.isStopped { reaper.sleeps.store(false, ordering: .relaxed) }
-        if reaper.sleeps.load(ordering: .relaxed) { awake.removeAll { $0 === reaper } }
+        readCloser.idleRounds += 1
+        if readCloser.idleRounds < ReadCloserThread.idleRounds { return }
+        readCloser.isIgnored.store(true, ordering: .relaxed)
+        // A thread that began a transaction just before may have read the former value of `isIgnored`.
+        if endIdleReads(of: readCloser), !readCloser.isStopped { readCloser.isIgnored.store(false, ordering: .relaxed) }
+        if readCloser.isIgnored.load(ordering: .relaxed) { watched.removeAll { $0 === readCloser } }
     }
 
-    private func ask(_ reaper: IdleReadCloser) -> Bool {
+    private func endIdleReads(of readCloser: IdleReadCloser) -> Bool {
         pthread_mutex_unlock(mutex)
         defer { pthread_mutex_lock(mutex) }
-        return withCallScope(reaper.endIdle)
+        return withCallScope(readCloser.endIdleReads)
     }
 }

@@ -12,11 +12,11 @@ extension OpenFile {
     @inline(__always)
     func requireOwnStore() throws {
         if isClosed { return }
-        if let held, held.isHeld {
+        if let openRead, openRead.isOpen {
             // A transaction sees one state, so one check suffices.
-            if held.isExamined { return }
+            if openRead.isExamined { return }
             if connection.contentVersion != examined { try examine(isWriting: false) }
-            held.isExamined = true
+            openRead.isExamined = true
         } else if connection.contentVersion != examined {
             try examine(isWriting: false)
         }
@@ -65,8 +65,8 @@ extension OpenFile {
         guard code == 0 || code == ENOENT || code == ENOTDIR else {
             return CoreError(
                 .storeIO, code: .persistentStoreSave,
-                "cannot access \(connection.path): \(StoreLocation.text(of: code)); check the path and the permissions of "
-                    + "its folder", file: connection.path)
+                "cannot access \(connection.path): \(StoreLocation.text(of: code))"
+                    + (code == EACCES ? "; restore the permissions of its folders" : ""), file: connection.path)
         }
         let isThere = code == 0
         return CoreError(
@@ -76,7 +76,7 @@ extension OpenFile {
                 + (isThere
                     ? "remove it from the coordinator and add it again. For a document, call cst_document_save_as (save_as, "
                         + "saveAs) or cst_document_revert (revert)"
-                    : "move it to the copy with cst_coordinator_set_store_path (set_store_path). For a document, call "
+                    : "move it to the copy with cst_coordinator_set_store_path (set_store_path, setPath). For a document, call "
                         + "cst_document_save_as (save_as, saveAs)"),
             file: connection.path)
     }
@@ -91,8 +91,8 @@ extension OpenFile {
             let name = sqlite3_db_filename(connection.db, "main")
         else { return }
         let log = String(cString: name) + "-wal"
-        var facts = stat()
-        guard stat(log, &facts) == 0, facts.st_size > 0 else { return }
+        var status = stat()
+        guard stat(log, &status) == 0, status.st_size > 0 else { return }
         DebugLog.write(
             "CoreData: warning: \(connection.path) was renamed, removed or replaced while it was open, and its log \(log) was left; "
                 + "move the log to the renamed store, or remove it before another store is opened at this path")

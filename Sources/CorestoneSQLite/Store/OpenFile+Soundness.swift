@@ -14,7 +14,7 @@ extension OpenFile {
         guard mayBeEndless else { return try request() }
         progress.limit(
             to:
-                mostRows.multipliedClamped(by: OpenFile.usualWork.perRow).addingClamped(OpenFile.usualWork.least))
+                maximumRows.multipliedClamped(by: OpenFile.usualWork.perRow).addingClamped(OpenFile.usualWork.least))
         defer { progress.limit(to: nil) }
         do { return try request() } catch let error as CoreError
             where progress.isSpent && error.sqliteCode & 0xff == SQLITE_INTERRUPT
@@ -34,6 +34,6 @@ extension OpenFile {
                 "cannot read \(table.root.name) in \(connection.path): the file is damaged (\(line)); restore it "
                     + "from a backup", entity: table.root.name, sqliteCode: SQLITE_CORRUPT, file: connection.path)
         }
-        pagesAreSound()
+        notePagesAreSound()
     }
 }

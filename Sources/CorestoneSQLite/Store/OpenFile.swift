@@ -19,12 +19,12 @@ final class OpenFile: @unchecked Sendable {
     /// The version of the file's schema that `oldValues` matches; nil before the first write.
     private var schemaOfOldValues: Int?
     /// The read transaction that stays open; nil if readers would block writers.
-    private(set) var held: OpenReadTransaction?
+    private(set) var openRead: OpenReadTransaction?
     /// The check for writes; nil for a file that is locked while it is read, or that no other process can write to.
     let watch: ImmutableFileCheck?
     /// The maximum number of rows in a read-only file; `.max` for a file that may grow. In a damaged file, pages may
     /// form a cycle, which would return rows endlessly.
-    let mostRows: Int
+    let maximumRows: Int
     /// Whether every read sees the same state: the file is immutable, a private copy, or read in one transaction.
     private let isFixed: Bool
     private var cursors = RowCursors()
@@ -62,7 +62,7 @@ final class OpenFile: @unchecked Sendable {
     private var insertPlans: [UInt32: InsertPlan] = [:]
 
     /// The smallest size of a row in bytes: a cell with size, key and header, and its pointer in the page.
-    private static let leastRowSize = 5
+    private static let minimumRowSize = 5
 
     private struct FetchShape: Hashable {
         let entity: UInt32
@@ -73,20 +73,21 @@ final class OpenFile: @unchecked Sendable {
 
     init(
         _ connection: Connection, of identifier: String, document: StoreDocument? = nil, schema: StoreSchema,
-        history: HistorySchema? = nil, reaper: IdleReadCloser?,
+        history: HistorySchema? = nil, readCloser: IdleReadCloser?,
         watch: ImmutableFileCheck? = nil, isFixed: Bool = false
     ) throws {
         (self.connection, self.identifier, self.document) = (connection, identifier, document)
         self.watch = watch
-        mostRows = sqlite3_db_readonly(connection.db, "main") == 1 ? connection.fileSize / OpenFile.leastRowSize : .max
+        maximumRows =
+            sqlite3_db_readonly(connection.db, "main") == 1 ? connection.fileSize / OpenFile.minimumRowSize : .max
         self.isFixed = isFixed
         fileBytes = connection.fileSize
         progress = ProgressCheck(connection)
-        mayBeEndless = mostRows < .max
+        mayBeEndless = maximumRows < .max
         self.schema = schema
         self.history = history
         functions = try StoreFunctions(connection)
-        held = try reaper.map { try OpenReadTransaction(connection, reaper: $0) }
+        openRead = try readCloser.map { try OpenReadTransaction(connection, readCloser: $0) }
         faults = Array(repeating: nil, count: schema.tables.count)
         noteLogFrames()
     }
@@ -146,19 +147,19 @@ final class OpenFile: @unchecked Sendable {
     func forgetOldValues() { (oldValues, schemaOfOldValues) = (nil, nil) }
 
     /// Whether readers do not block writers.
-    var keepsReaders: Bool { held != nil }
+    var keepsReaders: Bool { openRead != nil }
 
     /// Ends the read transaction, so that the next read or write sees the newest state.
     func endReads() {
         if hasOutdated.load(ordering: .acquiring) { finalizeOutdated() }
-        held?.end()
-        if !isFixed { for cursor in cursors.living { cursor.settle() } }
+        openRead?.end()
+        if !isFixed { for cursor in cursors.living { cursor.detachFromStatement() } }
     }
 
     /// Releases outdated statements and an idle read transaction.
     func endIdleRead() {
         if hasOutdated.load(ordering: .acquiring) { finalizeOutdated() }
-        held?.endIfIdle()
+        openRead?.endIfIdle()
     }
 
     /// Accepts a statement from a thread that has not acquired the connection.
@@ -178,19 +179,19 @@ final class OpenFile: @unchecked Sendable {
         withExtendedLifetime(statements) {}
     }
 
-    func pagesAreSound() { mayBeEndless = false }
+    func notePagesAreSound() { mayBeEndless = false }
 
     /// Registers a new cursor. If readers would block writers, the cursor does not stay open.
-    func keep(_ cursor: RowCursor) throws {
+    func register(_ cursor: RowCursor) throws {
         cursors.add(cursor)
-        if !keepsReaders && !isFixed { cursor.settle() }
+        if !keepsReaders && !isFixed { cursor.detachFromStatement() }
     }
 
     func close() {
         isClosed = true
         finalizeOutdated()
         for cursor in cursors.living { cursor.end() }
-        held?.end()
+        openRead?.end()
         if !connection.isAutocommit { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
         progress.end()
         faults.removeAll()
@@ -198,7 +199,7 @@ final class OpenFile: @unchecked Sendable {
         insertPlans.removeAll()
         singleRows = nil
         oldValues = nil
-        held = nil
+        openRead = nil
         warnOfLogOfRenamedFile()
         connection.close()
     }
@@ -207,28 +208,28 @@ final class OpenFile: @unchecked Sendable {
 
     /// Acquires the connection for a thread. Returns false if the connection is in use.
     @inline(__always)
-    func seize() -> Bool {
+    func tryAcquire() -> Bool {
         isInUse.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
     }
 
     /// Records the calling thread as the user of the connection.
     @inline(__always)
-    func isTaken() {
+    func recordUser() {
         user.store(platform_thread_id(), ordering: .relaxed)
-        LockOrder.didTake(self, .connection)
-        platform_did_take(UInt32(PLATFORM_CONNECTION))
+        LockOrder.didAcquire(self, .connection)
+        platform_did_acquire(UInt32(PLATFORM_CONNECTION))
     }
 
     @inline(__always)
-    var isMine: Bool { user.load(ordering: .relaxed) == platform_thread_id() }
+    var isUsedByThisThread: Bool { user.load(ordering: .relaxed) == platform_thread_id() }
 
     /// Releases the connection.
     @inline(__always)
     func release() {
-        if isMine {
+        if isUsedByThisThread {
             user.store(0, ordering: .relaxed)
-            LockOrder.didLeave(self)
-            platform_did_leave(UInt32(PLATFORM_CONNECTION))
+            LockOrder.didRelease(self)
+            platform_did_release(UInt32(PLATFORM_CONNECTION))
         }
         isInUse.store(false, ordering: .sequentiallyConsistent)
     }
@@ -241,9 +242,9 @@ final class OpenFile: @unchecked Sendable {
     private func noteLogFrames() {
         sqlite3_wal_hook(
             connection.db,
-            { place, _, _, frames in
-                guard let place else { return SQLITE_OK }
-                Unmanaged<OpenFile>.fromOpaque(place).takeUnretainedValue().logFrames = frames
+            { userData, _, _, frames in
+                guard let userData else { return SQLITE_OK }
+                Unmanaged<OpenFile>.fromOpaque(userData).takeUnretainedValue().logFrames = frames
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
     }

@@ -10,8 +10,8 @@ import CorestoneValues
 final class OpenReadTransaction {
     private let begin: Statement
     private let commit: Statement
-    private let reaper: IdleReadCloser
-    private(set) var isHeld = false
+    private let readCloser: IdleReadCloser
+    private(set) var isOpen = false
     /// Whether the state that the transaction reads was checked to belong to the store.
     var isExamined = false
     private var lastFault: UInt64 = 0
@@ -19,39 +19,39 @@ final class OpenReadTransaction {
 
     private static let quickSuccession: UInt64 = 2_000_000
 
-    init(_ connection: Connection, reaper: IdleReadCloser) throws {
+    init(_ connection: Connection, readCloser: IdleReadCloser) throws {
         begin = try connection.prepare("BEGIN", "read \(connection.path)")
         commit = try connection.prepare("COMMIT", "read \(connection.path)")
-        self.reaper = reaper
+        self.readCloser = readCloser
     }
 
     /// Begins a transaction before a fault if the last fault was less than 2 milliseconds ago.
     @inline(__always)
-    func fault() {
-        if isHeld {
+    func openBeforeFault() {
+        if isOpen {
             wasUsed = true
             return
         }
         let now = monotonicNanoseconds()
         let isQuick = now - lastFault < OpenReadTransaction.quickSuccession
         lastFault = now
-        if isQuick { hold() }
+        if isQuick { open() }
     }
 
     /// Begins a transaction, for a fetch whose faults must see the same state.
-    func hold() {
-        guard !isHeld, reaper.begin() else { return }
+    func open() {
+        guard !isOpen, readCloser.begin() else { return }
         let code = sqlite3_step(begin.handle)
         sqlite3_reset(begin.handle)
         guard code == SQLITE_DONE else { return }
-        isHeld = true
+        isOpen = true
         isExamined = false
         wasUsed = true
     }
 
     func end() {
-        guard isHeld else { return }
-        isHeld = false
+        guard isOpen else { return }
+        isOpen = false
         sqlite3_step(commit.handle)
         sqlite3_reset(commit.handle)
     }

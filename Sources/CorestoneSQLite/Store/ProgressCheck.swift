@@ -7,10 +7,10 @@ import CorestoneValues
 /// size would need, or if a writing statement exceeds its limits.
 final class ProgressCheck {
     private let connection: Connection
-    private var host: (() -> Bool)?
-    private var lastAsked: UInt64 = 0
+    private var hostCheck: (() -> Bool)?
+    private var lastHostCheck: UInt64 = 0
     /// The remaining work of the request, in portions; nil without a limit.
-    private var left: Int?
+    private var remaining: Int?
     private var isInstalled = false
     /// The limits of writing statements.
     private var writing: Writing?
@@ -18,7 +18,7 @@ final class ProgressCheck {
     private struct Writing {
         /// The maximum work of one statement, in portions.
         let most: Int
-        var left: Int
+        var remaining: Int
         /// The running statement, as a value of `Connection.runs`. The work of its triggers is part of it.
         var run: Int
         /// The maximum growth of SQLite's memory during one statement, in bytes; nil without triggers.
@@ -30,22 +30,22 @@ final class ProgressCheck {
     enum Excess { case steps, memory }
     private(set) var excess: Excess?
 
-    private static let patience: UInt64 = 20_000_000
+    private static let checkInterval: UInt64 = 20_000_000
     /// The number of instructions between two calls of the handler.
     private static let portion: Int32 = 2000
 
     init(_ connection: Connection) { self.connection = connection }
 
     /// Sets the application's cancellation check; nil removes it.
-    func ask(_ host: (() -> Bool)?) {
-        self.host = host
-        lastAsked = monotonicNanoseconds()
+    func setHostCheck(_ hostCheck: (() -> Bool)?) {
+        self.hostCheck = hostCheck
+        lastHostCheck = monotonicNanoseconds()
         update()
     }
 
     /// Begins a request that may run at most `instructions`; nil ends it.
     func limit(to instructions: Int?) {
-        left = instructions.map { $0 / Int(ProgressCheck.portion) }
+        remaining = instructions.map { $0 / Int(ProgressCheck.portion) }
         update()
     }
 
@@ -57,7 +57,7 @@ final class ProgressCheck {
         let most = max(steps / Int(ProgressCheck.portion), 1)
         excess = nil
         writing = Writing(
-            most: most, left: most, run: connection.runs, memory: memory,
+            most: most, remaining: most, run: connection.runs, memory: memory,
             memoryBefore: memory == nil ? 0 : memoryUsed)
         update()
     }
@@ -68,16 +68,16 @@ final class ProgressCheck {
     }
 
     /// Whether the request reached its limit.
-    var isSpent: Bool { left.map { $0 <= 0 } ?? false }
+    var isSpent: Bool { remaining.map { $0 <= 0 } ?? false }
 
     /// Removes the handler. Must be called before the check is deallocated.
     func end() {
-        (host, left, writing) = (nil, nil, nil)
+        (hostCheck, remaining, writing) = (nil, nil, nil)
         update()
     }
 
     private func update() {
-        let isWanted = host != nil || left != nil || writing != nil
+        let isWanted = hostCheck != nil || remaining != nil || writing != nil
         if isWanted == isInstalled { return }
         isInstalled = isWanted
         guard isWanted else { return sqlite3_progress_handler(connection.db, 0, nil, nil) }
@@ -101,12 +101,12 @@ final class ProgressCheck {
         defer { writing = state }
         if connection.runs != state.run {
             state.run = connection.runs
-            state.left = state.most
+            state.remaining = state.most
             if state.memory != nil { state.memoryBefore = memoryUsed }
             return false
         }
-        state.left -= 1
-        if state.left <= 0 {
+        state.remaining -= 1
+        if state.remaining <= 0 {
             excess = .steps
         } else if let most = state.memory, memoryUsed - state.memoryBefore > Int64(clamping: most) {
             excess = .memory
@@ -115,15 +115,15 @@ final class ProgressCheck {
     }
 
     private func shouldStop() -> Bool {
-        if let left {
-            self.left = left - 1
-            if left <= 1 { return true }
+        if let remaining {
+            self.remaining = remaining - 1
+            if remaining <= 1 { return true }
         }
         if isExcessive() { return true }
-        guard let host else { return false }
+        guard let hostCheck else { return false }
         let now = monotonicNanoseconds()
-        if now - lastAsked < ProgressCheck.patience { return false }
-        lastAsked = now
-        return host()
+        if now - lastHostCheck < ProgressCheck.checkInterval { return false }
+        lastHostCheck = now
+        return hostCheck()
     }
 }

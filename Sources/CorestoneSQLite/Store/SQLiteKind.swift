@@ -70,7 +70,7 @@ package struct SQLiteKind: StoreKind {
             let place = try StoreLocation(path)
             let lost = try StoreTransfer(from: file.connection, folder, origin, to: place, options)
                 .run(removing: removing)
-            StoreTransfer.tell(ofLost: lost, in: folder, to: place)
+            StoreTransfer.logMissingFiles(lost, in: folder, to: place)
         }
         if let watch = file.watch { try watch.reading(transfer) } else { try transfer() }
     }

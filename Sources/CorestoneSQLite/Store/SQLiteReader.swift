@@ -39,17 +39,17 @@ final class SQLiteReader: SQLiteReading, @unchecked Sendable {
     @inline(__always)
     func withFile<Result>(only wanted: OpenFile?, _ body: (OpenFile) throws -> Result) throws -> Result {
         let file =
-            if let wanted { try connections.take(only: wanted, check: check) } else {
-                try connections.take(last, check: check)
+            if let wanted { try connections.acquire(only: wanted, check: check) } else {
+                try connections.acquire(preferring: last, check: check)
             }
-        defer { connections.give(file) }
+        defer { connections.release(file) }
         // A cursor continues to read its own state.
-        if wanted == nil, file !== last || wantsNewest || !hasRead { settle(on: file) }
+        if wanted == nil, file !== last || wantsNewest || !hasRead { prepareRead(on: file) }
         return try connections.use(file, check: check, body)
     }
 
     /// Ends a transaction that another reader began, because it may be older than the last state of this reader.
-    private func settle(on file: OpenFile) {
+    private func prepareRead(on file: OpenFile) {
         if wantsNewest || hasRead && file !== last, !file.isClosed { file.endReads() }
         wantsNewest = false
         hasRead = true

@@ -39,7 +39,7 @@ extension SQLiteReading {
         }
         var found: [[PropertyValue]] = []
         while try statement.step(purpose) {
-            if found.count >= file.mostRows { throw endless(schema.table(of: request.fetch.entity)) }
+            if found.count >= file.maximumRows { throw pageCycleError(schema.table(of: request.fetch.entity)) }
             var column: Int32 = 0
             found.append(
                 compiled.cells.map { cell in

@@ -15,7 +15,7 @@ extension SQLiteReading {
             outcome.remainder = compiled.remainder
             let purpose = "fetch \(fetch.entity.name)"
             // Faults that fire soon after the fetch see the same state.
-            if fetch.result != .count { file.held?.hold() }
+            if fetch.result != .count { file.openRead?.open() }
             do {
                 try file.bounded(schema.table(of: fetch.entity)) {
                     switch outcome.remainder == nil ? fetch.result : .rows {
@@ -53,7 +53,7 @@ extension SQLiteReading {
         let expected = fetch.limit > 0 ? min(fetch.limit, 2000) * plan.estimatedRowSize : 64 << 10
         var reader = RowReader(cursor: RecordCursor(first: expected))
         try withExtendedLifetime(query) {
-            try read(statement, plan, &reader, into: &batch.records, atMost: file.mostRows)
+            try read(statement, plan, &reader, into: &batch.records, atMost: file.maximumRows)
         }
         batch.chunks = reader.cursor.flush()
         batch.ownsChunks = true
@@ -75,7 +75,7 @@ extension SQLiteReading {
             }
             let key = statement.integer(0)
             if key > 0 { found.append((key, index)) }
-            if found.count > file.mostRows { throw endless(schema.table(of: fetch.entity)) }
+            if found.count > file.maximumRows { throw pageCycleError(schema.table(of: fetch.entity)) }
         }
         withExtendedLifetime(query) {}
         return found
@@ -88,11 +88,11 @@ extension SQLiteReading {
         }
         let isWindowed = fetch.limit > 0 || fetch.offset > 0
         let statement: Statement
-        if file.mostRows < .max {
+        if file.maximumRows < .max {
             // SQLite counts entries per page, which would never end if the pages formed a cycle; LIMIT prevents that.
             statement = try self.statement(
                 "SELECT count(*) FROM (SELECT 1 FROM (SELECT 1", query, file, purpose,
-                tail: ") LIMIT \(file.mostRows + 1))")
+                tail: ") LIMIT \(file.maximumRows + 1))")
         } else if isWindowed {
             statement = try self.statement("SELECT count(*) FROM (SELECT 1", query, file, purpose, tail: ")")
         } else {
@@ -101,7 +101,7 @@ extension SQLiteReading {
         defer { statement.reset() }
         let count = try statement.step(purpose) ? Int(statement.integer(0)) : 0
         withExtendedLifetime(query) {}
-        if count > file.mostRows { throw endless(schema.table(of: fetch.entity)) }
+        if count > file.maximumRows { throw pageCycleError(schema.table(of: fetch.entity)) }
         return count
     }
 

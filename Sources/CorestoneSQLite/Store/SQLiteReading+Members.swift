@@ -7,7 +7,7 @@ extension SQLiteReading {
     func members(of relationship: Relationship, owners: [Int64], includingRows: Bool) throws -> StoreMembers {
         try withFile { file in
             guard let storage = schema.storage(of: relationship), !owners.isEmpty else { return StoreMembers() }
-            file.held?.fault()
+            file.openRead?.openBeforeFault()
             let query = MembersQuery(
                 relationship: relationship, storage: storage, schema: schema, file: file, rows: includingRows)
             return try file.bounded(query.table) { try members(query, of: owners, file) }
@@ -25,9 +25,9 @@ extension SQLiteReading {
             let statement = try file.connection.statement(query.text(owners: part.condition), purpose)
             part.bind(to: statement, times: query.repetitions)
             if let plan = query.plan {
-                try readRows(statement, plan, purpose, &reader, into: &found, atMost: file.mostRows)
+                try readRows(statement, plan, purpose, &reader, into: &found, atMost: file.maximumRows)
             } else {
-                try readKeys(statement, query, purpose, into: &found.members, atMost: file.mostRows)
+                try readKeys(statement, query, purpose, into: &found.members, atMost: file.maximumRows)
             }
         }
         found.batch.chunks = reader.cursor.flush()
@@ -42,7 +42,7 @@ extension SQLiteReading {
         let row = statement.handle
         defer { statement.reset() }
         while try statement.step(purpose) {
-            if found.members.count >= most { throw endless(plan.table) }
+            if found.members.count >= most { throw pageCycleError(plan.table) }
             guard let record = try reader.read(row, plan, leading: 1) else { continue }
             found.members.append(
                 .init(
@@ -61,7 +61,7 @@ extension SQLiteReading {
         var entity = destination.index
         defer { statement.reset() }
         while try statement.step(purpose) {
-            if members.count >= most { throw endless(query.table) }
+            if members.count >= most { throw pageCycleError(query.table) }
             let key = sqlite3_column_int64(row, 1)
             guard key > 0 else { continue }
             if query.hasEntityColumn {

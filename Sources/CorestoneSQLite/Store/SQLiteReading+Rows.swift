@@ -21,15 +21,15 @@ final class FaultPlan {
     func statement(for part: KeyPart) throws -> Statement {
         switch part {
         case .one: one
-        case .list: try kept(&lists[part.capacity], part)
-        case .span: try kept(&span, part)
+        case .list: try cachedStatement(&lists[part.capacity], part)
+        case .span: try cachedStatement(&span, part)
         }
     }
 
-    private func kept(_ place: inout Statement?, _ part: KeyPart) throws -> Statement {
-        if let place { return place }
+    private func cachedStatement(_ cache: inout Statement?, _ part: KeyPart) throws -> Statement {
+        if let cache { return cache }
         let fresh = try FaultPlan.prepare(part, rows, connection)
-        place = fresh
+        cache = fresh
         return fresh
     }
 
@@ -45,9 +45,9 @@ final class SingleRows {
     var reader = RowReader(cursor: RecordCursor(first: 64 << 10, largest: 64 << 10))
 
     /// Returns the chunks with the rows read since the last call. The last chunk continues to be filled.
-    func handOver() -> [RecordChunk] {
+    func takeChunks() -> [RecordChunk] {
         let chunks = reader.cursor.flush()
-        reader.cursor.settle()
+        reader.cursor.discardFilledChunks()
         return chunks
     }
 }
@@ -56,7 +56,7 @@ extension SQLiteReading {
     func rows(of root: Entity, primaryKeys: [Int64]) throws -> RowBatch {
         try withFile { file in
             let plan = try file.faultPlan(for: root)
-            file.held?.fault()
+            file.openRead?.openBeforeFault()
             if primaryKeys.count <= 4 { return try fewRows(primaryKeys, plan, file) }
             return try file.bounded(plan.rows.table) { try manyRows(primaryKeys, plan) }
         }
@@ -65,9 +65,9 @@ extension SQLiteReading {
     func row(of root: Entity, primaryKey: Int64) throws -> (record: Record, chunk: RecordChunk)? {
         try withFile { file in
             let plan = try file.faultPlan(for: root)
-            file.held?.fault()
+            file.openRead?.openBeforeFault()
             let shared = singleRows(file)
-            defer { shared.reader.cursor.settle() }
+            defer { shared.reader.cursor.discardFilledChunks() }
             return try row(primaryKey, plan, &shared.reader).map { ($0, shared.reader.cursor.chunk) }
         }
     }
@@ -93,10 +93,10 @@ extension SQLiteReading {
                 try read(statement, plan.rows, &shared.reader, into: &batch.records, atMost: keys.count, byKeys: true)
             }
         } catch {
-            _ = shared.handOver()
+            _ = shared.takeChunks()
             throw error
         }
-        batch.chunks = shared.handOver()
+        batch.chunks = shared.takeChunks()
         return batch
     }
 
@@ -141,7 +141,7 @@ extension SQLiteReading {
             let code = sqlite3_step(row)
             if code == SQLITE_ROW {
                 if let record = try reader.read(row, plan, leading: leading) { records.append(record) }
-                if records.count > most { throw endless(plan.table, byKeys: byKeys) }
+                if records.count > most { throw pageCycleError(plan.table, byKeys: byKeys) }
             } else if code == SQLITE_DONE {
                 return
             } else {
@@ -161,7 +161,7 @@ extension SQLiteReading {
     /// Creates the error for a statement that returns more rows than possible.
     ///
     /// - Parameter byKeys: Whether rows were read by primary key, so that repeated keys also return too many rows.
-    func endless(_ table: TableSchema, byKeys: Bool = false) -> CoreError {
+    func pageCycleError(_ table: TableSchema, byKeys: Bool = false) -> CoreError {
         let found =
             byKeys
             ? "more rows than were requested, because its keys are repeated or its pages form a cycle"

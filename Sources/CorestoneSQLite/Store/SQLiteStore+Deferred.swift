@@ -38,7 +38,7 @@ extension SQLiteStore {
         try connection.execute("PRAGMA legacy_alter_table=ON;BEGIN IMMEDIATE", purpose, cocoaCode: .migration)
         do {
             let watch = watched.withLock { $0.watch }
-            watch?.noteOthers()
+            watch?.noteForeignCommits()
             try file.requireOwnStoreForWriting()
             // Another process may have migrated the store or finished the migration in the meantime.
             let contents = try StoreContents(connection, place: place)

@@ -11,7 +11,7 @@ import Glibc
 final class PinnedReaders: @unchecked Sendable {
     private struct State {
         /// The pinned readers, in the order in which they were added.
-        var held: [(reader: SQLiteStore, number: Int)] = []
+        var pinned: [(reader: SQLiteStore, number: Int)] = []
         var idle: [SQLiteStore] = []
         var lastNumber = 0
         /// The highest number of a reader of a file that the store no longer uses.
@@ -23,33 +23,34 @@ final class PinnedReaders: @unchecked Sendable {
     private let state = Locked(State())
     /// The maximum number of idle readers. They need memory, but avoid opening the file for each save of a pinned
     /// context.
-    private static let mostIdle = 2
+    private static let maximumIdle = 2
 
     func takeIdle() -> SQLiteStore? { state.withLock { $0.idle.popLast() } }
 
     /// Returns a number for a reader that is about to be reused or opened.
     ///
     /// The number is assigned before the reader is opened, so that a reader of the former file cannot have a higher
-    /// number than `leaveIdle` records.
-    func drawNumber() -> Int {
+    /// number than `closeIdle` records.
+    func nextNumber() -> Int {
         state.withLock {
             $0.lastNumber += 1
             return $0.lastNumber
         }
     }
 
-    func add(_ reader: SQLiteStore, _ number: Int) { state.withLock { $0.held.append((reader, number)) } }
+    func add(_ reader: SQLiteStore, _ number: Int) { state.withLock { $0.pinned.append((reader, number)) } }
 
     /// Ends the pin of a reader.
     func end(_ reader: SQLiteStore) {
-        let isReady = reader.letGo()
+        let isReady = reader.endPin()
         let (paths, closing) = state.withLock { state -> ([String], Bool) in
             // A reader that is not in the list was closed with its store.
-            guard let place = state.held.firstIndex(where: { $0.reader === reader }) else { return ([], false) }
-            let held = state.held.remove(at: place)
-            let keeps = isReady && held.number > state.lastOfFormerFile && state.idle.count < PinnedReaders.mostIdle
+            guard let place = state.pinned.firstIndex(where: { $0.reader === reader }) else { return ([], false) }
+            let pinned = state.pinned.remove(at: place)
+            let keeps =
+                isReady && pinned.number > state.lastOfFormerFile && state.idle.count < PinnedReaders.maximumIdle
             if keeps { state.idle.append(reader) }
-            let oldest = state.held.map(\.number).min() ?? .max
+            let oldest = state.pinned.map(\.number).min() ?? .max
             let free = state.obsolete.prefix { $0.upTo < oldest }.flatMap(\.paths)
             state.obsolete.removeAll { $0.upTo < oldest }
             return (free, !keeps)
@@ -63,7 +64,7 @@ final class PinnedReaders: @unchecked Sendable {
     /// They are removed immediately, or when the last reader that may need them is unpinned.
     func remove(_ paths: [String]) {
         let isKept = state.withLock { state in
-            if state.held.isEmpty { return false }
+            if state.pinned.isEmpty { return false }
             state.obsolete.append((state.lastNumber, paths))
             return true
         }
@@ -71,7 +72,7 @@ final class PinnedReaders: @unchecked Sendable {
     }
 
     /// Closes the idle readers, and prevents the reuse of the readers that are pinned now.
-    func leaveIdle() {
+    func closeIdle() {
         let idle = state.withLock { state in
             state.lastOfFormerFile = state.lastNumber
             defer { state.idle = [] }
@@ -85,7 +86,7 @@ final class PinnedReaders: @unchecked Sendable {
             defer { state = State() }
             return state
         }
-        for reader in former.idle + former.held.map(\.reader) { reader.close() }
+        for reader in former.idle + former.pinned.map(\.reader) { reader.close() }
         for path in former.obsolete.flatMap(\.paths) { unlink(path) }
     }
 }
@@ -94,9 +95,9 @@ extension SQLiteStore {
     func pinnedReader() throws -> (any StoreReading)? {
         // A file that was opened read-only has only one state.
         if isReadOnly { return self }
-        let number = readers.drawNumber()
+        let number = readers.nextNumber()
         let reader = try readers.takeIdle() ?? SQLiteStore(readingFrom: self)
-        do { try reader.hold() } catch {
+        do { try reader.beginPin() } catch {
             reader.close()
             throw error
         }
@@ -145,7 +146,7 @@ extension SQLiteStore {
     }
 
     /// Begins the read transaction of a pinned reader, which sees the state at its first statement.
-    private func hold() throws {
+    private func beginPin() throws {
         try withFile { file in
             try file.connection.execute("BEGIN", "read \(path)")
             _ = try file.connection.finds("SELECT 1 FROM sqlite_schema", purpose: "read \(path)")
@@ -153,7 +154,7 @@ extension SQLiteStore {
     }
 
     /// Ends the read transaction. Returns false if the reader cannot be reused.
-    fileprivate func letGo() -> Bool {
+    fileprivate func endPin() -> Bool {
         let hasEnded = try? withFile { file in
             // An unfinished statement would keep the transaction open.
             file.endReads()

@@ -9,7 +9,8 @@ extension SQLiteStore {
             throw refusal(
                 "cannot move \(self.path) to \(path)"
                     + (isInMemory
-                        ? ": an in-memory store does not have a file; migrate it with cst_coordinator_migrate_store (migrate_store)"
+                        ? ": an in-memory store does not have a file; migrate it with cst_coordinator_migrate_store "
+                            + "(migrate_store, migrateStore)"
                         : ", which does not store data; choose the path of a file"),
                 path, .unsupported)
         }
@@ -22,7 +23,7 @@ extension SQLiteStore {
             guard opened.identifier == identifier else {
                 throw refusal(
                     "\(path) is not a copy of \(self.path): its identifier is \(opened.identifier), not \(identifier); choose a copy, "
-                        + "or migrate the store with cst_coordinator_migrate_store (migrate_store)", path)
+                        + "or migrate the store with cst_coordinator_migrate_store (migrate_store, migrateStore)", path)
             }
             guard opened.schema.numbers == schema.numbers,
                 opened.schema.creationStatements == schema.creationStatements
@@ -45,7 +46,7 @@ extension SQLiteStore {
     /// The rule for the version hashes of a copy. They are not compared if the store ignores them, or uses its cached
     /// or an inferred model. They are never adapted to the model.
     var versionsOfCopies: VersionRule {
-        options.ignoresVersioning || modelSource != .given ? .aside : .compared
+        options.ignoresVersioning || modelSource != .given ? .notCompared : .compared
     }
 
     private func refusal(_ message: String, _ path: String, _ status: Status = .invalidArgument) -> CoreError {

@@ -41,7 +41,7 @@ extension SQLiteStore {
             try file.connection.execute("BEGIN IMMEDIATE", purpose)
             let changesBefore = sqlite3_total_changes(file.connection.db)
             let watch = watched.withLock { $0.watch }
-            watch?.noteOthers()
+            watch?.noteForeignCommits()
             file.limitWriting(besides: (connections.count - 1).multipliedClamped(by: options.cacheKilobytes << 10))
             defer { file.progress.endWriting() }
             let files = ExternalWrites(folder: externalFolder, beside: path, threshold: externalDataThreshold)

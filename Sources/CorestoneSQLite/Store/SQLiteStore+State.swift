@@ -13,18 +13,18 @@ extension SQLiteStore {
         clock_gettime(CLOCK_REALTIME, &now)
         var states = ""
         for (file, isNeeded) in [(path, true), (path + "-wal", false)] {
-            var facts = stat()
-            guard stat(file, &facts) == 0, facts.st_size > 0 else {
+            var status = stat()
+            guard stat(file, &status) == 0, status.st_size > 0 else {
                 if isNeeded { return nil }
                 continue
             }
-            let last = max(facts.st_mtim.tv_sec, facts.st_ctim.tv_sec)
+            let last = max(status.st_mtim.tv_sec, status.st_ctim.tv_sec)
             if last + SQLiteStore.settlingSeconds >= now.tv_sec { return nil }
             states +=
                 [
-                    Int(facts.st_dev), Int(facts.st_ino), Int(facts.st_size), facts.st_mtim.tv_sec,
-                    facts.st_mtim.tv_nsec,
-                    facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec,
+                    Int(status.st_dev), Int(status.st_ino), Int(status.st_size), status.st_mtim.tv_sec,
+                    status.st_mtim.tv_nsec,
+                    status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
                 ].map(String.init).joined(separator: ",") + ";"
         }
         return states
@@ -35,9 +35,9 @@ extension SQLiteKind {
     /// Returns the identity, size and write time of a store's file and log, as a text that changes with every commit.
     package static func writtenState(ofStoreAt path: String) -> String {
         [path, path + "-wal"].map { path in
-            var facts = stat()
-            guard stat(path, &facts) == 0 else { return "" }
-            return "\(facts.st_ino) \(facts.st_size) \(facts.st_mtim.tv_sec) \(facts.st_mtim.tv_nsec)"
+            var status = stat()
+            guard stat(path, &status) == 0 else { return "" }
+            return "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
         }.joined(separator: "/")
     }
 }

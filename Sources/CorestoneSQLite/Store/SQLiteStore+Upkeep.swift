@@ -49,12 +49,12 @@ package protocol SQLiteUpkeep: AnyObject {
 
 extension SQLiteStore: SQLiteUpkeep {
     /// The number of attempts to copy a store whose backing files are removed during the copy.
-    private static let patience = 5
+    private static let maximumAttempts = 5
 
     package func backup(
         to path: String, options: StoreOptions, progress: @escaping (_ done: Int, _ total: Int) -> Bool
     ) throws {
-        for _ in 0..<SQLiteStore.patience {
+        for _ in 0..<SQLiteStore.maximumAttempts {
             let lost = try transfer(to: path, options, progress)
             if lost.isEmpty { return }
             // Files that the newest state refers to, but lacks, were already lost.
@@ -63,13 +63,13 @@ extension SQLiteStore: SQLiteUpkeep {
                 return try file.connection.namesOfExternalFiles(in: schema.tables.map(\.name))
             }
             if lost.isSubset(of: wanted) {
-                return StoreTransfer.tell(ofLost: lost, in: externalFolder, to: try StoreLocation(path))
+                return StoreTransfer.logMissingFiles(lost, in: externalFolder, to: try StoreLocation(path))
             }
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
             "cannot copy \(self.path) to \(path): another process or coordinator kept removing backing files during the "
-                + "copy; try again when it is idle", file: self.path)
+                + "copy; copy the store again when no other process or coordinator saves to it", file: self.path)
     }
 
     private func transfer(
@@ -137,7 +137,7 @@ extension SQLiteStore: SQLiteUpkeep {
         try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .persistentStoreOperation)
         do {
             let watch = watched.withLock { $0.watch }
-            watch?.noteOthers()
+            watch?.noteForeignCommits()
             try file.requireOwnStoreForWriting()
             try connection.execute(statement, purpose, cocoaCode: .persistentStoreOperation)
             try committing(OwnWrites.Save(), with: connection, watch) {

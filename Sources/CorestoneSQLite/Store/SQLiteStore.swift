@@ -39,7 +39,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     func setMayWrite(_ mayWrite: Bool) { self.mayWrite.store(mayWrite || readOnlyAtFirst == nil, ordering: .relaxed) }
 
     let connections: ConnectionPool
-    private let reaper: IdleReadCloser
+    private let readCloser: IdleReadCloser
     /// The readers that are pinned to a query generation.
     let readers = PinnedReaders()
     /// The cancellation check of the thread that saves.
@@ -61,10 +61,10 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
         externalDataThreshold = isInMemory ? .max : options.externalDataThreshold
         abilities = SQLiteStore.abilities(inMemory: isInMemory)
         compiler = FetchCompiler(schema: opened.schema, storeIdentifier: opened.identifier, path: opened.path)
-        reaper = IdleReadCloser()
-        let (file, open) = try SQLiteStore.files(of: opened, schema, reaper)
+        readCloser = IdleReadCloser()
+        let (file, open) = try SQLiteStore.files(of: opened, schema, readCloser)
         connections = ConnectionPool(
-            file, reaper: reaper, limit: opened.maximumConnections, longLog: opened.longLog, path: opened.path,
+            file, readCloser: readCloser, limit: opened.maximumConnections, longLog: opened.longLog, path: opened.path,
             open: open)
     }
 
@@ -82,33 +82,34 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
         (postsOwnChanges, isNew) = (false, false)
         watchInterval = 0
         let file = try OpenFile(
-            store.connectionForReading(), of: store.identifier, schema: schema, reaper: nil, isFixed: true)
-        reaper = IdleReadCloser()
-        connections = ConnectionPool(file, reaper: reaper, limit: 1, path: store.path, open: nil)
+            store.connectionForReading(), of: store.identifier, schema: schema, readCloser: nil, isFixed: true)
+        readCloser = IdleReadCloser()
+        connections = ConnectionPool(file, readCloser: readCloser, limit: 1, path: store.path, open: nil)
     }
 
     /// Switches to another open file. Must be called by the thread that may save.
     func change(to opened: OpenedStore) throws {
-        let (file, open) = try SQLiteStore.files(of: opened, schema, reaper)
+        let (file, open) = try SQLiteStore.files(of: opened, schema, readCloser)
         location.withLock { $0 = (opened.path, opened.externalFolder) }
-        readers.leaveIdle()
+        readers.closeIdle()
         try connections.change(to: file, at: opened.path, open: open)
     }
 
-    private static func files(of opened: OpenedStore, _ schema: StoreSchema, _ reaper: IdleReadCloser) throws -> (
+    private static func files(of opened: OpenedStore, _ schema: StoreSchema, _ readCloser: IdleReadCloser) throws -> (
         first: OpenFile, another: (() throws -> OpenFile)?
     ) {
         let (history, identifier, document) = (opened.history, opened.identifier, opened.document)
         let file = try OpenFile(
             opened.connection, of: identifier, document: document, schema: schema, history: history,
-            reaper: opened.mayHoldReads ? reaper : nil,
+            readCloser: opened.mayHoldReads ? readCloser : nil,
             watch: opened.watch, isFixed: opened.readOnlyReason != nil)
         return (
             file,
             opened.openAnother.map { open in
                 {
                     try OpenFile(
-                        open(), of: identifier, document: document, schema: schema, history: history, reaper: reaper)
+                        open(), of: identifier, document: document, schema: schema, history: history,
+                        readCloser: readCloser)
                 }
             }
         )
@@ -129,9 +130,9 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     func withFile<Result>(only file: OpenFile?, _ body: (OpenFile) throws -> Result) throws -> Result {
         let check = check.withLock { $0 }
         let file =
-            try file.map { try connections.take(only: $0, check: check) }
-            ?? connections.take(connections.first, check: check)
-        defer { connections.give(file) }
+            try file.map { try connections.acquire(only: $0, check: check) }
+            ?? connections.acquire(preferring: connections.first, check: check)
+        defer { connections.release(file) }
         return try connections.use(file, check: check, body)
     }
 

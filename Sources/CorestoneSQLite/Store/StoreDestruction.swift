@@ -5,8 +5,8 @@ import Glibc
 
 /// The destruction of a store, which is emptied in an SQLite transaction.
 ///
-/// SQLite's locks allow other processes to finish their reads undisturbed. The file remains as a database without
-/// tables, because another process may have it open.
+/// SQLite's locks allow other processes to finish their reads undisturbed. `run` leaves a database without tables,
+/// because another process may have the file open.
 struct StoreDestruction {
     let place: StoreLocation
     let busyTimeout: Int

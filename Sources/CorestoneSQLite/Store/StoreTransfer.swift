@@ -78,23 +78,23 @@ struct StoreTransfer {
             try removing()
             try admitPages(to: target)
         }
-        var made: [String] = []
-        var lost: Set<String> = []
+        var createdPaths: [String] = []
+        var missing: Set<String> = []
         do {
-            let done = try copyFiles(&made, &lost)
+            let done = try copyFiles(&createdPaths, &missing)
             if let target { try copyPages(to: target, done) } else { try make(done) }
         } catch {
-            for path in made { unlink(path) }
+            for path in createdPaths { unlink(path) }
             throw error
         }
         if overwrites { ExternalFile.removeAll(of: place, but: names) }
-        return lost
+        return missing
     }
 
     /// Logs a warning about the backing files that a copy lacks because the store lacks them.
     ///
     /// Files that an overwritten copy already had are kept.
-    static func tell(ofLost names: Set<String>, in folder: String, to copy: StoreLocation) {
+    static func logMissingFiles(_ names: Set<String>, in folder: String, to copy: StoreLocation) {
         let own = ExternalFile.folder(ofStore: copy.path)
         let names = names.filter { !ExternalFile.isThere("\(own)/\($0)") }
         guard let first = names.min() else { return }
@@ -120,7 +120,7 @@ struct StoreTransfer {
                     throw CoreError(
                         .invalidArgument, code: .persistentStoreOperation,
                         "\(place.given) is not a copy of \(origin.given) and was not changed; choose an unused path or an earlier "
-                            + "copy\(origin.isNowhere ? "" : ", or call cst_coordinator_replace_store (replace_store)")",
+                            + "copy\(origin.isNowhere ? "" : ", or call cst_coordinator_replace_store (replace_store, replaceStore)")",
                         file: place.given)
                 }
             }
@@ -154,7 +154,7 @@ struct StoreTransfer {
         let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw failure("create", place.given, errno) }
         // The permissions are set before the file contains private data.
-        permissions?.give(to: descriptor)
+        permissions?.apply(to: descriptor)
         close(descriptor)
         let target = try Connection(
             draft, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
@@ -173,8 +173,8 @@ struct StoreTransfer {
         if place.state == .empty { unlink(place.path) }
         if link(draft, place.path) != 0 {
             let code = errno
-            var facts = stat()
-            let isThere = stat(place.path, &facts) == 0
+            var status = stat()
+            let isThere = stat(place.path, &status) == 0
             guard code != EEXIST, !isThere, rename(draft, place.path) == 0 else {
                 throw failure("create", place.given, isThere ? EEXIST : code)
             }
@@ -211,7 +211,7 @@ struct StoreTransfer {
     // MARK: Files
 
     /// Copies the backing files, and returns the number of bytes.
-    private func copyFiles(_ made: inout [String], _ lost: inout Set<String>) throws -> Int {
+    private func copyFiles(_ createdPaths: inout [String], _ missing: inout Set<String>) throws -> Int {
         if names.isEmpty { return 0 }
         let folder = ExternalFile.folder(ofStore: place.path)
         try ExternalFile.makeFolders(folder, beside: permissions) { failure("create", $0, $1) }
@@ -220,7 +220,7 @@ struct StoreTransfer {
             let size = StoreTransfer.size("\(sourceFolder)/\(name)")
             // A backing file never changes, so a file of the same size is not copied again.
             if StoreTransfer.size("\(folder)/\(name)") != size || size == 0 {
-                if try !copy(name, to: folder, &made) { lost.insert(name) }
+                if try !copy(name, to: folder, &createdPaths) { missing.insert(name) }
             }
             done = done.addingClamped(size)
             guard progress(done, total) else { throw cancelled() }
@@ -230,7 +230,7 @@ struct StoreTransfer {
     }
 
     /// Copies a backing file. Returns false if it does not exist, because an incomplete store can be copied.
-    private func copy(_ name: String, to folder: String, _ made: inout [String]) throws -> Bool {
+    private func copy(_ name: String, to folder: String, _ createdPaths: inout [String]) throws -> Bool {
         let (from, path) = ("\(sourceFolder)/\(name)", "\(folder)/\(name)")
         let input = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard input >= 0 else {
@@ -242,9 +242,9 @@ struct StoreTransfer {
         unlink(path)
         let output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard output >= 0 else { throw failure("create", path, errno) }
-        made.append(path)
+        createdPaths.append(path)
         defer { close(output) }
-        permissions?.ofCompanions.give(to: output)
+        permissions?.ofCompanions.apply(to: output)
         try withUnsafeTemporaryAllocation(byteCount: 1 << 18, alignment: 16) { buffer in
             // Holes of a sparse file are preserved.
             try forEachPartWithData(of: input, size: size) { part in
@@ -279,10 +279,10 @@ struct StoreTransfer {
 
     /// Returns the size of a backing file. Throws if it is not a regular file, or larger than the options allow.
     private func sizeToCopy(_ input: Int32, _ path: String) throws -> Int {
-        var facts = stat()
-        guard fstat(input, &facts) == 0 else { throw failure("read", path, errno) }
-        let size = Int(facts.st_size)
-        let isFile = facts.st_mode & S_IFMT == S_IFREG
+        var status = stat()
+        guard fstat(input, &status) == 0 else { throw failure("read", path, errno) }
+        let size = Int(status.st_size)
+        let isFile = status.st_mode & S_IFMT == S_IFREG
         guard
             let reason = isFile
                 ? ExternalFile.excess(size, options.limits) : "is not a regular file; restore it from a backup"
@@ -297,17 +297,22 @@ struct StoreTransfer {
     }
 
     private static func size(_ path: String) -> Int {
-        var facts = stat()
-        return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG ? Int(facts.st_size) : 0
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : 0
     }
 
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
-        CoreError(
+        let remedy =
+            switch code {
+            case _ where action == "read": StoreLocation.remedy(forReading: code)
+            case ENOENT, ENOTDIR: "; create its folder first, or choose another path"
+            case EEXIST, EISDIR, ENAMETOOLONG: "; choose another path"
+            default: StoreLocation.remedy(forWriting: code, ", or choose another path")
+            }
+        return CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot \(action) \(path) while copying \(origin.given) to \(place.given): \(StoreLocation.text(of: code)); "
-                + (action == "read"
-                    ? "make the file readable, or restore it from a backup"
-                    : "free some space, make its folder writable, or choose another path"),
+            "cannot \(action) \(path) while copying \(origin.given) to \(place.given): \(StoreLocation.text(of: code))"
+                + remedy,
             file: path)
     }
 }

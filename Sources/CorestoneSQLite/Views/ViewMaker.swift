@@ -18,13 +18,13 @@ struct ViewMaker {
     mutating func makeAll() -> [StoreViews.View] {
         var views: [StoreViews.View] = []
         for entity in schema.model.preorder {
-            let name = names.take(entity.name)
+            let name = names.makeUnique(entity.name)
             views.append(StoreViews.View(name: name, entity: entity.name, statement: statement(name, select(entity))))
         }
         for entity in schema.model.preorder {
             for relationship in entity.ownRelationships where relationship.isStoredToMany {
                 guard let select = select(relationship) else { continue }
-                let name = names.take("\(entity.name)_\(relationship.name)")
+                let name = names.makeUnique("\(entity.name)_\(relationship.name)")
                 views.append(StoreViews.View(name: name, entity: nil, statement: statement(name, select)))
             }
         }
@@ -50,16 +50,18 @@ struct ViewMaker {
         let family = entity.withDescendants
         // The properties of the entity, and those that its subentities add.
         let properties =
-            entity.properties + family.dropFirst().flatMap { heir in heir.properties.filter { $0.entity === heir } }
+            entity.properties
+            + family.dropFirst().flatMap { subentity in subentity.properties.filter { $0.entity === subentity } }
         let attributes = properties.compactMap { $0 as? Attribute }.filter {
             !$0.isTransient && $0.type != .composite && table.column(of: $0) != nil
         }
         // Attributes are named before the other columns, so that `_` is not appended to their names.
         var columnNames = Names(taken: [])
-        let titles = attributes.map { columnNames.take(ViewMaker.name(of: $0)) }
-        var columns = ["t.Z_PK AS \(ViewMaker.quoted(columnNames.take("id")))"]
+        let titles = attributes.map { columnNames.makeUnique(ViewMaker.name(of: $0)) }
+        var columns = ["t.Z_PK AS \(ViewMaker.quoted(columnNames.makeUnique("id")))"]
         if table.hasSubentities {
-            columns.append("\(nameOfEntity("t.Z_ENT", family)) AS \(ViewMaker.quoted(columnNames.take("entity")))")
+            columns.append(
+                "\(nameOfEntity("t.Z_ENT", family)) AS \(ViewMaker.quoted(columnNames.makeUnique("entity")))")
         }
         for (attribute, title) in zip(attributes, titles) {
             columns += shown(attribute, "t.\(table.column(of: attribute)?.name ?? "NULL")", title, &columnNames)
@@ -101,7 +103,7 @@ struct ViewMaker {
             return [
                 "CASE WHEN hex(substr(\(column), 1, 1)) = '01' THEN substr(\(column), 2) END AS \(name)",
                 "CASE WHEN hex(substr(\(column), 1, 1)) = '02' THEN CAST(substr(\(column), 2, 36) AS TEXT) END AS "
-                    + ViewMaker.quoted(names.take(title + "_file")),
+                    + ViewMaker.quoted(names.makeUnique(title + "_file")),
             ]
         default: return ["\(column) AS \(name)"]
         }
@@ -127,20 +129,20 @@ struct ViewMaker {
         guard let column = table.column(of: relationship) else { return [] }
         let (name, destination) = (relationship.name, relationship.destination)
         let key = "t.\(column.name)"
-        var columns = ["\(key) AS \(ViewMaker.quoted(names.take(name + "_id")))"]
+        var columns = ["\(key) AS \(ViewMaker.quoted(names.makeUnique(name + "_id")))"]
         if let target = table.targetEntityColumn(of: relationship) {
             columns.append(
                 "\(nameOfEntity("t.\(target.name)", destination.withDescendants)) AS "
-                    + ViewMaker.quoted(names.take(name + "_entity")))
+                    + ViewMaker.quoted(names.makeUnique(name + "_entity")))
         }
         let other = schema.table(of: destination)
         if let title = ViewMaker.title(of: destination), let shown = other.column(of: title) {
             columns.append(
                 "(SELECT o.\(shown.name) FROM \(place(other.name)) o WHERE o.Z_PK = \(key)) AS "
-                    + ViewMaker.quoted(names.take("\(name)_\(title.name)")))
+                    + ViewMaker.quoted(names.makeUnique("\(name)_\(title.name)")))
         }
         if let order = table.orderColumn(of: relationship) {
-            columns.append("t.\(order.name) AS \(ViewMaker.quoted(names.take(name + "_order")))")
+            columns.append("t.\(order.name) AS \(ViewMaker.quoted(names.makeUnique(name + "_order")))")
         }
         return columns
     }
@@ -161,8 +163,8 @@ struct ViewMaker {
     /// Returns the pairs of a relationship that the views of entities do not show, or nil for other relationships.
     private func select(_ relationship: Relationship) -> String? {
         var columns = Names(taken: [])
-        let owner = ViewMaker.quoted(columns.take("\(ViewMaker.lowered(relationship.entity.name))_id"))
-        let member = ViewMaker.quoted(columns.take("\(relationship.name)_id"))
+        let owner = ViewMaker.quoted(columns.makeUnique("\(ViewMaker.lowered(relationship.entity.name))_id"))
+        let member = ViewMaker.quoted(columns.makeUnique("\(relationship.name)_id"))
         switch schema.storage(of: relationship) {
         case .joinTable(let join, let first, let second, nil, true):
             // A pair may be stored in one or both directions.
@@ -186,7 +188,7 @@ struct ViewMaker {
 
         init(taken: [String]) { self.taken = Set(taken.map { Text($0.lowercased()) }) }
 
-        mutating func take(_ name: String) -> String {
+        mutating func makeUnique(_ name: String) -> String {
             var name = name
             while !taken.insert(Text(name.lowercased())).inserted { name += "_" }
             return name

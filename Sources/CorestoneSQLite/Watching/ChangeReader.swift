@@ -15,11 +15,11 @@ final class ChangeReader {
     private let schema: StoreSchema
     private let hasHistory: Bool
     private var isClosed = false
-    private var own = OwnWrites()
+    private var ownWrites = OwnWrites()
     /// The version after the last read, or after the last commit of the store itself.
     private var version: Int64 = 0
     /// Whether another connection committed before the store's own commit.
-    private var isForeign = false
+    private var hasForeignCommits = false
     private var transaction: Int64 = 0
     private var windows: [KeyWindow] = []
 
@@ -48,7 +48,7 @@ final class ChangeReader {
     }
 
     /// Whether another connection committed since the last read.
-    func hasNews() throws -> Bool { try isForeign || connection.dataVersion() != version }
+    func hasUnreadCommits() throws -> Bool { try hasForeignCommits || connection.dataVersion() != version }
 
     /// Returns the remote changes since the last read.
     func read() throws -> ExternalChanges {
@@ -66,29 +66,29 @@ final class ChangeReader {
         let seen = try connection.dataVersion()
         try body()
         version = seen
-        isForeign = false
+        hasForeignCommits = false
     }
 
     /// Records whether there was a remote change before the store began to write.
     ///
     /// From then on, the transaction prevents other commits.
-    func noteOthers() { if (try? hasNews()) != false { isForeign = true } }
+    func noteForeignCommits() { if (try? hasUnreadCommits()) != false { hasForeignCommits = true } }
 
     /// Runs `commit`, which commits the store's own writes of `writer`.
     func committing(_ save: OwnWrites.Save, with writer: Connection, _ commit: () throws -> Void) throws {
         let writerBefore = try? writer.dataVersion()
         try commit()
-        own.add(save)
+        ownWrites.add(save)
         // A log callback may have stopped the watcher.
         if isClosed { return }
         // Another connection may commit before the version is read. The data version of `writer`, which its own commit
         // does not change, detects that. If a lock prevents the reading, another connection holds it.
         guard let reached = try? connection.dataVersion(), let writerAfter = try? writer.dataVersion() else {
-            isForeign = true
+            hasForeignCommits = true
             return
         }
         version = reached
-        if writerAfter != writerBefore { isForeign = true }
+        if writerAfter != writerBefore { hasForeignCommits = true }
     }
 
     // MARK: - With a history
@@ -97,7 +97,7 @@ final class ChangeReader {
         let last = try lastTransaction()
         defer {
             transaction = last
-            own.forget(transactionsTo: last)
+            ownWrites.forget(transactionsTo: last)
         }
         changes.transaction = last
         // If a writer bypassed the history, or removed transactions from it, only row versions can show the changes.
@@ -113,7 +113,7 @@ final class ChangeReader {
         while try statement.step(ChangeReader.purpose) {
             guard let kind = HistoryWriter.ChangeType(rawValue: statement.integer(0)),
                 let entity = schema.entityIndex(number: statement.integer(1)),
-                !own.has(transaction: statement.integer(3))
+                !ownWrites.has(transaction: statement.integer(3))
             else { continue }
             let row = Row(entity: entity, primaryKey: statement.integer(2))
             if kind == .update && kinds[row] == .insert { continue }
@@ -158,8 +158,8 @@ final class ChangeReader {
         changes.isComplete = false
         for place in windows.indices {
             let root = windows[place].table.root
-            let keys = try windows[place].advance().filter { !own.has($0.primaryKey, of: root.rootIndex) }
-            own.forget(keysTo: windows[place].floor, of: root.rootIndex)
+            let keys = try windows[place].advance().filter { !ownWrites.has($0.primaryKey, of: root.rootIndex) }
+            ownWrites.forget(keysTo: windows[place].floor, of: root.rootIndex)
             for (number, primaryKey) in keys {
                 guard let entity = schema.entityIndex(number: number, in: root) else { continue }
                 changes.inserted.append((entity, primaryKey))

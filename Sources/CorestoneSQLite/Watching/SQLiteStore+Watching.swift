@@ -12,9 +12,9 @@ struct WatchedStore {
 }
 
 extension SQLiteStore {
-    func watch(_ tell: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? {
+    func watch(_ notify: @escaping @Sendable (ExternalChanges) -> Void) throws -> (any StoreWatch)? {
         if isInMemory { return nil }
-        let watch = SQLiteWatch(self, tell)
+        let watch = SQLiteWatch(self, notify)
         // Set before the start, so that the watcher recognises every save of the store.
         watched.withLock { $0.watch = watch }
         try watch.start()

@@ -9,7 +9,7 @@ import Glibc
 /// After each write to the store's file, log or journal, the watcher checks with SQLite whether the write was a commit.
 final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     private let isReadOnly: Bool
-    private let tell: @Sendable (ExternalChanges) -> Void
+    private let notify: @Sendable (ExternalChanges) -> Void
     private let path: String
     /// The lock of the following properties, which is also held while a save of the store is committed.
     private let lock = RecursiveLock(.watch)
@@ -28,18 +28,18 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         /// Another process held a lock when the watcher started.
         case unopened
         /// The sizes and times of the files. Used for a read-only store, because SQLite would create files next to it.
-        case facts(String)
+        case writtenState(String)
     }
 
     /// Creates a watcher.
     ///
     /// - Parameter listens: false to simulate a file system without notifications.
     init(
-        _ store: SQLiteStore, listens: Bool = true, _ tell: @escaping @Sendable (ExternalChanges) -> Void
+        _ store: SQLiteStore, listens: Bool = true, _ notify: @escaping @Sendable (ExternalChanges) -> Void
     ) {
         schema = store.schema
         hasHistory = store.keepsHistory
-        self.tell = tell
+        self.notify = notify
         // SQLite creates the log next to the file that symbolic links resolve to.
         path =
             realpath(store.path, nil).map { text in
@@ -53,7 +53,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
 
     /// Starts the watcher. Later commits are reported.
     func start() throws {
-        try lock.with { source = isReadOnly ? .facts(SQLiteKind.writtenState(ofStoreAt: path)) : try open() }
+        try lock.with { source = isReadOnly ? .writtenState(SQLiteKind.writtenState(ofStoreAt: path)) : try open() }
         do { try folder.start(path, check: check) } catch {
             stop()
             throw error
@@ -79,7 +79,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     }
 
     /// Records remote changes before the store itself begins to write.
-    func noteOthers() { lock.with { if case .commits(let reader) = source { reader.noteOthers() } } }
+    func noteForeignCommits() { lock.with { if case .commits(let reader) = source { reader.noteForeignCommits() } } }
 
     /// Runs `commit`, which commits the store's own writes.
     func committing(_ save: OwnWrites.Save, with writer: Connection, _ commit: () throws -> Void) throws {
@@ -95,17 +95,17 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
         lock.with {
             if source == nil { return .stopped }
             // With a rollback journal, another process may be committing, which blocks readers.
-            guard let changes = fileState() ?? (try? news()) ?? nil else { return .unchanged }
-            return .changed { self.tell(changes) }
+            guard let changes = fileState() ?? (try? unreportedChanges()) ?? nil else { return .unchanged }
+            return .changed { self.notify(changes) }
         }
     }
 
-    private func news() throws -> ExternalChanges? {
+    private func unreportedChanges() throws -> ExternalChanges? {
         switch source {
-        case .commits(let reader): return try reader.hasNews() ? reader.read() : nil
-        case .facts(let before):
+        case .commits(let reader): return try reader.hasUnreadCommits() ? reader.read() : nil
+        case .writtenState(let before):
             let now = SQLiteKind.writtenState(ofStoreAt: path)
-            source = .facts(now)
+            source = .writtenState(now)
             return now == before ? nil : ExternalChanges()
         case .unopened:
             source = try open()
@@ -133,8 +133,8 @@ private struct FileIdentity: Equatable {
     let number: UInt
 
     init?(_ path: String) {
-        var facts = stat()
-        guard stat(path, &facts) == 0 else { return nil }
-        (device, number) = (UInt(facts.st_dev), UInt(facts.st_ino))
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        (device, number) = (UInt(status.st_dev), UInt(status.st_ino))
     }
 }

@@ -31,7 +31,7 @@ final class ExternalWrites {
     }
 
     /// Schedules the removal of the backing file of a former column value, if it has one.
-    func leave(_ columnValue: UnsafeRawBufferPointer) {
+    func scheduleRemoval(of columnValue: UnsafeRawBufferPointer) {
         if let name = ExternalFile.name(in: columnValue) { obsolete.append(name) }
     }
 
@@ -59,7 +59,7 @@ final class ExternalWrites {
         guard descriptor >= 0 else { throw failure("create", path, errno) }
         written.append(name)
         defer { close(descriptor) }
-        permissions?.ofCompanions.give(to: descriptor)
+        permissions?.ofCompanions.apply(to: descriptor)
         var done = 0
         while done < bytes.count {
             let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
@@ -84,7 +84,7 @@ final class ExternalWrites {
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreSave,
-            "cannot \(action) \(path) for a backing file of \(database): \(StoreLocation.text(of: code)); "
-                + "free some space or make its folder writable, and save again", file: path)
+            "cannot \(action) \(path) for a backing file of \(database): \(StoreLocation.text(of: code))"
+                + StoreLocation.remedy(forWriting: code, ", and save again"), file: path)
     }
 }

@@ -1,6 +1,7 @@
 /// The order keys of an ordered to-many relationship (`Z_FOK_…`).
 ///
-/// They are ascending and sparse, so that moving or inserting one member rewrites one key.
+/// They are ascending and sparse, so that moving or inserting one member usually rewrites one key. If no gap is left,
+/// all members are renumbered.
 enum OrderKeys {
     static let first: Int64 = 2048
     static let step: Int64 = 1024
@@ -54,7 +55,7 @@ enum OrderKeys {
 
     /// Returns the indexes of the longest subsequence of members with ascending valid keys.
     private static func longestAscending(_ keys: [Int64?]) -> [Int] {
-        /// The index of the last member of the best run, by the length of the run.
+        /// For each length, the index of the last member of the ascending subsequence with the lowest last key.
         var ends: [Int] = []
         var before = [Int](repeating: -1, count: keys.count)
         for (place, key) in keys.enumerated() {
@@ -68,12 +69,12 @@ enum OrderKeys {
             before[place] = low > 0 ? ends[low - 1] : -1
             if low == ends.count { ends.append(place) } else { ends[low] = place }
         }
-        var run: [Int] = []
+        var longest: [Int] = []
         var place = ends.last ?? -1
         while place >= 0 {
-            run.append(place)
+            longest.append(place)
             place = before[place]
         }
-        return run.reversed()
+        return longest.reversed()
     }
 }

@@ -128,7 +128,9 @@ final class WriteTransaction: SaveTransaction {
             for (place, row) in rows.enumerated() {
                 statement.bind(Int64(row.record.version), at: 1)
                 for step in steps { statement.bind(row.record, step, numbers) }
-                if let former = plan.former { try leaveExternal(former, row.record.primaryKey, externalSteps.count) }
+                if let former = plan.former {
+                    try scheduleFileRemovals(former, row.record.primaryKey, externalSteps.count)
+                }
                 for step in externalSteps { bindExternal(row.record, layouts[step.slot], step, to: statement) }
                 statement.bind(row.record.primaryKey, at: plan.keyParameter)
                 statement.bind(Int64(row.oldVersion), at: plan.keyParameter + 1)
@@ -163,15 +165,15 @@ final class WriteTransaction: SaveTransaction {
     }
 
     /// Schedules the backing files of a row's present values for removal after the commit.
-    func leaveExternal(_ former: Statement, _ primaryKey: Int64, _ count: Int) throws {
+    func scheduleFileRemovals(_ former: Statement, _ primaryKey: Int64, _ count: Int) throws {
         let purpose = "read the names of backing files of \(path)"
         former.bind(primaryKey, at: 1)
         defer { former.reset() }
         guard try former.step(purpose) else { return }
         for column in 0..<Int32(count) {
             let bytes = sqlite3_column_blob(former.handle, column)
-            files.leave(
-                UnsafeRawBufferPointer(
+            files.scheduleRemoval(
+                of: UnsafeRawBufferPointer(
                     start: bytes, count: bytes == nil ? 0 : Int(sqlite3_column_bytes(former.handle, column))))
         }
     }
@@ -197,7 +199,7 @@ final class WriteTransaction: SaveTransaction {
             // The history copies values from the row before its deletion. If the row is stale, the whole transaction is
             // rolled back.
             try history?.delete(row.primaryKey, entity: entity)
-            if let former { try leaveExternal(former, row.primaryKey, external.count) }
+            if let former { try scheduleFileRemovals(former, row.primaryKey, external.count) }
             statement.bind(row.primaryKey, at: 1)
             statement.bind(Int64(row.version), at: 2)
             try statement.run(purpose)

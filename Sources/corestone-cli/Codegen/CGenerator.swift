@@ -28,15 +28,15 @@ struct CGenerator: CodeGenerator {
         types = Set(model.classes.map { "\(prefix)_\(Spelling.snake($0.name))" })
     }
 
-    func generate(_ take: (GeneratedFile) throws -> Void) throws {
-        try take(GeneratedFile("_\(model.name).h", pieces: header))
+    func generate(_ write: (GeneratedFile) throws -> Void) throws {
+        try write(GeneratedFile("_\(model.name).h", pieces: header))
         guard model.classes.contains(where: \.isSplit) else { return }
         let guardName = "\(prefix.uppercased())_H"
         let people = [
             "/* The model \(model.name): manual additions. */", "#ifndef \(guardName)", "#define \(guardName)", "",
             "#include \"_\(model.name).h\"", "", "#endif",
         ]
-        try take(GeneratedFile("\(model.name).h", people, isForPeople: true))
+        try write(GeneratedFile("\(model.name).h", people, isForPeople: true))
     }
 
     // MARK: Names
@@ -50,9 +50,9 @@ struct CGenerator: CodeGenerator {
         func of(_ entity: Entity, _ make: () -> [String: String]) -> [String: String] {
             if let found = known[ObjectIdentifier(entity)] { return found }
             if known.count >= Spellings.most { known.removeAll() }
-            let made = make()
-            known[ObjectIdentifier(entity)] = made
-            return made
+            let names = make()
+            known[ObjectIdentifier(entity)] = names
+            return names
         }
     }
     private let spellings = Spellings()

@@ -3,8 +3,8 @@ import Corestone
 /// A generator of the code of a model in one language.
 protocol CodeGenerator: SendableMetatype {
     init(_ model: GeneratedModel)
-    /// Passes one file after the other to `take`, so that the whole code of a large model is never in memory.
-    func generate(_ take: (GeneratedFile) throws -> Void) throws
+    /// Passes one file after the other to `write`, so that the whole code of a large model is never in memory.
+    func generate(_ write: (GeneratedFile) throws -> Void) throws
 }
 
 /// A file of generated code.

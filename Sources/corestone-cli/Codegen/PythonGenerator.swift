@@ -1,6 +1,9 @@
 import Corestone
 
-/// A generator of a Python package: for each entity a module, a stub with its types, and a module for manual additions.
+/// A generator of a Python package with a module for each class.
+///
+/// Each class has a module and a stub with its types. A class that is not generated completely also has a module for
+/// manual additions.
 struct PythonGenerator: CodeGenerator {
     let model: GeneratedModel
     private let modules: [String: String]
@@ -19,15 +22,15 @@ struct PythonGenerator: CodeGenerator {
         classesByName = Dictionary(grouping: model.classes, by: \.name)
     }
 
-    func generate(_ take: (GeneratedFile) throws -> Void) throws {
-        try take(GeneratedFile("__init__.py", package))
-        try take(GeneratedFile("py.typed", []))
+    func generate(_ write: (GeneratedFile) throws -> Void) throws {
+        try write(GeneratedFile("__init__.py", package))
+        try write(GeneratedFile("py.typed", []))
         for generated in model.classes {
-            try take(GeneratedFile("_\(module(generated)).py", machineModule(generated)))
-            try take(GeneratedFile("_\(module(generated)).pyi", stub(generated)))
+            try write(GeneratedFile("_\(module(generated)).py", machineModule(generated)))
+            try write(GeneratedFile("_\(module(generated)).pyi", stub(generated)))
         }
         for generated in model.classes where generated.isSplit {
-            try take(GeneratedFile("\(module(generated)).py", humanModule(generated), isForPeople: true))
+            try write(GeneratedFile("\(module(generated)).py", humanModule(generated), isForPeople: true))
         }
     }
 
@@ -38,10 +41,12 @@ struct PythonGenerator: CodeGenerator {
         "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
         "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
     ]
-    /// Returns the name of a property or a parameter.
+    /// Returns a name as a Python identifier: a keyword gets a trailing underscore.
     func name(_ name: String) -> String { PythonGenerator.reserved.contains(name) ? name + "_" : name }
 
-    /// Returns the name of a class's module for manual additions. The generated module has a leading underscore too.
+    /// Returns the name of a class's module for manual additions.
+    ///
+    /// The name of the generated module is the same with a leading underscore.
     func module(_ generated: GeneratedClass) -> String { modules[generated.entity.name] ?? "" }
     func moduleOfClass(_ generated: GeneratedClass) -> String { (generated.isSplit ? "" : "_") + module(generated) }
     func machineName(_ generated: GeneratedClass) -> String { (generated.isSplit ? "_" : "") + generated.name }

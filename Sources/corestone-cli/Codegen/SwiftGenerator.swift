@@ -6,15 +6,15 @@ struct SwiftGenerator: CodeGenerator {
 
     init(_ model: GeneratedModel) { self.model = model }
 
-    func generate(_ take: (GeneratedFile) throws -> Void) throws {
-        for generated in model.classes { try take(GeneratedFile("_\(generated.name).swift", machineFile(generated))) }
+    func generate(_ write: (GeneratedFile) throws -> Void) throws {
+        for generated in model.classes { try write(GeneratedFile("_\(generated.name).swift", machineFile(generated))) }
         for generated in model.classes where generated.isSplit {
             let lines = [
                 "import Corestone", "",
                 "/// An object of the entity \(generated.entity.name): manual additions.",
                 "open class \(generated.name): _\(generated.name) {}",
             ]
-            try take(GeneratedFile("\(generated.name).swift", lines, isForPeople: true))
+            try write(GeneratedFile("\(generated.name).swift", lines, isForPeople: true))
         }
     }
 

@@ -54,11 +54,11 @@ struct CheckCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        let model = try takingStore(path) { try options.model(forStoreAt: path) }
-        let report = try takingStore(path) { try StoreReport(ofStoreAt: path, model: model) }
+        let model = try suggestingShowForModels(path) { try options.model(forStoreAt: path) }
+        let report = try suggestingShowForModels(path) { try StoreReport(ofStoreAt: path, model: model) }
         // An application uses the current version of its model, regardless of the version with which the store was
         // written.
-        let apple = options.has("apple") ? try AppleVerdict(storeAt: path, model: try options.model()) : nil
+        let apple = options.has("apple") ? try AppleResult(storeAt: path, model: try options.model()) : nil
         let leftovers = try Leftovers(options, beside: path, report)
         switch format {
         case .json: try output.json(json(report, leftovers, apple, version: model?.versionName))
@@ -88,7 +88,7 @@ extension CheckCommand {
         try output.paragraph(looked.isEmpty ? verdict : "\(verdict): \(looked)")
     }
 
-    private func printText(_ apple: AppleVerdict, to output: Output) throws {
+    private func printText(_ apple: AppleResult, to output: Output) throws {
         for (findings, head) in [(apple.problems, "refused"), (apple.extrapolations, "extrapolated")] {
             for finding in findings { try output.line("\(head): \(finding.line)") }
         }
@@ -99,7 +99,7 @@ extension CheckCommand {
 }
 
 /// The result of the check whether Apple's framework would accept the store.
-private struct AppleVerdict {
+private struct AppleResult {
     let problems: [AppleCheck.Finding]
     let extrapolations: [AppleCheck.Finding]
     var isAccepted: Bool { problems.isEmpty }
@@ -143,7 +143,7 @@ extension StoreProblem.Kind {
 
 extension CheckCommand {
     private func json(
-        _ report: StoreReport, _ leftovers: Leftovers?, _ apple: AppleVerdict?, version: String?
+        _ report: StoreReport, _ leftovers: Leftovers?, _ apple: AppleResult?, version: String?
     ) -> JSON {
         func list(_ problems: [StoreProblem]) -> JSON {
             .array(
@@ -166,7 +166,7 @@ extension CheckCommand {
         return .object(members)
     }
 
-    private func json(_ apple: AppleVerdict) -> JSON {
+    private func json(_ apple: AppleResult) -> JSON {
         func list(_ findings: [AppleCheck.Finding]) -> JSON {
             .array(
                 findings.map { finding in

@@ -9,7 +9,7 @@ protocol Command: Sendable {
 
 extension Command {
     /// Runs `body`, which opens a store. If the path is a model, the error suggests `corestone show`.
-    func takingStore<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    func suggestingShowForModels<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.status == .notAStore {
             guard (try? Model(contentsOf: path)) != nil else { throw error }
             throw CoreError(

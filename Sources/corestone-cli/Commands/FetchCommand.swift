@@ -115,7 +115,7 @@ struct FetchCommand: Command {
     private func explain(_ request: FetchRequest, in context: Context, to output: Output) throws -> ExitCode {
         let explanation = try context.explain(request)
         switch format {
-        case .table: try output.own("\(explanation)\n")
+        case .table: try output.toolText("\(explanation)\n")
         case .json: try output.data(JSONText(explanation.report).text + "\n")
         case .csv: throw UsageError("--explain cannot print csv; use --format table or json")
         }
@@ -138,7 +138,7 @@ extension Command {
     func openStore(_ path: String, _ options: Options) throws -> Coordinator {
         var settings = StoreOptions.readOnly
         settings.cacheKilobytes = 4096
-        return try takingStore(path) {
+        return try suggestingShowForModels(path) {
             try Coordinator.open(path, model: try options.model(forStoreAt: path), options: settings)
         }
     }

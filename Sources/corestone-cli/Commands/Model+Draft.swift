@@ -4,8 +4,8 @@ extension Model {
     /// Prints warnings about an incomplete model on standard error.
     ///
     /// The warnings are about its problems, and about relationships without a matching inverse.
-    func tellOfDraft(_ path: String) {
-        for problem in draftProblems { Messages.tell("warning: \(path): \(problem.message)") }
+    func printDraftProblems(_ path: String) {
+        for problem in draftProblems { Messages.printMessage("warning: \(path): \(problem.message)") }
         for entity in entities {
             for relationship in entity.ownRelationships where relationship.inverse == nil {
                 let isAlone = relationship.extras.attributes["inverseName"] == nil
@@ -13,7 +13,7 @@ extension Model {
                 let named = relationship.extras.attributes["inverseName"].map {
                     " because \(relationship.destination.name).\($0) does not exist or does not lead back"
                 }
-                Messages.tell(
+                Messages.printMessage(
                     "warning: \(path): \(entity.name).\(relationship.name) does not have an inverse\(named ?? "")")
             }
         }

@@ -88,7 +88,7 @@ struct ShowCommand: Command {
         guard options["model"] == nil else {
             throw UsageError("\(path) is a model, but --model only applies to stores; omit --model")
         }
-        model.tellOfDraft(path)
+        model.printDraftProblems(path)
         return ShownSubject(path: path, model: model, counts: nil, origin: .model(try Model.versions(of: path)))
     }
 }

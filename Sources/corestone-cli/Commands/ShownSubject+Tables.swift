@@ -12,7 +12,7 @@ extension ShownSubject {
         for entity in entities {
             try output.line()
             try output.line(bold: DisplayWidth.cut(entity.name, to: output.width ?? .max))
-            try output.paragraph(facts(of: entity), indent: 2, orWidth: 100)
+            try output.paragraph(summary(of: entity), indent: 2, orWidth: 100)
             try print(properties(of: entity), to: output, indent: 2)
         }
     }
@@ -80,15 +80,15 @@ extension ShownSubject {
 
     // MARK: One entity
 
-    private func facts(of entity: Entity) -> String {
-        var facts: [String] = []
-        if entity.isAbstract { facts.append("abstract") }
-        if let parent = entity.parent { facts.append("inherits from \(parent.name)") }
+    private func summary(of entity: Entity) -> String {
+        var parts: [String] = []
+        if entity.isAbstract { parts.append("abstract") }
+        if let parent = entity.parent { parts.append("inherits from \(parent.name)") }
         if let count = count(of: entity) {
             let own = count.own == count.all || entity.isAbstract ? "" : " (\(count.own) of its own)"
-            facts.append(plural(count.all, "object") + own)
+            parts.append(plural(count.all, "object") + own)
         }
-        return facts.joined(separator: "; ")
+        return parts.joined(separator: "; ")
     }
 
     private func properties(of entity: Entity) -> Rows {

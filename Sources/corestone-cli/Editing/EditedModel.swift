@@ -46,7 +46,7 @@ struct EditedModel {
             throw CoreError(
                 .model, code: .coreData,
                 "\(name) is derived by \"\(attribute.derivation?.expression.text ?? "")\", \(obstacle)"
-                    + (obstacle.hasRemedy ? "" : "; correct the derivation, or remove \(name) too"),
+                    + (obstacle.hasRemedy ? "" : "; correct the derivation, or remove \(name)"),
                 entity: attribute.entity.name, key: attribute.name,
                 file: path)
         }

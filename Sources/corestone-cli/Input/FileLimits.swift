@@ -5,7 +5,7 @@ enum FileLimits {
     private static let option = "--file-limit"
 
     /// Removes the option from the words before `--`, and applies the limits.
-    static func take(from words: [String]) throws -> [String] {
+    static func parse(from words: [String]) throws -> [String] {
         var (rest, limits, isGiven) = ([String](), StoreLimits(), false)
         var words = words[...]
         while let word = words.popFirst() {
@@ -25,7 +25,7 @@ enum FileLimits {
         }
         if isGiven {
             do { try limits.check("the store") } catch let error as CoreError { throw UsageError(error.message) }
-            StoreLimits.beUsual(limits)
+            StoreLimits.setDefault(limits)
         }
         return rest
     }

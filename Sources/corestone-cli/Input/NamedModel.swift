@@ -30,7 +30,7 @@ struct NamedModel {
         self.path = path
         if isDraft, looksLikeModel(path) {
             model = try Model(draftAt: path, version: version)
-            model.tellOfDraft(path)
+            model.printDraftProblems(path)
         } else if looksLikeModel(path) {
             model = try Model(contentsOf: path, version: version)
             if isChecked { try model.freeze() }
@@ -68,8 +68,10 @@ func looksLikeModel(_ path: String) -> Bool {
     let kinds = [".xcdatamodel", ".xcdatamodeld", ".mom", ".momd", ".omo", "/contents"]
     if kinds.contains(where: path.hasSuffix) { return true }
     // Opening a pipe would block. The store's own reader reports that a pipe is not a store.
-    var facts = stat()
-    guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "rb") else { return false }
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, let file = fopen(path, "rb") else {
+        return false
+    }
     defer { fclose(file) }
     var head = [UInt8](repeating: 0, count: 8)
     let count = fread(&head, 1, head.count, file)

@@ -60,7 +60,13 @@ extension Manual {
                 result.values[option.name, default: []].append(value)
             }
         }
-        if !result.asksForHelp { try checkCount(of: result.operands) }
+        if !result.asksForHelp {
+            try checkCount(of: result.operands)
+            let paths = ["FILE", "MODEL", "STORE", "COPY", "BACKUP"]
+            for option in options where paths.contains(option.value ?? "") && result.all(option.name).contains("") {
+                throw failure("--\(option.name) is empty; pass a path")
+            }
+        }
         return result
     }
 
@@ -91,6 +97,11 @@ extension Manual {
         }
         let missing = operands.dropFirst(given.count).filter { !$0.isOptional }
         if let first = missing.first { throw failure("\(command) requires \(first.name): \(first.meaning)") }
+        let paths = ["STORE", "STORE|MODEL", "MODEL", "OLDER", "NEWER", "OLD", "NEW", "FOLDER", "FILE"]
+        for (place, text) in given.enumerated() where text.isEmpty {
+            let name = operands[min(place, operands.count - 1)].name
+            if paths.contains(name) { throw failure("\(name) is empty; pass a path") }
+        }
     }
 
     private func failure(_ message: String) -> UsageError {

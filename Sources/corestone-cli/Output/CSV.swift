@@ -68,7 +68,7 @@ enum Formula {
     /// Returns the text for a file that `load` will read.
     ///
     /// Text that looks protected is protected again, so that `load` restores it.
-    static func told(_ text: String, isGuarded: Bool) -> String {
+    static func textForLoad(_ text: String, isGuarded: Bool) -> String {
         isGuarded || Formula.isGuarded(text) ? guarded(text) : text
     }
 

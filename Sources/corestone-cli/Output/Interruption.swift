@@ -6,10 +6,10 @@ import Glibc
 struct Interruption: Error {
     nonisolated(unsafe) private static var signalNumber: Int32 = 0
 
-    static var hasCome: Bool { signalNumber != 0 }
+    static var isReceived: Bool { signalNumber != 0 }
 
-    /// Installs the signal handlers. The command must then poll `hasCome`.
-    static func await() {
+    /// Installs the signal handlers. The command must then poll `isReceived`.
+    static func installHandlers() {
         signalNumber = 0
         for number in [SIGINT, SIGTERM, SIGHUP] {
             // Ignored signals stay ignored, for instance under nohup.
@@ -29,7 +29,7 @@ struct Interruption: Error {
     }
 
     /// Ends the tool with the signal that was received, if any. Temporary files must have been removed.
-    static func endIfCome() {
+    static func endIfReceived() {
         guard signalNumber != 0 else { return }
         signal(signalNumber, SIG_DFL)
         raise(signalNumber)

@@ -7,23 +7,23 @@ import Glibc
 /// terminal or look like a message of the tool. Log lines of the library and messages of `dot` do not.
 enum Messages {
     /// The maximum length of a message in bytes; the middle of a longer message is left out.
-    private static let longest = 64 << 10
+    private static let maximumBytes = 64 << 10
 
     /// Prints a message. Line ends are kept only before an indented line; all others are printed as `⏎`.
-    static func tell(_ message: String) {
-        put("\(Tool.name): \(message.shortened(to: longest).visible(.indented))\n")
+    static func printMessage(_ message: String) {
+        put("\(Tool.name): \(message.shortened(to: maximumBytes).visible(.indented))\n")
     }
 
     /// Prints a message, followed by text of the tool itself, such as a usage line.
-    static func tell(_ message: String, then own: String) {
-        put("\(Tool.name): \(message.shortened(to: longest).visible(.indented))\n\(own.visible(.all))")
+    static func printMessage(_ message: String, then usage: String) {
+        put("\(Tool.name): \(message.shortened(to: maximumBytes).visible(.indented))\n\(usage.visible(.all))")
     }
 
     /// Prints text of the tool itself.
-    static func tell(own text: String) { put(text.visible(.all)) }
+    static func printText(_ text: String) { put(text.visible(.all)) }
 
     /// Prints a question without a line end.
-    static func ask(_ question: String) { put(question.shortened(to: longest).visible()) }
+    static func ask(_ question: String) { put(question.shortened(to: maximumBytes).visible()) }
 
     /// Replaces the current line; an empty text clears it.
     static func redraw(_ line: String) { put("\r\(line.visible())\u{1B}[K") }

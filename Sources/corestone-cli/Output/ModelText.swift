@@ -26,14 +26,14 @@ struct ModelText {
     }
 
     private mutating func add(_ entity: Entity, _ hash: [UInt8]?) {
-        var facts: [String] = []
-        if let parent = entity.parent { facts.append("inherits from \(parent.name)") }
-        if entity.isAbstract { facts.append("abstract") }
-        if entity.className != "NSManagedObject" { facts.append("class \(entity.className)") }
-        if let former = entity.renamingIdentifier { facts.append("formerly \(former)") }
-        if let modifier = entity.versionHashModifier { facts.append("version hash modifier \(modifier)") }
-        facts += ModelText.words(entity.extras)
-        lines.append("entity \(entity.name)" + (facts.isEmpty ? "" : ": \(facts.joined(separator: ", "))"))
+        var details: [String] = []
+        if let parent = entity.parent { details.append("inherits from \(parent.name)") }
+        if entity.isAbstract { details.append("abstract") }
+        if entity.className != "NSManagedObject" { details.append("class \(entity.className)") }
+        if let former = entity.renamingIdentifier { details.append("formerly \(former)") }
+        if let modifier = entity.versionHashModifier { details.append("version hash modifier \(modifier)") }
+        details += ModelText.words(entity.extras)
+        lines.append("entity \(entity.name)" + (details.isEmpty ? "" : ": \(details.joined(separator: ", "))"))
         if let hash { lines.append("  hash \(ModelText.hex(hash))") }
         for attribute in sorted(entity.ownAttributes) { add(attribute, indent: 1) }
         for relationship in sorted(entity.ownRelationships) {

@@ -8,13 +8,13 @@ import Glibc
 /// control characters are replaced in such data too.
 final class Output {
     /// The reader of a pipe closed it.
-    struct ReaderLeft: Error {}
+    struct ReaderClosed: Error {}
 
     let isTerminal = isatty(STDOUT_FILENO) == 1
     /// Whether a program reads the output. A terminal and a file are for users.
     let isPipe = {
-        var facts = stat()
-        return fstat(STDOUT_FILENO, &facts) == 0 && [S_IFIFO, S_IFSOCK].contains(facts.st_mode & S_IFMT)
+        var status = stat()
+        return fstat(STDOUT_FILENO, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
     }()
     /// The columns of the terminal, or the value of `COLUMNS`; nil if the length of lines is not limited.
     let width: Int?
@@ -61,7 +61,7 @@ final class Output {
     }
 
     /// Prints text of the tool itself, such as its help, with its line ends.
-    func own(_ text: String) throws { try put(text.visible(.all)) }
+    func toolText(_ text: String) throws { try put(text.visible(.all)) }
 
     // MARK: Data for programs
 
@@ -99,7 +99,7 @@ final class Output {
                 if count >= 0 {
                     done += count
                 } else if errno == EPIPE {
-                    throw ReaderLeft()
+                    throw ReaderClosed()
                 } else if errno != EINTR {
                     let code = errno
                     let target = [ENOSPC, EDQUOT].contains(code) ? "a file on a disk with free space" : "a file"

@@ -29,8 +29,8 @@ struct OutputFile {
 
     /// Whether the path is a device, a pipe or a socket, which must be written to directly instead of being replaced.
     var isSpecial: Bool {
-        var facts = stat()
-        return stat(path, &facts) == 0 && ![S_IFREG, S_IFDIR].contains(facts.st_mode & S_IFMT)
+        var status = stat()
+        return stat(path, &status) == 0 && ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
     }
 
     /// The path after following symbolic links, so that these are kept.
@@ -50,7 +50,7 @@ struct OutputFile {
     var draft: String { place + ".\(getpid()).tmp" }
 
     /// Renames the draft to the path of the file.
-    func keepDraft() throws {
+    func commitDraft() throws {
         guard rename(draft, place) == 0 else {
             let reason = OutputFile.reason
             unlink(draft)
@@ -67,7 +67,7 @@ struct OutputFile {
         let file = try TextFile(path)
         try file.data(text)
         try file.finish()
-        try file.keep()
+        try file.commit()
         return true
     }
 
@@ -86,7 +86,7 @@ struct OutputFile {
         }
         try file.finish()
         if !isSpecial, hasContent(ofFileAt: draft) { return false }
-        try file.keep()
+        try file.commit()
         return true
     }
 
@@ -105,8 +105,8 @@ struct OutputFile {
     }
 
     static func isFolder(_ path: String) -> Bool {
-        var facts = stat()
-        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Removes the folder of a model version with its files.
@@ -134,9 +134,9 @@ struct OutputFile {
 
     /// Removes a folder and its contents. Errors are ignored.
     func removeTree() {
-        var facts = stat()
-        guard lstat(path, &facts) == 0 else { return }
-        if facts.st_mode & S_IFMT == S_IFDIR, let folder = opendir(path) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        if status.st_mode & S_IFMT == S_IFDIR, let folder = opendir(path) {
             for name in OutputFile.names(in: folder) { OutputFile(path: "\(path)/\(name)").removeTree() }
         }
         _ = remove(path)
@@ -161,15 +161,22 @@ struct OutputFile {
             case ENOENT, ENOTDIR: "create its folder first"
             case ENOSPC, EDQUOT: "free some space, and run the command again"
             case EACCES, EPERM, EROFS: "make its folder writable, or choose another path"
-            default: "choose another path"
+            case EISDIR, EEXIST, ENAMETOOLONG, ELOOP, EINVAL, ETXTBSY: "choose another path"
+            case EMFILE, ENFILE: "close other files, or raise the limit of open files (ulimit -n)"
+            default: ""
             }
-        return "\(String(cString: strerror(code))); \(remedy)"
+        return String(cString: strerror(code)) + (remedy.isEmpty ? "" : "; \(remedy)")
     }
 
     private func removalFailure(_ code: Int32) -> CoreError {
-        CoreError(
-            .storeIO,
-            "cannot remove the folder \(path): \(String(cString: strerror(code))); check its permissions and its contents",
+        let remedy =
+            switch code {
+            case EACCES, EPERM, EROFS: "; make it and the folder that contains it writable"
+            case ENOTEMPTY, EEXIST: "; remove the folders in it, or make it writable"
+            default: ""
+            }
+        return CoreError(
+            .storeIO, "cannot remove the folder \(path): \(String(cString: strerror(code)))\(remedy)",
             file: path)
     }
 

@@ -32,7 +32,7 @@ final class ProgressBar {
     private var isDrawn = false
 
     private static let interval = 0.1
-    private static let patience = 0.5
+    private static let delay = 0.5
 
     /// Creates a progress bar.
     ///
@@ -54,7 +54,7 @@ final class ProgressBar {
     func show(_ done: Int, of total: Int) {
         guard isShown else { return }
         let now = ProgressBar.now
-        guard now - start >= ProgressBar.patience, now - last >= ProgressBar.interval else { return }
+        guard now - start >= ProgressBar.delay, now - last >= ProgressBar.interval else { return }
         last = now
         draw(done, total, seconds: now - start)
     }

@@ -24,7 +24,7 @@ struct Table {
     /// The minimum width of a narrowed column.
     private static let least = 10
     /// The maximum padding if the width is not limited. Without a maximum, one long value would lengthen every line.
-    private static let mostPadded = 60
+    private static let maximumPadded = 60
 
     /// Creates a table.
     ///
@@ -36,7 +36,7 @@ struct Table {
         let natural = columns.indices.map { place in
             sample.reduce(DisplayWidth.of(columns[place].title)) { max($0, DisplayWidth.of($1[place].visible())) }
         }
-        widths = width.map { Table.fitted(natural, into: $0) } ?? natural.map { min($0, Table.mostPadded) }
+        widths = width.map { Table.fitted(natural, into: $0) } ?? natural.map { min($0, Table.maximumPadded) }
         self.columns = Array(columns.prefix(widths.count))
         isNarrow = width != nil
     }

@@ -35,12 +35,12 @@ final class ByteSource {
         name = path == "-" ? ByteSource.standardInput : path
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw ByteSource.failure(path) }
-        var facts = stat()
-        guard fstat(descriptor, &facts) == 0 else { throw ByteSource.failure(name) }
-        guard facts.st_mode & S_IFMT != S_IFDIR else {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw ByteSource.failure(name) }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
             throw CoreError(.storeIO, "\(name) is a folder; pass the files in it", file: path == "-" ? nil : path)
         }
-        size = facts.st_mode & S_IFMT == S_IFREG ? Int(facts.st_size) : 0
+        size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : 0
     }
 
     deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
@@ -105,10 +105,16 @@ final class ByteSource {
     }
 
     private static func failure(_ path: String) -> CoreError {
-        let reason = String(cString: strerror(errno))
+        let code = errno
         let remedy =
-            path == standardInput ? "redirect a file to it, or pass FILE" : "check the path and its permissions"
+            switch code {
+            case _ where path == standardInput: "; redirect a file to it, or pass FILE"
+            case ENOENT, ENOTDIR: "; check the path"
+            case EACCES, EPERM: "; make the file readable"
+            default: ""
+            }
         return CoreError(
-            .storeIO, "cannot read \(path): \(reason); \(remedy)", file: path == standardInput ? nil : path)
+            .storeIO, "cannot read \(path): \(String(cString: strerror(code)))\(remedy)",
+            file: path == standardInput ? nil : path)
     }
 }

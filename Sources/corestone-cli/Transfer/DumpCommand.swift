@@ -77,7 +77,7 @@ struct DumpCommand: Command {
         let reader = FieldReader(coordinator.stores, decodesArchives: false)
         let isGuarded = try Formula.isGuarded(options, file != nil || !output.isPipe)
         var writer = DumpWriter(context: context, reader: reader, bar: bar, total: total)
-        Interruption.await()
+        Interruption.installHandlers()
         var (files, makesFolder) = ([TextFile](), false)
         if let file, form == .csv, chosen == nil {
             makesFolder = mkdir(file, 0o755) == 0
@@ -116,7 +116,7 @@ struct DumpCommand: Command {
                 file: error.file)
         }
         // An incomplete dump must not replace an existing file.
-        for file in files { try file.keep() }
+        for file in files { try file.commit() }
         if let file { try output.line("\(file) has \(plural(writer.count, "object")) of \(store)") }
         return .done
     }

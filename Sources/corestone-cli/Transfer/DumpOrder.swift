@@ -9,12 +9,12 @@ struct DumpOrder {
     private let entities: [Entity]
     /// The weight of each entity's relationships to remaining entities.
     private var weights: [Int]
-    private var isTaken: [Bool]
+    private var isSelected: [Bool]
     private let places: [ObjectIdentifier: Int]
     /// The entities with relationships to a destination, and the weights of these relationships.
-    private var leads: [ObjectIdentifier: [(place: Int, weight: Int)]] = [:]
+    private var referrers: [ObjectIdentifier: [(place: Int, weight: Int)]] = [:]
     /// For each entity, the number of remaining entities that are the entity or inherit from it.
-    private var left: [ObjectIdentifier: Int] = [:]
+    private var remainingCounts: [ObjectIdentifier: Int] = [:]
     private var heap = Heap()
 
     static func of(_ entities: [Entity], isWhole: Bool) -> [Entity] {
@@ -25,7 +25,7 @@ struct DumpOrder {
     private init(_ unsorted: [Entity], _ isWhole: Bool) {
         entities = unsorted.sorted { $0.name < $1.name }
         weights = [Int](repeating: 0, count: entities.count)
-        isTaken = [Bool](repeating: false, count: entities.count)
+        isSelected = [Bool](repeating: false, count: entities.count)
         places = Dictionary(
             entities.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
             uniquingKeysWith: { first, _ in first })
@@ -33,13 +33,15 @@ struct DumpOrder {
             for relationship in entity.relationships {
                 let weight = DumpOrder.weight(relationship, isWhole)
                 if weight > 0 {
-                    leads[ObjectIdentifier(relationship.destination), default: []].append((place, weight))
+                    referrers[ObjectIdentifier(relationship.destination), default: []].append((place, weight))
                 }
             }
-            for each in sequence(first: entity, next: \.parent) { left[ObjectIdentifier(each), default: 0] += 1 }
+            for each in sequence(first: entity, next: \.parent) {
+                remainingCounts[ObjectIdentifier(each), default: 0] += 1
+            }
         }
-        for (destination, owners) in leads {
-            for owner in owners where others(destination, than: owner.place) > 0 {
+        for (destination, owners) in referrers {
+            for owner in owners where countOthers(destination, than: owner.place) > 0 {
                 weights[owner.place] += owner.weight
             }
         }
@@ -48,49 +50,49 @@ struct DumpOrder {
 
     private static func weight(_ relationship: Relationship, _ isWhole: Bool) -> Int {
         if !relationship.isToMany { return relationship.isOptional ? 10 : 10_000 }
-        return DumpPlan.tells(relationship, isWhole) ? 1 : 0
+        return DumpPlan.contains(relationship, isWhole) ? 1 : 0
     }
 
     /// Returns the number of remaining entities that are a destination or inherit from it, without one entity.
-    private func others(_ destination: ObjectIdentifier, than place: Int) -> Int {
+    private func countOthers(_ destination: ObjectIdentifier, than place: Int) -> Int {
         let isMember = sequence(first: entities[place], next: \.parent).contains { ObjectIdentifier($0) == destination }
-        return (left[destination] ?? 0) - (isMember ? 1 : 0)
+        return (remainingCounts[destination] ?? 0) - (isMember ? 1 : 0)
     }
 
     private mutating func run() -> [Entity] {
         var result: [Entity] = []
         while let item = heap.pop() {
             // Outdated items are skipped; an entity whose weight changed was pushed again.
-            guard !isTaken[item.place], item.weight == weights[item.place] else { continue }
-            isTaken[item.place] = true
+            guard !isSelected[item.place], item.weight == weights[item.place] else { continue }
+            isSelected[item.place] = true
             result.append(entities[item.place])
-            for each in sequence(first: entities[item.place], next: \.parent) { leave(each) }
+            for each in sequence(first: entities[item.place], next: \.parent) { updateWeights(afterSelecting: each) }
         }
         return result
     }
 
     /// Updates the weights after the destination, or an entity that inherits from it, was selected.
-    private mutating func leave(_ destination: Entity) {
+    private mutating func updateWeights(afterSelecting destination: Entity) {
         let key = ObjectIdentifier(destination)
-        guard let count = left[key], let owners = leads[key] else { return }
-        left[key] = count - 1
+        guard let count = remainingCounts[key], let owners = referrers[key] else { return }
+        remainingCounts[key] = count - 1
         if count == 1 {
-            for owner in owners where !isMember(owner.place, of: destination) { lighten(owner) }
-        } else if count == 2, let last = destination.withDescendants.first(where: isLeft) {
+            for owner in owners where !isMember(owner.place, of: destination) { reduceWeight(of: owner) }
+        } else if count == 2, let last = destination.withDescendants.first(where: isRemaining) {
             // A relationship of an entity to itself does not count.
             let place = places[ObjectIdentifier(last)]
-            for owner in owners where owner.place == place { lighten(owner) }
+            for owner in owners where owner.place == place { reduceWeight(of: owner) }
         }
     }
 
     private func isMember(_ place: Int, of destination: Entity) -> Bool { entities[place].isKind(of: destination) }
 
-    private func isLeft(_ entity: Entity) -> Bool {
-        places[ObjectIdentifier(entity)].map { !isTaken[$0] } ?? false
+    private func isRemaining(_ entity: Entity) -> Bool {
+        places[ObjectIdentifier(entity)].map { !isSelected[$0] } ?? false
     }
 
-    private mutating func lighten(_ owner: (place: Int, weight: Int)) {
-        guard !isTaken[owner.place] else { return }
+    private mutating func reduceWeight(of owner: (place: Int, weight: Int)) {
+        guard !isSelected[owner.place] else { return }
         weights[owner.place] -= owner.weight
         heap.push(Heap.Item(weight: weights[owner.place], place: owner.place))
     }

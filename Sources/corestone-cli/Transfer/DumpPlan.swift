@@ -27,12 +27,12 @@ struct DumpPlan {
                     !$0.isTransient && $0.type != .composite
                 },
                 toOne: relationships.filter { !$0.isToMany },
-                toMany: relationships.filter { $0.isToMany && DumpPlan.tells($0, isWhole) })
+                toMany: relationships.filter { $0.isToMany && DumpPlan.contains($0, isWhole) })
         }
     }
 
     /// Whether a dump contains a to-many relationship. It does not if the dumped inverse contains the same information.
-    static func tells(_ relationship: Relationship, _ isWhole: Bool) -> Bool {
+    static func contains(_ relationship: Relationship, _ isWhole: Bool) -> Bool {
         guard relationship.isToMany, !relationship.isTransient else { return false }
         guard let inverse = relationship.inverse, !inverse.isTransient, !relationship.isOrdered else { return true }
         if !inverse.isToMany { return false }

@@ -104,7 +104,7 @@ struct DumpWriter {
                         case .target(let id): id.dumpName
                         case .members(let ids): ids.isEmpty ? nil : ids.map(\.dumpName).joined(separator: " ")
                         }
-                    return text.map { value.isText ? Formula.told($0, isGuarded: isGuarded) : $0 }
+                    return text.map { value.isText ? Formula.textForLoad($0, isGuarded: isGuarded) : $0 }
                 }
                 try sink.data(CSV.line([object.objectID.dumpName, object.entityName] + values))
             }

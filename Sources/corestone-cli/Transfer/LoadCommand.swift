@@ -135,7 +135,7 @@ struct LoadCommand: Command {
         defer { _ = try? loader.context.close(.discard) }
         var hasEnded = false
         do {
-            Interruption.await()
+            Interruption.installHandlers()
             for file in files { try load(file, loader, coordinator.model, bar) }
             try loader.finish()
         } catch is Ended { hasEnded = true } catch {
@@ -185,7 +185,7 @@ struct LoadCommand: Command {
                 try Interruption.check()
                 guard let record = next else { return }
                 try loader.add(record)
-            } catch let failure as LoadFailure { try loader.refuse(failure) }
+            } catch let failure as LoadFailure { try loader.reject(failure) }
             bar.show(source.done, of: source.size)
         }
     }
@@ -198,20 +198,22 @@ struct LoadCommand: Command {
     }
 
     private func openTarget(_ isTrial: Bool) throws -> (Coordinator, isNew: Bool) {
-        var facts = stat()
+        var status = stat()
         if OutputFile(path: store).isSpecial {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
                 "\(store) is a device, a pipe or a socket and cannot be a store; choose another path", file: store)
         }
-        let isThere = stat(store, &facts) == 0 && facts.st_size > 0
+        let isThere = stat(store, &status) == 0 && status.st_size > 0
         let model = try options["model"].map { path in
             isThere && looksLikeModel(path) ? try Model.load(path, forStoreAt: store) : try NamedModel(path).model
         }
         if isThere {
             var settings = isTrial ? StoreOptions.readOnly : StoreOptions()
             settings.mustExist = true
-            let coordinator = try takingStore(store) { try Coordinator.open(store, model: model, options: settings) }
+            let coordinator = try suggestingShowForModels(store) {
+                try Coordinator.open(store, model: model, options: settings)
+            }
             if let type = try options["type"].map({ try StoreType.named($0) }),
                 let found = coordinator.stores.first?.type, found != type
             {
@@ -235,8 +237,8 @@ struct LoadCommand: Command {
 
     /// Returns the message for a missing --model if the store does not exist or is empty.
     private func missingModel() -> String {
-        var facts = stat()
-        if stat(store, &facts) == 0 { return "\(store) is empty; add --model MODEL to create a store in it" }
+        var status = stat()
+        if stat(store, &status) == 0 { return "\(store) is empty; add --model MODEL to create a store in it" }
         let reason = errno
         if reason == ENOENT { return "\(store) does not exist; add --model MODEL to create it" }
         return "cannot open \(store): \(String(cString: strerror(reason)))"

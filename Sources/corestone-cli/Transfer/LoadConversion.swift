@@ -21,9 +21,9 @@ enum LoadConversion {
             if !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
                 throw CoreError(
                     .typeMismatch,
-                    "\(attribute.entity.name).\(attribute.path): \"\(text.string)\" is ambiguous: a date or seconds; "
+                    "\(attribute.entity.name).\(attribute.path): \"\(LineText.short(text.string))\" is ambiguous: a date or seconds; "
                         + "write a date as 2024-01-31, or seconds since 2001 as "
-                        + (isTable ? "\(text.string).0" : "a number without quotes"),
+                        + (isTable ? "\(LineText.short(text.string)).0" : "a number without quotes"),
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
             do { return .date(try ReferenceDate.parse(text.string, assumingUTC: true)) } catch let error as CoreError {
@@ -39,7 +39,7 @@ enum LoadConversion {
             guard !text.string.utf8.contains(where: { $0 == 0x78 || $0 == 0x58 }) else {
                 throw CoreError(
                     .typeMismatch,
-                    "\(attribute.entity.name).\(attribute.path): \"\(text.string)\" is not a decimal number; write a "
+                    "\(attribute.entity.name).\(attribute.path): \"\(LineText.short(text.string))\" is not a decimal number; write a "
                         + "number such as 16 or 1.5e3",
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }

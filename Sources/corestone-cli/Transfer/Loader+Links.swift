@@ -7,7 +7,7 @@ extension Loader {
     enum Link {
         case members(Relationship, [ManagedObject])
         /// A relationship some of whose members are defined in later lines; `found` has the members that exist.
-        case later(Relationship, names: [String], found: [ManagedObject])
+        case pending(Relationship, names: [String], found: [ManagedObject])
     }
 
     // MARK: Names
@@ -28,7 +28,7 @@ extension Loader {
 
     func object(named text: String) throws -> ManagedObject? {
         let name = name(text)
-        if let object = fresh[name] { return object }
+        if let object = batchObjectsByName[name] { return object }
         if let id = saved[name] { return try context.object(with: id) }
         if text.hasPrefix("x-coredata://"), let id = try? context.coordinator.objectID(forURI: text) {
             return try context.storedObject(with: id)
@@ -61,7 +61,7 @@ extension Loader {
         let found = try names.compactMap { try object(named: $0) }
         try check(found, relationship, names)
         return found.count == names.count
-            ? .members(relationship, found) : .later(relationship, names: names, found: found)
+            ? .members(relationship, found) : .pending(relationship, names: names, found: found)
     }
 
     /// Checks the members of a relationship.
@@ -84,9 +84,9 @@ extension Loader {
     func set(_ link: Link, of object: ManagedObject, _ line: FilePlace) throws {
         switch link {
         case .members(let relationship, let members): try set(members, of: relationship, object)
-        case .later(let relationship, let names, let found):
-            laterOfBatch.append(
-                (object, Later(owner: object.objectID, relationship: relationship, names: names, line: line)))
+        case .pending(let relationship, let names, let found):
+            pendingLinksOfBatch.append(
+                (object, PendingLink(owner: object.objectID, relationship: relationship, names: names, line: line)))
             // The existing members may be enough for a required relationship.
             if !relationship.isOrdered { try set(found, of: relationship, object) }
         }
@@ -135,7 +135,7 @@ extension Loader {
         request.includesPendingChanges = false
         var found: [ManagedObject] = []
         let candidates =
-            try searches.find(value, attribute.name, relationship.destination, among: made.lazy.map(\.object))
+            try searches.find(value, attribute.name, relationship.destination, among: batchObjects.lazy.map(\.object))
             + context.fetch(request)
         for object in candidates where !found.contains(where: { $0 === object }) {
             if try object.value(forKey: attribute.name) == value { found.append(object) }
@@ -143,11 +143,12 @@ extension Loader {
         guard found.count == 1 else {
             throw CoreError(
                 .invalidArgument,
-                "\(relationship.entity.name).\(relationship.name): \(found.isEmpty ? "no" : "more than one") object has the "
-                    + "value \(value.excerpt) for \(relationship.destination.name).\(attribute.name); "
+                "\(relationship.entity.name).\(relationship.name): "
                     + (found.isEmpty
-                        ? "load the object first, or correct the value"
-                        : "name the object in the field \"\(relationship.name)\" by its @id or URI"),
+                        ? "an object with the value \(value.excerpt) for \(relationship.destination.name).\(attribute.name) does "
+                            + "not exist; load the object first, or correct the value"
+                        : "more than one object has the value \(value.excerpt) for \(relationship.destination.name)."
+                            + "\(attribute.name); name the object in the field \"\(relationship.name)\" by its @id or URI"),
                 entity: relationship.entity.name,
                 key: relationship.name, value: value)
         }
@@ -166,12 +167,12 @@ struct SearchIndex {
 
     /// Returns the objects that have, or had, the value.
     mutating func find(
-        _ value: PropertyValue, _ attribute: String, _ destination: Entity, among made: some Sequence<ManagedObject>
+        _ value: PropertyValue, _ attribute: String, _ destination: Entity, among objects: some Sequence<ManagedObject>
     ) throws -> [ManagedObject] {
         let key = Key(entity: destination.index, attribute: attribute)
         if tables[key] == nil {
             tables[key] = (destination, [:])
-            for object in made { try note(object, key) }
+            for object in objects { try note(object, key) }
         }
         return tables[key]?.objects[value] ?? []
     }
@@ -185,5 +186,5 @@ struct SearchIndex {
         tables[key]?.objects[try object.value(forKey: key.attribute), default: []].append(object)
     }
 
-    mutating func forget() { tables = [:] }
+    mutating func removeAll() { tables = [:] }
 }

@@ -80,7 +80,7 @@ extension Loader {
     /// Returns the object that has the unique values of a line, or nil if no object has them.
     func existing(_ entity: Entity, _ values: [(Attribute, PropertyValue)]) throws -> ManagedObject? {
         for key in uniqueKeys(entity, values) {
-            let known = try freshByValues[key].flatMap { try has(key, $0) ? $0 : nil }
+            let known = try batchObjectsByValues[key].flatMap { try has(key, $0) ? $0 : nil }
             guard let object = try known ?? stored(key), try has(key, object) else { continue }
             let found = object.objectID.entity
             guard found.isKind(of: entity) else {
@@ -91,7 +91,7 @@ extension Loader {
                     .typeMismatch,
                     "the unique \(taken.count == 1 ? "value" : "values") of \(taken.joined(separator: " and ")) "
                         + "\(taken.count == 1 ? "belongs" : "belong") to an object of \(found.name), not of \(entity.name); "
-                        + "use the entity \(found.name), or change the value",
+                        + "use the entity \(found.name), or change \(taken.count == 1 ? "the value" : "one of the values")",
                     entity: entity.name, key: key.names[0], value: key.values[0], objectURI: object.objectID.uri)
             }
             return object

@@ -30,7 +30,7 @@ final class Loader {
     }
 
     /// A relationship to objects of later lines.
-    struct Later {
+    struct PendingLink {
         let owner: ObjectID
         let relationship: Relationship
         let names: [String]
@@ -42,7 +42,7 @@ final class Loader {
     let model: Model
     var rules: Rules
     /// A function that is called for each rejected line. It throws to end the load.
-    let refuse: (LoadFailure) throws -> Void
+    let reject: (LoadFailure) throws -> Void
 
     private(set) var inserted = 0
     private(set) var updated = 0
@@ -51,15 +51,15 @@ final class Loader {
     /// The saved objects by name.
     var saved: [Name: ObjectID] = [:]
     /// The objects of this batch by name.
-    var fresh: [Name: ManagedObject] = [:]
-    var freshByValues: [UniqueKey: ManagedObject] = [:]
+    var batchObjectsByName: [Name: ManagedObject] = [:]
+    var batchObjectsByValues: [UniqueKey: ManagedObject] = [:]
     var searches = SearchIndex()
     /// The object of each line of this batch.
-    private(set) var made: [(object: ManagedObject, line: FilePlace)] = []
+    private(set) var batchObjects: [(object: ManagedObject, line: FilePlace)] = []
     /// The records of the batch, kept so that the batch can be repeated without some of them.
     private var records: [LoadRecord] = []
-    private var later: [Later] = []
-    var laterOfBatch: [(owner: ManagedObject, what: Later)] = []
+    private var pendingLinks: [PendingLink] = []
+    var pendingLinksOfBatch: [(owner: ManagedObject, what: PendingLink)] = []
     /// The objects that do not have a required relationship yet.
     private var incomplete: [(object: ManagedObject, line: FilePlace)] = []
     private var counts = (inserted: 0, updated: 0)
@@ -68,46 +68,46 @@ final class Loader {
     /// Failures that were already reported.
     private var missing: Set<Text> = []
 
-    init(_ coordinator: Coordinator, _ rules: Rules, refuse: @escaping (LoadFailure) throws -> Void) throws {
+    init(_ coordinator: Coordinator, _ rules: Rules, reject: @escaping (LoadFailure) throws -> Void) throws {
         guard let store = coordinator.stores.first else {
             throw CoreError(
                 .internal,
                 "the coordinator does not have the store that it opened; report it as a defect of the library")
         }
-        (self.store, model, self.rules, self.refuse) = (store, coordinator.model, rules, refuse)
+        (self.store, model, self.rules, self.reject) = (store, coordinator.model, rules, reject)
         context = Context(coordinator: coordinator)
     }
 
     // MARK: Lines
 
     func add(_ record: LoadRecord) throws {
-        try take(record)
-        if let size = rules.batchSize, !made.isEmpty, made.count % size == 0 { try saveIfComplete() }
+        try load(record)
+        if let size = rules.batchSize, !batchObjects.isEmpty, batchObjects.count % size == 0 { try saveIfComplete() }
     }
 
     /// Saves the remaining objects.
     func finish() throws {
-        try settle(isEnd: true)
+        try resolveLinks(isEnd: true)
         if rules.isTrial {
-            try refuseIncomplete()
+            try rejectIncomplete()
             (inserted, updated) = counts
         } else {
             try save()
-            try settleSaved()
+            try resolveLinksOfSavedObjects()
         }
-        fresh = [:]
+        batchObjectsByName = [:]
     }
 
-    private func take(_ record: LoadRecord) throws {
-        do { try make(record) } catch let failure as LoadFailure { try refuse(failure) } catch let error as CoreError {
-            for each in error.leaves { try refuse(LoadFailure(line: record.line, message: each.lineMessage)) }
+    private func load(_ record: LoadRecord) throws {
+        do { try make(record) } catch let failure as LoadFailure { try reject(failure) } catch let error as CoreError {
+            for each in error.leaves { try reject(LoadFailure(line: record.line, message: each.lineMessage)) }
         }
     }
 
     private func make(_ record: LoadRecord) throws {
         let entity = try entity(of: record)
         let name = record.name.map { self.name($0) }
-        if let name, saved[name] != nil || fresh[name] != nil {
+        if let name, saved[name] != nil || batchObjectsByName[name] != nil {
             throw LoadFailure(
                 line: record.line,
                 message: "the @id \"\(record.name ?? "")\" belongs to an earlier object; use each @id once")
@@ -120,14 +120,14 @@ final class Loader {
         do { for link in links { try set(link, of: object, record.line) } } catch {
             // A failure is not expected here, because links were checked before. The batch is repeated without the
             // line.
-            try remake(records)
+            try repeatBatch(with: records)
             throw error
         }
-        if let name { fresh[name] = object }
-        if rules.upserts { for key in uniqueKeys(entity, values) { freshByValues[key] = object } }
+        if let name { batchObjectsByName[name] = object }
+        if rules.upserts { for key in uniqueKeys(entity, values) { batchObjectsByValues[key] = object } }
         try searches.note(object)
         if former == nil { counts.inserted += 1 } else { counts.updated += 1 }
-        made.append((object, record.line))
+        batchObjects.append((object, record.line))
         if rules.keepsGoing { records.append(record) }
         if lacksRelationship(object, entity) { incomplete.append((object, record.line)) }
     }
@@ -185,7 +185,7 @@ final class Loader {
 
     private func saveIfComplete() throws {
         if !incomplete.isEmpty {
-            try settle(isEnd: false)
+            try resolveLinks(isEnd: false)
             incomplete.removeAll { !lacksRelationship($0.object, $0.object.objectID.entity) }
             // The whole batch waits until incomplete objects are complete.
             if !incomplete.isEmpty { return }
@@ -194,109 +194,111 @@ final class Loader {
     }
 
     /// Sets relationships of this batch to objects of later lines.
-    private func settle(isEnd: Bool) throws {
-        var rest: [(ManagedObject, Later)] = []
-        for (owner, each) in laterOfBatch {
+    private func resolveLinks(isEnd: Bool) throws {
+        var rest: [(ManagedObject, PendingLink)] = []
+        for (owner, each) in pendingLinksOfBatch {
             let found = try each.names.map { ($0, try object(named: $0)) }
             if found.contains(where: { $0.1 == nil }) {
                 guard isEnd else {
                     rest.append((owner, each))
                     continue
                 }
-                for (name, object) in found where object == nil { try refuseDangling(each, name) }
+                for (name, object) in found where object == nil { try rejectDangling(each, name) }
             }
             do { try set(.members(each.relationship, found.compactMap(\.1)), of: owner, each.line) } catch let error
                 as CoreError
             {
-                try refuse(LoadFailure(line: each.line, message: error.lineMessage))
+                try reject(LoadFailure(line: each.line, message: error.lineMessage))
             }
         }
-        laterOfBatch = rest
+        pendingLinksOfBatch = rest
     }
 
-    private func refuseDangling(_ later: Later, _ name: String) throws {
+    private func rejectDangling(_ link: PendingLink, _ name: String) throws {
         let failure = LoadFailure(
-            line: later.line,
+            line: link.line,
             message:
-                "\(later.relationship.entity.name).\(later.relationship.name) refers to \"\(name)\", which is not an @id in the "
+                "\(link.relationship.entity.name).\(link.relationship.name) refers to \"\(name)\", which is not an @id in the "
                 + "files\(rules.keepsGoing ? " and is omitted" : ""); add the object, or correct the @id"
         )
-        try refuseOnce(failure)
+        try rejectOnce(failure)
     }
 
     /// Reports a failure only once, because a batch can be repeated.
-    private func refuseOnce(_ failure: LoadFailure) throws {
-        if missing.insert(Text("\(failure.line): \(failure.message)")).inserted { try refuse(failure) }
+    private func rejectOnce(_ failure: LoadFailure) throws {
+        if missing.insert(Text("\(failure.line): \(failure.message)")).inserted { try reject(failure) }
     }
 
     private func save() throws {
-        while !made.isEmpty || context.hasChanges {
+        while !batchObjects.isEmpty || context.hasChanges {
             do {
                 try context.save()
                 return try didSave()
-            } catch let error as CoreError { try leaveOut(error) }
+            } catch let error as CoreError { try removeInvalidLines(error) }
         }
     }
 
     private func didSave() throws {
         inserted += counts.inserted
         updated += counts.updated
-        lastSaved = made.last?.line ?? lastSaved
-        for (name, object) in fresh { saved[name] = object.objectID }
+        lastSaved = batchObjects.last?.line ?? lastSaved
+        for (name, object) in batchObjectsByName { saved[name] = object.objectID }
         // The objects have permanent IDs now.
-        for (owner, each) in laterOfBatch {
-            later.append(
-                Later(owner: owner.objectID, relationship: each.relationship, names: each.names, line: each.line))
+        for (owner, each) in pendingLinksOfBatch {
+            pendingLinks.append(
+                PendingLink(owner: owner.objectID, relationship: each.relationship, names: each.names, line: each.line))
         }
-        forgetBatch()
+        clearBatch()
         try context.reset()
     }
 
     /// Reports missing required relationships, which a save would reject.
-    private func refuseIncomplete() throws {
+    private func rejectIncomplete() throws {
         for (object, line) in incomplete where lacksRelationship(object, object.objectID.entity) {
             do { try object.validateForInsert() } catch let error as CoreError {
-                for each in error.leaves { try refuse(LoadFailure(line: line, message: each.lineMessage)) }
+                for each in error.leaves { try reject(LoadFailure(line: line, message: each.lineMessage)) }
             }
         }
     }
 
-    private func forgetBatch() {
-        (fresh, freshByValues, made, records, laterOfBatch, incomplete) = ([:], [:], [], [], [], [])
-        searches.forget()
+    private func clearBatch() {
+        (batchObjectsByName, batchObjectsByValues, batchObjects, records, pendingLinksOfBatch, incomplete) = (
+            [:], [:], [], [], [], []
+        )
+        searches.removeAll()
         counts = (0, 0)
     }
 
     /// Repeats the batch with only these lines.
-    private func remake(_ lines: [LoadRecord]) throws {
-        forgetBatch()
+    private func repeatBatch(with lines: [LoadRecord]) throws {
+        clearBatch()
         try context.reset()
-        for record in lines { try take(record) }
-        try settle(isEnd: false)
+        for record in lines { try load(record) }
+        try resolveLinks(isEnd: false)
     }
 
     // MARK: Lines that a save rejects
 
     /// Leaves out the lines that prevent the batch from being saved.
-    private func leaveOut(_ error: CoreError) throws {
-        let wrong = certain(blamed(error))
-        for each in wrong { try refuse(LoadFailure(line: made[each.place].line, message: each.message)) }
+    private func removeInvalidLines(_ error: CoreError) throws {
+        let wrong = certainBlame(blame(for: error))
+        for each in wrong { try reject(LoadFailure(line: batchObjects[each.place].line, message: each.message)) }
         guard wrong.isEmpty else {
             let places = Set(wrong.map(\.place))
-            return try remake(records.enumerated().filter { !places.contains($0.offset) }.map(\.element))
+            return try repeatBatch(with: records.enumerated().filter { !places.contains($0.offset) }.map(\.element))
         }
         // Other errors, such as a full disk, are not caused by a line.
         guard !records.isEmpty, error.status == .validation || error.status == .conflict else { throw error }
         guard records.count > 1 else {
-            for each in error.leaves { try refuse(LoadFailure(line: records[0].line, message: each.lineMessage)) }
-            return try remake([])
+            for each in error.leaves { try reject(LoadFailure(line: records[0].line, message: each.lineMessage)) }
+            return try repeatBatch(with: [])
         }
         // The batch is halved to find the few invalid lines.
         let half = records.count / 2
         let (first, second) = (Array(records[..<half]), Array(records[half...]))
-        try remake(first)
+        try repeatBatch(with: first)
         try save()
-        try remake(second)
+        try repeatBatch(with: second)
     }
 
     /// A line that caused a save to fail. `keeper` is the earlier line with the same unique values.
@@ -305,26 +307,28 @@ final class Loader {
     /// Removes uncertain blame: duplicates of lines that may be left out themselves.
     ///
     /// Such lines have other errors or need a missing object. The next save shows whether the duplicates are valid.
-    private func certain(_ blamed: [Blame]) -> [Blame] {
+    private func certainBlame(_ blamed: [Blame]) -> [Blame] {
         let places = Set(blamed.map(\.place))
-        func stays(_ keeper: Int) -> Bool { !places.contains(keeper) }
+        func isRetained(_ keeper: Int) -> Bool { !places.contains(keeper) }
         let sure = blamed.filter { each in
             guard let keeper = each.keeper else { return true }
-            return stays(keeper)
-                && !made[keeper].object.objectID.entity.relationships.contains { !$0.isOptional && !$0.isTransient }
+            return isRetained(keeper)
+                && !batchObjects[keeper].object.objectID.entity.relationships.contains {
+                    !$0.isOptional && !$0.isTransient
+                }
         }
         if !sure.isEmpty { return sure }
-        let likely = blamed.filter { $0.keeper.map(stays) ?? true }
+        let likely = blamed.filter { $0.keeper.map(isRetained) ?? true }
         return likely.isEmpty ? Array(blamed.prefix(1)) : likely
     }
 
-    private func blamed(_ error: CoreError) -> [Blame] {
+    private func blame(for error: CoreError) -> [Blame] {
         let conflicts = error.conflicts.compactMap { $0 as? ConstraintConflict }
         let leaves = conflicts.isEmpty ? error.leaves : []
         let wanted = Set(conflicts.flatMap { $0.objectIDs.map(\.uri) } + leaves.compactMap(\.objectURI))
         // If several lines change one object, the last one is left out first.
         var places: [String: Int] = [:]
-        for (place, each) in made.enumerated() where !wanted.isEmpty {
+        for (place, each) in batchObjects.enumerated() where !wanted.isEmpty {
             let uri = each.object.objectID.uri
             if wanted.contains(uri) { places[uri] = place }
         }
@@ -337,7 +341,7 @@ final class Loader {
             var keeper: Int?
             if conflict.databaseObjectID == nil, found.count > 1 {
                 keeper = found[0]
-                other = "\(made[found[0]].line) has"
+                other = "\(batchObjects[found[0]].line) has"
                 found.removeFirst()
             }
             let values = conflict.constraint.map {
@@ -347,7 +351,7 @@ final class Loader {
                 result.append(
                     (
                         place, keeper,
-                        "\(made[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
+                        "\(batchObjects[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
                             + "but \(conflict.constraint.joined(separator: ", ")) must be unique; \(remedy)"
                     ))
             }
@@ -359,16 +363,16 @@ final class Loader {
     }
 
     /// Sets relationships of saved objects to objects of later lines.
-    private func settleSaved() throws {
-        let all = later[...]
-        later = []
+    private func resolveLinksOfSavedObjects() throws {
+        let all = pendingLinks[...]
+        pendingLinks = []
         let size = rules.batchSize ?? max(all.count, 1)
         for start in stride(from: 0, to: all.count, by: size) {
-            try settle(saved: all[start..<min(start + size, all.count)])
+            try resolveLinks(saved: all[start..<min(start + size, all.count)])
         }
     }
 
-    private func settle(saved links: ArraySlice<Later>) throws {
+    private func resolveLinks(saved links: ArraySlice<PendingLink>) throws {
         for each in links {
             let owner = try context.object(with: each.owner)
             var members: [ManagedObject] = []
@@ -376,11 +380,11 @@ final class Loader {
                 if let member = try object(named: name) {
                     members.append(member)
                 } else {
-                    try refuseDangling(each, name)
+                    try rejectDangling(each, name)
                 }
             }
             do { try set(.members(each.relationship, members), of: owner, each.line) } catch let error as CoreError {
-                try refuseOnce(LoadFailure(line: each.line, message: error.lineMessage))
+                try rejectOnce(LoadFailure(line: each.line, message: error.lineMessage))
             }
         }
         guard context.hasChanges else { return }
@@ -391,7 +395,7 @@ final class Loader {
             guard links.count > 1 else {
                 guard let link = links.first else { return }
                 for each in error.leaves {
-                    try refuseOnce(
+                    try rejectOnce(
                         LoadFailure(
                             line: link.line,
                             message:
@@ -403,8 +407,8 @@ final class Loader {
             }
             // The links are halved to find the few invalid ones.
             let half = links.startIndex + links.count / 2
-            try settle(saved: links[..<half])
-            return try settle(saved: links[half...])
+            try resolveLinks(saved: links[..<half])
+            return try resolveLinks(saved: links[half...])
         }
         try context.reset()
     }

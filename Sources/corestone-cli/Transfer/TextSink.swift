@@ -8,12 +8,12 @@ protocol TextSink: AnyObject {
 
 extension Output: TextSink {}
 
-/// A file that is written in pieces to a temporary path, and renamed by `keep`.
+/// A file that is written in pieces to a temporary path, and renamed by `commit`.
 final class TextFile: TextSink {
     private let file: OutputFile
     private let isSpecial: Bool
     private var descriptor: Int32
-    private var isKept = false
+    private var isCommitted = false
     private var buffer: [UInt8] = []
     private static let capacity = 256 << 10
 
@@ -30,7 +30,7 @@ final class TextFile: TextSink {
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
-        if !isKept, !isSpecial { unlink(file.draft) }
+        if !isCommitted, !isSpecial { unlink(file.draft) }
     }
 
     func data(_ text: String) throws {
@@ -47,9 +47,9 @@ final class TextFile: TextSink {
     }
 
     /// Renames the file to its path. Without this call the file is deleted.
-    func keep() throws {
-        isKept = true
-        if !isSpecial { try file.keepDraft() }
+    func commit() throws {
+        isCommitted = true
+        if !isSpecial { try file.commitDraft() }
     }
 
     private func flush() throws {

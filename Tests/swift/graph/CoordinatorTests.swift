@@ -126,8 +126,8 @@ final class CoordinatorTests: GraphTestCase {
         }
         XCTAssertEqual(stores.map(\.configuration), ["People", "Work"])
         let manager = try model.requireEntity(named: "Manager"), task = try model.requireEntity(named: "Task")
-        XCTAssertEqual(stores.map { $0.mayHold(manager) }, [true, false], "a configuration includes subentities")
-        XCTAssertEqual(stores.map { $0.mayHold(task) }, [false, true])
+        XCTAssertEqual(stores.map { $0.mayContain(manager) }, [true, false], "a configuration includes subentities")
+        XCTAssertEqual(stores.map { $0.mayContain(task) }, [false, true])
         XCTAssertTrue(try coordinator.writableStore(for: task) === stores[1])
         try coordinator.remove(stores[1])
         let error = failure { _ = try coordinator.stores(having: task) }
@@ -166,7 +166,7 @@ final class CoordinatorTests: GraphTestCase {
         let cid = try employee("Cid")
         try coordinator.remove(second)
         let gone = failure { try context.assign(cid, to: second) }
-        XCTAssertTrue(gone.message.contains("the store is not one of this context's coordinator"), gone.message)
+        XCTAssertTrue(gone.message.contains("the store is not open in this context's coordinator"), gone.message)
         XCTAssertEqual(gone.file, second.path)
         try context.delete(cid)
         try context.processPendingChanges()
@@ -184,7 +184,7 @@ final class CoordinatorTests: GraphTestCase {
         }
         XCTAssertEqual([found, depth], [1, 1])
         XCTAssertThrowsError(try coordinator.performAndWait { throw Failure() }) { XCTAssertTrue($0 is Failure) }
-        XCTAssertFalse(coordinator.stores[0].writing.isMine)
+        XCTAssertFalse(coordinator.stores[0].writing.isHeldByThisThread)
         let done = expectation(description: "performed")
         let order = Locked<[Int]>([])
         for number in 0..<20 {

@@ -10,7 +10,7 @@ import XCTest
 final class HostRowTests: XCTestCase {
     private var model: Model!
     private var names: RowNames!
-    private var place: HostPlace!
+    private var place: HostStoreIdentity!
 
     override func setUpWithError() throws {
         model = Model()
@@ -41,7 +41,7 @@ final class HostRowTests: XCTestCase {
         try model.freeze()
         let identifier = UUIDValue.random().description
         names = RowNames(model, ReferenceTable.of(identifier))
-        place = HostPlace(type: StoreType(rawValue: "Desk"), path: "desk", identifier: identifier)
+        place = HostStoreIdentity(type: StoreType(rawValue: "Desk"), path: "desk", identifier: identifier)
     }
 
     private func entity(_ name: String) -> Entity { model.entity(named: name)! }
@@ -149,9 +149,9 @@ final class HostRowTests: XCTestCase {
             return Int32(key) * 10
         }
         try sink.push([row("Person", 1, ["age": .int(1)], version: 0)])
-        XCTAssertFalse(sink.sawVersions)
+        XCTAssertFalse(sink.hasVersions)
         try sink.push([row("Person", 2, ["age": .int(1)], version: 2_147_483_647), row("Person", 3, ["age": .int(1)])])
-        XCTAssertTrue(sink.sawVersions)
+        XCTAssertTrue(sink.hasVersions)
         XCTAssertEqual(sink.rows.map { $0.record?.version }, [10, .max, 1])
     }
 
@@ -159,7 +159,7 @@ final class HostRowTests: XCTestCase {
     func testRefusedPushAddsNoRows() throws {
         let sink = sink(fetch)
         try sink.push([row("Person", 1, ["age": .int(1), "boss": .int(9), "team": .null])])
-        let guesses = sink.guesses.count
+        let unresolved = sink.unresolved.count
         let error = failure {
             try sink.push([
                 row("Manager", 2, ["age": .int(1), "boss": .int(8), "friends": .array([.int(3)])]), row("Person", 1),
@@ -168,7 +168,7 @@ final class HostRowTests: XCTestCase {
         }
         XCTAssertTrue(error.message.contains("already identifies an object of Person"), error.message)
         XCTAssertEqual(sink.rows.count, 1)
-        XCTAssertEqual(sink.guesses.count, guesses)
+        XCTAssertEqual(sink.unresolved.count, unresolved)
         XCTAssertTrue(sink.embedded.isEmpty)
         XCTAssertEqual(sink.omitted.flatMap(\.rows), [])
         XCTAssertNil(names.entity(of: 2, entity("Person")))
@@ -214,8 +214,8 @@ final class HostRowTests: XCTestCase {
         XCTAssertEqual(value(sink, 1, "age"), .null, "an explicit null is not replaced by a default")
         XCTAssertEqual(sink.omitted.map(\.relationship.name).sorted(), ["boss", "team"])
         for each in sink.omitted { XCTAssertEqual(each.rows, each.relationship.name == "boss" ? [0, 1] : [1]) }
-        XCTAssertEqual(sink.unfinished(tellsRelationships: true), [0, 1])
-        XCTAssertEqual(sink.unfinished(tellsRelationships: false), [])
+        XCTAssertEqual(sink.unfinished(readsRelationships: true), [0, 1])
+        XCTAssertEqual(sink.unfinished(readsRelationships: false), [])
         let all = self.sink(.load)
         try all.push([row("Person", 1, ["name": .string("a")])])
         XCTAssertTrue(all.omitted.isEmpty, "omitted relationships cannot be requested later")
@@ -266,12 +266,12 @@ final class HostRowTests: XCTestCase {
         XCTAssertNil(target(sink, 1, "team"))
         XCTAssertEqual(target(sink, 3, "boss"), "Manager 8")
         // The entity of 5 is a guess, because Person has a subentity. Team has no subentities, so 6 is certain.
-        XCTAssertEqual(sink.guesses.map(\.key), [5])
-        XCTAssertEqual(sink.unfinished(tellsRelationships: false), [0])
+        XCTAssertEqual(sink.unresolved.map(\.key), [5])
+        XCTAssertEqual(sink.unfinished(readsRelationships: false), [0])
         names.note(entity("Manager"), 5)
-        sink.settleGuesses()
+        sink.resolveTargets()
         XCTAssertEqual(target(sink, 0, "boss"), "Manager 5")
-        XCTAssertEqual(sink.unfinished(tellsRelationships: false), [])
+        XCTAssertEqual(sink.unfinished(readsRelationships: false), [])
     }
 
     func testTargetOfAnotherEntityOrStoreIsRefused() throws {
@@ -356,13 +356,13 @@ final class HostRowTests: XCTestCase {
         XCTAssertFalse(names.isCertain(1, person))
         XCTAssertTrue(names.row(1, person).entity === person)
         // A certain entity replaces a guess, but a guess does not replace a certain entity.
-        names.guess(person, 1)
-        names.guess(manager, 1)
+        names.assume(person, 1)
+        names.assume(manager, 1)
         XCTAssertTrue(names.entity(of: 1, being) === person)
         XCTAssertFalse(names.isCertain(1, being))
         XCTAssertNil(names.note(manager, 1))
         XCTAssertTrue(names.isCertain(1, being))
-        names.guess(person, 1)
+        names.assume(person, 1)
         XCTAssertTrue(names.entity(of: 1, being) === manager)
         XCTAssertTrue(names.row(1, person).entity === manager)
         XCTAssertTrue(names.note(person, 1) === manager)
@@ -432,10 +432,10 @@ final class HostRowTests: XCTestCase {
         XCTAssertThrowsError(try changes.throwConflicts(in: "desk")) {
             guard case .reported(let reported)? = $0 as? SaveObstacle else { return XCTFail("\($0)") }
             XCTAssertEqual(reported.rows.map(\.key), [2])
-            XCTAssertEqual(reported.taken?.status, .conflict)
-            XCTAssertEqual(reported.taken?.code, CocoaCode.managedObjectConstraintMerge.rawValue)
-            XCTAssertEqual(reported.taken?.entity, "Person")
-            XCTAssertEqual(reported.taken?.file, "desk")
+            XCTAssertEqual(reported.duplicateError?.status, .conflict)
+            XCTAssertEqual(reported.duplicateError?.code, CocoaCode.managedObjectConstraintMerge.rawValue)
+            XCTAssertEqual(reported.duplicateError?.entity, "Person")
+            XCTAssertEqual(reported.duplicateError?.file, "desk")
         }
     }
 

@@ -9,7 +9,7 @@ final class QueuePartsTests: GraphTestCase {
     // MARK: Lines
 
     func testLineIsInOrderOfArrival() {
-        var line = Line<Int>()
+        var line = FIFOQueue<Int>()
         XCTAssertTrue(line.isEmpty)
         XCTAssertNil(line.first)
         let places = (0..<5).map { line.append($0 * 10) }
@@ -32,7 +32,7 @@ final class QueuePartsTests: GraphTestCase {
 
     func testLineMatchesAnArrayOverRandomRemovals() {
         var dice = SeededGenerator(seed: 4)
-        var (line, mirror) = (Line<Int>(), [(place: Int, number: Int)]())
+        var (line, mirror) = (FIFOQueue<Int>(), [(place: Int, number: Int)]())
         for number in 0..<3000 {
             mirror.append((line.append(number), number))
             let luck = Int.random(in: 0..<8, using: &dice)
@@ -60,15 +60,16 @@ final class QueuePartsTests: GraphTestCase {
         let queue = SerialQueue(label)
         XCTAssertTrue(queue.isIdle)
         XCTAssertFalse(queue.isClosed || queue.isAwaited)
-        XCTAssertTrue(queue.tryAcquire(isGuest: true))
+        XCTAssertTrue(queue.tryAcquire(isFromApplication: true))
         XCTAssertFalse(queue.isIdle)
-        XCTAssertFalse(queue.tryAcquire(isGuest: true), "the queue is busy")
+        XCTAssertFalse(queue.tryAcquire(isFromApplication: true), "the queue is busy")
         queue.release()
         queue.close(but: 12345)
         XCTAssertTrue(queue.isClosed)
-        XCTAssertFalse(queue.tryAcquire(isGuest: true))
+        XCTAssertFalse(queue.tryAcquire(isFromApplication: true))
         for body: () throws -> Void in [
-            { try queue.run(isGuest: true) { XCTFail("the block ran") } }, { try queue.enqueue(isGuest: true) {} },
+            { try queue.run(isFromApplication: true) { XCTFail("the block ran") } },
+            { try queue.enqueue(isFromApplication: true) {} },
         ] {
             XCTAssertThrowsError(try body()) { error in
                 XCTAssertEqual((error as? CoreError)?.status, .invalidHandle)
@@ -82,7 +83,7 @@ final class QueuePartsTests: GraphTestCase {
         try queue.run { ran += 1 }
         queue.close(but: queue.holder)
         queue.open()
-        try queue.run(isGuest: true) { ran += 1 }
+        try queue.run(isFromApplication: true) { ran += 1 }
         XCTAssertEqual(ran, 2)
         XCTAssertTrue(queue.isIdle)
     }

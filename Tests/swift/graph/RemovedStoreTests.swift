@@ -138,7 +138,7 @@ final class RemovedStoreTests: GraphTestCase {
     /// A context that discarded its changes does not report them as lost.
     func testDiscardedChangesOfARemovedStoreAreNotLogged() throws {
         try two().goes.set("age", 1)
-        context.giveUp()
+        context.allowLoss()
         try coordinator.remove(second)
         XCTAssertFalse(context.hasChanges)
         XCTAssertEqual(losses, [])

@@ -117,11 +117,11 @@ final class SettingsTests: GraphTestCase {
         let friends = try XCTUnwrap(ada.entity.property(named: "friends") as? Relationship)
         let watch = FaultWatch()
         watch.beginCounting()
-        for _ in 0..<2 { try watch.judge(ada, along: friends, at: CallSite(file: "z", line: 1)) }
-        for _ in 0..<2 { try watch.judge(rAndD, along: inDepartment, at: CallSite(file: "b", line: 1)) }
-        for _ in 0..<2 { try watch.judge(rAndD, along: inDepartment, at: CallSite(file: "a", line: 1)) }
-        for _ in 0..<3 { try watch.judge(rAndD, along: nil, at: nil) }
-        try watch.judge(ada, along: nil, at: nil)
+        for _ in 0..<2 { try watch.applyPolicy(ada, along: friends, at: CallSite(file: "z", line: 1)) }
+        for _ in 0..<2 { try watch.applyPolicy(rAndD, along: inDepartment, at: CallSite(file: "b", line: 1)) }
+        for _ in 0..<2 { try watch.applyPolicy(rAndD, along: inDepartment, at: CallSite(file: "a", line: 1)) }
+        for _ in 0..<3 { try watch.applyPolicy(rAndD, along: nil, at: nil) }
+        try watch.applyPolicy(ada, along: nil, at: nil)
         XCTAssertEqual(
             watch.report.map(\.description),
             [
@@ -146,7 +146,8 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(some.error.status, .unsavedChanges)
         XCTAssertEqual(
             some.error.message,
-            "context \"view\" has unsaved changes: 3 A updated, 2 B inserted, 1 B deleted; save it or roll it back")
+            "context \"view\" has unsaved changes: 3 A updated, 2 B inserted, 1 B deleted; call save() or rollback() first"
+        )
         XCTAssertNil(some.error.entity, "changes of two entities")
         XCTAssertEqual(unsaved(["A": .init(updated: 3)]).error.entity, "A")
         let unknown = unsaved(nil)

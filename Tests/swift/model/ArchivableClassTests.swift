@@ -148,7 +148,9 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertNoThrow(try ArchivableClasses.archived(nested(128)))
         let error = failure { _ = try ArchivableClasses.archived(nested(129)) }
         XCTAssertEqual(error?.status, .unsupported)
-        XCTAssertEqual(error?.message, "the value is nested more than 128 levels deep, which is the limit; flatten it")
+        XCTAssertEqual(
+            error?.message,
+            "the value for the archive is nested more than 128 levels deep, which is the limit; flatten it")
     }
 
     // MARK: - Value classes

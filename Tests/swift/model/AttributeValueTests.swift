@@ -354,7 +354,7 @@ final class AttributeValueTests: XCTestCase {
             XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
             XCTAssertEqual(
                 error?.message,
-                "E.a is \(type.displayName), but only numbers, dates and strings (by length) can have a minimum or "
+                "E.a is of type \(type.displayName), but only numbers, dates and strings (by length) can have a minimum or "
                     + "maximum")
             withExtendedLifetime(model) {}
         }
@@ -387,7 +387,7 @@ final class AttributeValueTests: XCTestCase {
         let (other, number) = try attribute(.integer16)
         let error = failure { try number.setPattern("a") }
         XCTAssertEqual(error?.status, .model)
-        XCTAssertEqual(error?.message, "E.a is Integer 16, but only a string can have a pattern")
+        XCTAssertEqual(error?.message, "E.a is of type Integer 16, but only a string can have a pattern")
         withExtendedLifetime((model, other)) {}
     }
 }

@@ -84,7 +84,7 @@ final class BundleWritingTests: FolderTestCase {
             ] {
                 try setMode("b", 0o600)
                 let descriptor = open(path("b"), O_RDWR)
-                derived.give(to: descriptor)
+                derived.apply(to: descriptor)
                 close(descriptor)
                 XCTAssertEqual(try self.mode("b"), expected, String(mode, radix: 8))
             }
@@ -94,7 +94,7 @@ final class BundleWritingTests: FolderTestCase {
         let reserved = try XCTUnwrap(FilePermissions(of: path("b")))
         let copy = try XCTUnwrap(FilePermissions(of: path("a"))).ofCopy(inPlaceOf: reserved)
         let descriptor = open(path("b"), O_RDWR)
-        copy.give(to: descriptor)
+        copy.apply(to: descriptor)
         close(descriptor)
         XCTAssertEqual(try mode("b"), 0o640, "the copy has no more permissions than the file that it replaces")
         XCTAssertNil(FilePermissions(of: path("none")))

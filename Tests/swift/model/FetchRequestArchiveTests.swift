@@ -98,7 +98,7 @@ final class FetchRequestArchiveTests: XCTestCase {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "the root of the archive is not a fetch request; pass the result of cst_fetch_request_copy_archive (to_archive)"
+                "the root of the archive is not a fetch request; pass the result of cst_fetch_request_copy_archive (to_archive, archived)"
             )
         }
         XCTAssertThrowsError(try FetchRequestArchive([])) {

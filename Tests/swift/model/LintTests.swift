@@ -127,7 +127,7 @@ final class LintTests: XCTestCase {
         try a.addAttribute(named: "draft", type: .string, isTransient: true)
         try a.addIndex(FetchIndex(name: "i", elements: [.init(property: "draft"), .init(property: "nam")]))
         // Only a file can contain this index.
-        try a.keepIndex(FetchIndex(name: "i", elements: [.init(property: "name")]))
+        try a.appendIndex(FetchIndex(name: "i", elements: [.init(property: "name")]))
         try a.addIndex(
             FetchIndex(name: "p", elements: [.init(property: "name")], partialPredicate: PredicateText("draft == 'x'")))
         try a.addUniqueConstraint(["draft", "nam"])
@@ -146,12 +146,12 @@ final class LintTests: XCTestCase {
             FetchIndex.Element(property: "count", collation: .rTree),
             FetchIndex.Element(property: "open", collation: .rTree)
         )
-        try b.keepIndex(FetchIndex(name: "fine", elements: [count, open]))
+        try b.appendIndex(FetchIndex(name: "fine", elements: [count, open]))
         XCTAssertEqual(places(model, .unservedRTree), [])
-        try a.keepIndex(FetchIndex(name: "text", elements: [.init(property: "name", collation: .rTree)]))
-        try a.keepIndex(FetchIndex(name: "toOne", elements: [.init(property: "b", collation: .rTree)]))
-        try b.keepIndex(FetchIndex(name: "large", elements: Array(repeating: count, count: 6)))
-        try b.keepIndex(
+        try a.appendIndex(FetchIndex(name: "text", elements: [.init(property: "name", collation: .rTree)]))
+        try a.appendIndex(FetchIndex(name: "toOne", elements: [.init(property: "b", collation: .rTree)]))
+        try b.appendIndex(FetchIndex(name: "large", elements: Array(repeating: count, count: 6)))
+        try b.appendIndex(
             FetchIndex(
                 name: "sum",
                 elements: [.init(expression: ExpressionText("count + 1"), named: "expression1", collation: .rTree)]))
@@ -328,13 +328,13 @@ final class LintTests: XCTestCase {
         let (model, a, _) = try sound()
         let place = try a.addAttribute(named: "place", type: .composite)
         try place.addElement(named: "x", type: .double)
-        try a.keepIndex(FetchIndex(name: "i", elements: [.init(property: "place.x", collation: .rTree)]))
+        try a.appendIndex(FetchIndex(name: "i", elements: [.init(property: "place.x", collation: .rTree)]))
         try a.addUniqueConstraint(["place.x"])
         XCTAssertEqual(model.lint(), [])
-        try a.keepIndex(
+        try a.appendIndex(
             FetchIndex(
                 name: "e", elements: [.init(expression: ExpressionText("lowercase:(nmae)"), named: "expression1")]))
-        try a.keepIndex(
+        try a.appendIndex(
             FetchIndex(name: "u", elements: [.init(expression: ExpressionText("(("), named: "expression1")]))
         XCTAssertEqual(places(model, .unknownKey), ["A"])
         XCTAssertEqual(places(model, .unreadablePredicate), ["A"])

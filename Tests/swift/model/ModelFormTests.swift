@@ -377,7 +377,7 @@ final class ModelFormTests: XCTestCase {
             for (name, type) in [("s", AttributeType.string), ("n", .integer32), ("d", .date)] {
                 try $0.addAttribute(named: name, type: type)
             }
-            for index in indexes { try $0.keepIndex(index) }
+            for index in indexes { try $0.appendIndex(index) }
         } _: {
             XCTAssertEqual($0.indexes.map(ModelSummary.index), indexes.map(ModelSummary.index), $1)
             XCTAssertEqual(

@@ -98,7 +98,8 @@ final class ModelMergingTests: XCTestCase {
         try two.setConfiguration(
             ModelConfiguration(name: "Both", entityNames: ["Song", "Person"], isUsedWithCloudKit: true))
         let merged = try Model.merging([one, two])
-        XCTAssertEqual(merged.localization, ["Entity/Person": "two", "Entity/Book": "stays"], "the later entry is used")
+        XCTAssertEqual(
+            merged.localization, ["Entity/Person": "two", "Entity/Book": "stays"], "the later entry is used")
         XCTAssertEqual(
             merged.fetchRequestTemplates.mapValues(\.entityName),
             [

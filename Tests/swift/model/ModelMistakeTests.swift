@@ -116,7 +116,7 @@ final class ModelMistakeTests: XCTestCase {
         try model.freeze()
         XCTAssertEqual(there.inverse?.name, "back")
         XCTAssertEqual([base.isKind(of: child), child.isKind(of: base), child.isKind(of: child)], [false, true, true])
-        XCTAssertEqual([there.leads(to: other), there.leads(to: base)], [true, false])
+        XCTAssertEqual([there.canContain(other), there.canContain(base)], [true, false])
         XCTAssertEqual(child.relationships(to: other).map(\.name), ["there"])
         XCTAssertEqual(other.relationships(to: base).map(\.name), [], "the destination is the subentity only")
     }
@@ -304,12 +304,12 @@ final class ModelMistakeTests: XCTestCase {
         let first = failure { try entity.setAbstract(true) }
         XCTAssertEqual(first?.message.hasPrefix("\"1\" is not a valid name for an entity"), true)
         XCTAssertFalse(entity.isAbstract)
-        model.remember(CoreError(.invalidArgument, "later"))
+        model.recordError(CoreError(.invalidArgument, "later"))
         XCTAssertEqual(failure { try model.freeze() }?.message, first?.message)
         XCTAssertFalse(model.isFrozen)
         let second = Model()
-        second.remember(CoreError(.invalidArgument, "earlier"))
-        second.remember(CoreError(.invalidArgument, "later"))
+        second.recordError(CoreError(.invalidArgument, "earlier"))
+        second.recordError(CoreError(.invalidArgument, "later"))
         XCTAssertEqual(failure { try second.addEntity(named: "E") }?.message, "earlier")
     }
 

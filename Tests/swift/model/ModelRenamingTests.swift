@@ -120,7 +120,7 @@ final class ModelRenamingTests: XCTestCase {
         let (_, _, employee, _) = try company()
         try employee.addIndex(FetchIndex(name: "name", elements: [.init(property: "name")]))
         try employee.addIndex(FetchIndex(name: "other", elements: [.init(property: "name")]))
-        try employee.keepIndex(
+        try employee.appendIndex(
             FetchIndex(name: "name", elements: [.init(property: "name", isAscending: false)]).spelt(.compoundIndex))
         try rename(employee, "name", to: "title")
         XCTAssertEqual(employee.indexes.map(\.name), ["title", "other", "name"])

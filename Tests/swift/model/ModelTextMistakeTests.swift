@@ -184,7 +184,8 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "E.p is Transformable, and its values cannot be written in a line; write an object with \"default\"")
         check(
             "bool min 0",
-            says: "E.p is Boolean, but only numbers, dates and strings (by length) can have a minimum or maximum")
+            says:
+                "E.p is of type Boolean, but only numbers, dates and strings (by length) can have a minimum or maximum")
         check(
             "int16 min 2 max 1",
             says: "the minimum of E.p (2) is greater than its maximum (1); raise the maximum or lower the minimum")

@@ -24,7 +24,8 @@ final class ModelWritingTests: FolderTestCase {
         XCTAssertEqual(try names("A.xcdatamodel"), ["contents"])
         XCTAssertEqual(try names("A.xcdatamodeld"), [".xccurrentversion", "A.xcdatamodel"])
         XCTAssertEqual(try names("A.momd"), ["A.mom", "VersionInfo.plist"])
-        XCTAssertEqual(try names(), ["A.mom", "A.momd", "A.xcdatamodel", "A.xcdatamodeld"], "no temporary files remain")
+        XCTAssertEqual(
+            try names(), ["A.mom", "A.momd", "A.xcdatamodel", "A.xcdatamodeld"], "no temporary files remain")
         for name in ["A.sqlite", "A", ".mom.x"] {
             XCTAssertThrowsError(try model.write(to: path(name))) { error in
                 XCTAssertEqual((error as? CoreError)?.status, .invalidArgument)

@@ -162,8 +162,8 @@ final class RecordLayoutTests: XCTestCase {
         XCTAssertEqual([zoo, base, second, first].map(\.rootIndex), [0, 1, 1, 1])
         XCTAssertTrue(first.root === base && base.root === base)
         XCTAssertEqual(link.destinationIndex, 0)
-        XCTAssertTrue(link.settledDestination === zoo)
-        XCTAssertNil(link.settledInverse)
+        XCTAssertTrue(link.resolvedDestination === zoo)
+        XCTAssertNil(link.resolvedInverse)
     }
 
     func testManyToManyPairsAreWrittenByOneSide() throws {
@@ -185,11 +185,12 @@ final class RecordLayoutTests: XCTestCase {
         let alone = try a.addRelationship(named: "alone", destination: b, isToMany: true)
         let toOne = try a.addRelationship(named: "one", destination: b)
         try model.freeze()
-        XCTAssertEqual([manyToMany.0.ownsJoinRows, manyToMany.1.ownsJoinRows], [false, true], "the lower entity number")
+        XCTAssertEqual(
+            [manyToMany.0.ownsJoinRows, manyToMany.1.ownsJoinRows], [false, true], "the lower entity number")
         XCTAssertEqual([withinOne.0.ownsJoinRows, withinOne.1.ownsJoinRows], [false, true], "the first name in order")
         XCTAssertEqual([oneToMany.0.ownsJoinRows, oneToMany.1.ownsJoinRows], [false, false])
         XCTAssertEqual([itself.ownsJoinRows, alone.ownsJoinRows, toOne.ownsJoinRows], [true, true, false])
-        XCTAssertTrue(manyToMany.0.settledInverse === manyToMany.1)
+        XCTAssertTrue(manyToMany.0.resolvedInverse === manyToMany.1)
     }
 
     func testConfigurationIncludesSubentities() throws {

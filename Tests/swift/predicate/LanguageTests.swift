@@ -376,7 +376,7 @@ final class LanguageTests: XCTestCase {
             ], not: ["'other' IN ANYKEY"],
             errors: [
                 ("d.$v == 1", "$v is used as a key and must be a string"),
-                ("$w == 1", "$w does not have a value; pass one in the variables of the evaluation"),
+                ("$w == 1", "$w does not have a value; pass one to the evaluation, or set it with"),
                 (
                     "FETCH(1, 2, 3) == 1",
                     "FETCH takes a context, not 2; pass one, or use FETCH in the predicate of a fetch request"
@@ -388,7 +388,9 @@ final class LanguageTests: XCTestCase {
         }
         XCTAssertThrowsError(try Predicate.parse("($v := 1) == 1").evaluate(with: .int(1))) {
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "$v := needs variables; pass a dictionary of variables to the evaluation")
+                ($0 as? CoreError)?.message,
+                "$v := needs variables; pass a dictionary of variables to cst_predicate_evaluate_value (evaluate) or "
+                    + "cst_expression_value (value)")
         }
         // Variables inside an expression that is the value of a variable are not replaced.
         XCTAssertThrowsError(

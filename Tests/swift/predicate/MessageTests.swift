@@ -110,20 +110,23 @@ final class MessageTests: XCTestCase {
         assertFails(
             "FUNCTION('abc', 'hasPrefix:')",
             "the function \"hasPrefix:\" is not registered, and a method of this name takes 1 argument (one per colon), not 0. Pass one per colon, "
-                + "or register the function with cst_function_register (register_function)", key: "hasPrefix:")
+                + "or register the function with cst_function_register (register_function, FunctionRegistry.register)",
+            key: "hasPrefix:")
         assertFails(
             "FUNCTION('abc', 'length', 1)",
             "the function \"length\" is not registered, and a method of this name takes 0 arguments (one per colon), not 1. Pass one per colon, "
-                + "or register the function with cst_function_register (register_function)", key: "length")
+                + "or register the function with cst_function_register (register_function, FunctionRegistry.register)",
+            key: "length")
         assertFails(
             "FUNCTION('abc', 'a:b:', 1)",
             "the function \"a:b:\" is not registered, and a method of this name takes 2 arguments (one per colon), not 1. Pass one per colon, "
-                + "or register the function with cst_function_register (register_function)", key: "a:b:")
+                + "or register the function with cst_function_register (register_function, FunctionRegistry.register)",
+            key: "a:b:")
         assertFails("FUNCTION('abc', 5)", "FUNCTION takes its selector as a string, not a number")
         assertFails(
             "FUNCTION(1, 'zzzzzzzzz')",
             "the function \"zzzzzzzzz\" is not defined for a number; register it with cst_function_register "
-                + "(register_function)",
+                + "(register_function, FunctionRegistry.register)",
             key: "zzzzzzzzz")
         assertFails(
             "FUNCTION('a', 'hasPrefx:', 'b')",

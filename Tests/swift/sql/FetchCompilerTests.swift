@@ -379,7 +379,11 @@ final class FetchCompilerTests: CompilerTestCase {
                 "Employee", "age BETWEEN {1}",
                 "age BETWEEN {1} cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not a list of 1"
             ),
-            ("Employee", "age == $x", "$x does not have a value; pass one in the variables of the evaluation"),
+            (
+                "Employee", "age == $x",
+                "$x does not have a value; pass one to the evaluation, or set it with cst_predicate_new_substituted "
+                    + "(substituting)"
+            ),
             ("Employee", "department.nme == 'x'", #"Department has no property "nme"; did you mean "name"?"#),
             (
                 "Employee", "name BEGINSWITH 3",

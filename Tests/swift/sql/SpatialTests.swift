@@ -233,7 +233,7 @@ final class SpatialTests: CompilerTestCase {
             ),
             (
                 "Employee", "indexed:by:(department, 'byPay') == 1", "Employee", "department",
-                "indexed:by: takes an attribute, but Employee.department is not one"
+                "indexed:by: takes an attribute, but Employee.department is not an attribute"
             ),
             (
                 "Employee", "indexed:by:(department.budget, 'byPay') == 1", "Department", "budget",

@@ -14,8 +14,8 @@ final class ConnectionTests: StoreTestCase {
             (SQLITE_BUSY, .storeBusy, 134090, "another process or connection holds the lock"),
             (SQLITE_LOCKED, .storeBusy, 134090, "raise busy_timeout_ms (busy_timeout)"),
             (SQLITE_READONLY, .storeReadOnly, 134180, "make the file and its folder writable"),
-            (SQLITE_PERM, .storeReadOnly, 134180, "open the store read-only"),
-            (SQLITE_AUTH, .storeReadOnly, 134180, "open the store read-only"),
+            (SQLITE_PERM, .storeReadOnly, 134180, "make the file and its folder writable"),
+            (SQLITE_AUTH, .storeReadOnly, 134180, "make the file and its folder writable"),
             (SQLITE_CORRUPT, .storeCorrupt, 134180, "restore the damaged file"),
             (SQLITE_NOTADB, .notAStore, 134180, "pass the path of an SQLite database"),
             (SQLITE_FULL, .storeIO, 134180, "free some space"),
@@ -218,7 +218,7 @@ final class ConnectionTests: StoreTestCase {
             guard case .unreadable(_, let fault) = ExternalFile.read(path(other), limits) else {
                 return XCTFail("\(other) was read")
             }
-            XCTAssertEqual(fault, "the backing file \(path(other)) is not a regular file; restore it")
+            XCTAssertEqual(fault, "the backing file \(path(other)) is not a regular file; restore it from a backup")
             XCTAssertFalse(ExternalFile.isThere(path(other)))
         }
         XCTAssertTrue(ExternalFile.isThere(path("f")))

@@ -423,7 +423,7 @@ final class ConversionTests: StoreTestCase {
         }
         XCTAssertEqual(error.code, CocoaCode.stagedMigrationBackwardMigration.rawValue, error.message)
         XCTAssertTrue(
-            error.message.contains("or open the store read-only with its own model, if it carries one"), error.message)
+            error.message.contains("or open the store with CST_STORE_READ_ONLY (read_only)"), error.message)
     }
 
     // MARK: - Plans and other types

@@ -111,7 +111,7 @@ final class HistoryRetentionTests: HistoryTestCase {
         let plain = try context("plain", nil, at: "plain.sqlite", history: false)
         let store = plain.coordinator.stores[0]
         XCTAssertThrowsError(try plain.coordinator.purgeHistory(of: store)) {
-            XCTAssertTrue((($0 as? CoreError)?.message ?? "").contains("has no history"))
+            XCTAssertTrue((($0 as? CoreError)?.message ?? "").contains("does not have a history"))
         }
         XCTAssertEqual(try plain.coordinator.historySize(of: store), HistorySize())
     }

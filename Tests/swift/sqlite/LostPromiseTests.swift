@@ -257,9 +257,9 @@ final class LostPromiseTests: StoreTestCase {
             let examination = try StoreExamination(connection, model: nil, place: place)
             guard examination.source == .cached else { continue }
             stores += 1
-            let promises = try SchemaDrift(examination.schema, connection)
-            XCTAssertEqual(promises.all.map(\.text), [], file)
-            let missing = promises.slowness.map(\.text)
+            let drift = try SchemaDrift(examination.schema, connection)
+            XCTAssertEqual(drift.all.map(\.text), [], file)
+            let missing = drift.missingSpeedIndexes.map(\.text)
             if !missing.isEmpty { slow[file] = missing }
         }
         print("stores of Apple's that have lost no promise: \(stores); without some index: \(slow)")

@@ -150,7 +150,8 @@ final class MigratingTests: StoreTestCase {
         try fill(Context(coordinator: other))
         try other.remove(full)
         let error = failure { try coordinator.migrateStore(old, to: .sqlite, at: path("full.sqlite")) }
-        XCTAssertTrue(error.message.contains("cst_coordinator_destroy_store (destroy_store) first"), error.message)
+        XCTAssertTrue(
+            error.message.contains("cst_coordinator_destroy_store (destroy_store, destroyStore) first"), error.message)
         XCTAssertEqual(
             failure { try coordinator.migrateStore(full, to: .sqlite, at: path("c.sqlite")) }.status, .invalidArgument)
         let lost = path(".a_SUPPORT/_EXTERNAL_DATA")

@@ -9,7 +9,7 @@ final class NamesTests: XCTestCase {
 
     func testNamesThatDifferInBytesAreDistinct() {
         var names = UniqueNames(taken: ["Z_PK"])
-        let given = [composed, decomposed, composed, decomposed, "Z_PK"].map { Array(names.take($0).utf8) }
+        let given = [composed, decomposed, composed, decomposed, "Z_PK"].map { Array(names.makeUnique($0).utf8) }
         XCTAssertEqual(
             given, [composed, decomposed, composed + "1", decomposed + "1", "Z_PK1"].map { Array($0.utf8) })
     }

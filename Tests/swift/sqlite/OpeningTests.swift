@@ -370,7 +370,7 @@ final class OpeningTests: StoreTestCase {
         }
         let file = failure { _ = try open("p.sqlite", model) }
         XCTAssertEqual(file.status, .storeReadOnly)
-        XCTAssert(file.message.contains("read-only"), file.message)
+        XCTAssert(file.message.contains("read_only"), file.message)
         let new = failure { _ = try open("new.sqlite", model) }
         XCTAssertEqual(new.status, .storeReadOnly)
         XCTAssert(new.message.contains("is not writable"), new.message)

@@ -351,7 +351,7 @@ final class SavingTests: StoreTestCase {
 
     // MARK: Held reads
 
-    private func isHeld(_ store: SQLiteStore) throws -> Bool { try store.withFile { $0.held?.isHeld == true } }
+    private func isHeld(_ store: SQLiteStore) throws -> Bool { try store.withFile { $0.openRead?.isOpen == true } }
 
     /// Waits until the held read transaction has ended automatically.
     private func waitUntilIdle(_ store: SQLiteStore, line: UInt = #line) throws {

@@ -18,7 +18,7 @@ final class LockTests: XCTestCase {
         let order = Locked<[Int]>([])
         lock.lock()
         lock.lock()
-        XCTAssert(lock.isMine)
+        XCTAssert(lock.isHeldByThisThread)
         var threads: [DispatchSemaphore] = []
         for number in 0..<5 {
             threads.append(
@@ -30,7 +30,7 @@ final class LockTests: XCTestCase {
         lock.unlock()
         XCTAssertEqual(order.withLock { $0 }, [])
         lock.unlock()
-        XCTAssertFalse(lock.isMine)
+        XCTAssertFalse(lock.isHeldByThisThread)
         for thread in threads { XCTAssertEqual(thread.wait(timeout: .now() + 60), .success) }
         XCTAssertEqual(order.withLock { $0 }, [0, 1, 2, 3, 4])
         // The lock is free again.
@@ -56,7 +56,7 @@ final class LockTests: XCTestCase {
             onThread {
                 for round in 0..<5000 {
                     if (round + number) % 7 == 0, !lock.lock(unless: { true }) { continue }
-                    if !lock.isMine { lock.lock() }
+                    if !lock.isHeldByThisThread { lock.lock() }
                     counter.value += 1
                     lock.unlock()
                     counter.all.withLock { $0 += 1 }

@@ -37,7 +37,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
+def require_integer(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
     """Returns an integer as an int. Rejects other types, and numbers outside `least` to `most`."""
     try:
         number = operator.index(value)
@@ -57,7 +57,7 @@ def milliseconds(seconds: Any, name: str) -> int:
             f"{name} must be a number of seconds (int or float), not {shown(seconds)}", key=name, value=seconds
         )
     if not seconds >= 0:  # also rejects NaN
-        raise InvalidArgumentError(f"{name} must be at least 0 seconds, not {seconds}", key=name, value=seconds)
+        raise InvalidArgumentError(f"{name} must be at least 0 seconds, not {shown(seconds)}", key=name, value=seconds)
     if seconds * 1000 > MOST_SMALL:
         most = MOST_SMALL / 1000
         raise NumberRangeError(f"{name} must be at most {most} seconds, not {shown(seconds)}", key=name, value=seconds)
@@ -71,7 +71,7 @@ def flag(value: Any, name: str) -> bool:
     raise TypeMismatchError(f"{name} must be True or False, not {shown(value)}", key=name, value=value)
 
 
-def one_of(kind: Any, value: Any, name: str) -> Any:
+def require_instance(kind: Any, value: Any, name: str) -> Any:
     """Returns the value if it is an instance of `kind`; otherwise raises TypeMismatchError."""
     if isinstance(value, kind):
         return value
@@ -112,7 +112,7 @@ def function(value: Any, name: str) -> Callable[..., Any]:
 def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any]:
     """Returns the number of objects of a class, and an array of their handles."""
     found = list(elements(values, name, f"a list of {kind.__name__}"))
-    array = [one_of(kind, each, f"{name}[{place}]")._handle for place, each in enumerate(found)]
+    array = [require_instance(kind, each, f"{name}[{place}]")._handle for place, each in enumerate(found)]
     return len(array), (ctypes.c_void_p * max(len(array), 1))(*array)
 
 

@@ -28,7 +28,7 @@ _LOST_DOCUMENT = (
 _HOMELESS = DocumentState.UNTITLED | DocumentState.EDITED
 
 
-def _tell() -> None:
+def _log_losses() -> None:
     homeless: set[int] = set()
     for document in list(documents):
         with contextlib.suppress(CorestoneError):
@@ -41,12 +41,12 @@ def _tell() -> None:
         if handle in homeless:
             continue
         with contextlib.suppress(CorestoneError):  # for example in a forked child, whose calls fail
-            for held in _held(coordinator):
-                whose = "a context" if held.name is None else f'context "{held.name}"'
-                _warn(f"{whose} lost unsaved changes at interpreter exit: {held.text}; {_REMEDY}", held)
+            for unsaved in _unsaved_contexts(coordinator):
+                whose = "a context" if unsaved.name is None else f'context "{unsaved.name}"'
+                _warn(f"{whose} lost unsaved changes at interpreter exit: {unsaved.text}; {_REMEDY}", unsaved)
 
 
-def _held(coordinator: Coordinator) -> list[UnsavedChanges]:
+def _unsaved_contexts(coordinator: Coordinator) -> list[UnsavedChanges]:
     """Returns the unsaved changes of a coordinator's contexts, without waiting for a queue that another thread holds.
 
     Because this package issues the warnings, the library does not log these changes when the contexts are deallocated.
@@ -54,8 +54,8 @@ def _held(coordinator: Coordinator) -> list[UnsavedChanges]:
     return unsaved_changes(coordinator, _abi.CHANGES_NO_WAIT | _abi.CHANGES_TOLD)
 
 
-def _warn(message: str, held: UnsavedChanges | None) -> None:
-    file, line = (held.file, held.line) if held is not None else (None, None)
+def _warn(message: str, unsaved: UnsavedChanges | None) -> None:
+    file, line = (unsaved.file, unsaved.line) if unsaved is not None else (None, None)
     program = sys.argv[0] if getattr(sys, "argv", None) else ""  # not set by all applications that embed Python
     try:
         warnings.warn_explicit(message, UnsavedChangesWarning, file or program or "python", line or 1)
@@ -65,7 +65,7 @@ def _warn(message: str, held: UnsavedChanges | None) -> None:
 
 def _end() -> None:
     try:
-        _tell()
+        _log_losses()
     finally:
         _exit.end_watches()
 

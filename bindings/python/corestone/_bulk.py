@@ -150,7 +150,7 @@ def plain_columns(
         ]
     if description.transforms:
         name, path, kind = description.transformer, description.path, description.value_class
-        return [(description, [to_bytes(name, value, entity, path, kind) for value in column])]
+        return [(description, [to_bytes(name, value, entity, path, kind, True) for value in column])]
     return [(description, column)]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from . import _abi, values
 from ._abi import lib
 from ._callbacks import cause, kept
-from ._handles import Handle, Token, put_error, take_error
+from ._handles import Handle, Token, return_error_owner, take_error_owner
 from .codes import Status
 from .errors import BY_STATUS, CorestoneError, error_class
 
@@ -124,7 +124,7 @@ def raisable(failed: CorestoneError) -> BaseException:
 def call(function: Any, *arguments: Any) -> int:
     """Calls a function whose last parameter is the error; returns the status, or raises the error."""
     try:
-        error = take_error()
+        error = take_error_owner()
     except IndexError:
         error = Handle()
     status: int = function(*arguments, byref(error))
@@ -132,7 +132,7 @@ def call(function: Any, *arguments: Any) -> int:
         failed = raisable(failure(status, error))
         del error  # the traceback would keep it alive
         raise failed
-    put_error(error)
+    return_error_owner(error)
     return status
 
 

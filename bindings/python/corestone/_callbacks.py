@@ -42,7 +42,7 @@ def reported(exception: BaseException, error: Any, words: str | None = None) -> 
 
 
 @contextlib.contextmanager
-def telling(what: str, whom: Any, context: Context) -> Generator[None]:
+def isolating_exceptions(what: str, whom: Any, context: Context) -> Generator[None]:
     """Runs an observer in a `with` block. Its exceptions must not make a call fail whose change is already complete.
 
     An exception is passed to sys.unraisablehook, since Python 3.11 with a note that names its source. An exception that

@@ -57,7 +57,8 @@ def unpack(
         if is_strict and _DELETED in nulls:
             place = first + nulls.index(_DELETED)
             raise ObjectGoneError(
-                f"the object at index {place} was deleted after the fetch; fetch again", entity=entity
+                f"the {f'{entity} ' if entity else ''}object at index {place} was deleted after the fetch; fetch again",
+                entity=entity,
             )
         at += _padded(rows)
         column: list[Any]

@@ -94,11 +94,11 @@ def leave_block(what: Context | ContextOwner, raised: BaseException | None) -> N
             return
         if not isinstance(raised, Exception):
             with contextlib.suppress(CorestoneError):  # in a forked child, for example
-                _tell_loss(what, raised)
+                _log_loss(what, raised)
         what.close("discard")
 
 
-def _tell_loss(what: Context | ContextOwner, raised: BaseException) -> None:
+def _log_loss(what: Context | ContextOwner, raised: BaseException) -> None:
     """Logs the changes that are rolled back because of an exception that the interpreter may not print.
 
     Such exceptions are, for example, SystemExit, GeneratorExit and the cancellation of a task.
@@ -162,7 +162,7 @@ class ContextOwner:
 
     def _close_contexts(self) -> None:
         for context in list(self._contexts):
-            context._let_go()
+            context._close_for_owner()
 
 
 class Contexts(ContextOwner):

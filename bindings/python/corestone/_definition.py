@@ -68,7 +68,7 @@ def attribute_type(
             return AttributeType(name)
         except ValueError:
             raise ModelError(
-                f"{begin}{name} is not an attribute type; use a member of corestone.AttributeType",
+                f"{begin}{shown(name)} is not an attribute type; use a member of corestone.AttributeType",
                 entity=entity,
                 key=key,
                 value=name,
@@ -94,7 +94,7 @@ def delete_rule(name: str | int, entity: str | None = None, key: str | None = No
             return DeleteRule(name)
         except ValueError:
             raise ModelError(
-                f"{_place(entity, key)}{name} is not a delete rule; use a member of corestone.DeleteRule",
+                f"{_place(entity, key)}{shown(name)} is not a delete rule; use a member of corestone.DeleteRule",
                 entity=entity,
                 key=key,
                 value=name,

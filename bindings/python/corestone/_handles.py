@@ -56,13 +56,13 @@ def retained(handle: Any) -> Token:
     return hold.token
 
 
-def hold_on(handle: Any) -> Handle:
+def retained_owner(handle: Any) -> Handle:
     """Retains a borrowed handle, and returns its owner."""
     hold: Handle = _retain(handle)
     return hold
 
 
 # A reserve of empty owners for errors. A signal handler cannot interrupt `pop` or `append`.
-_errors: list[Handle] = []
-put_error = _errors.append
-take_error = _errors.pop  # IndexError if the reserve is empty; the caller then creates a Handle
+_error_owners: list[Handle] = []
+return_error_owner = _error_owners.append
+take_error_owner = _error_owners.pop  # IndexError if the reserve is empty; the caller then creates a Handle

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Callable, TypedDict, Union
 
 from . import _abi, values
 from ._abi import lib, text
-from ._arguments import choice, flag, shown, whole
+from ._arguments import choice, flag, require_integer, shown
 from ._call import call, held
-from ._progress import told
+from ._progress import progress_callback
 from ._request import given_predicate, sort_array
 from .errors import InvalidArgumentError, TypeMismatchError
 from .history import (
@@ -82,8 +82,8 @@ def history_options(
     given.stores = ctypes.cast(array, ctypes.POINTER(ctypes.c_void_p))
     keys = sort_array(sort)
     given.sort_count, given.sort = len(keys), keys
-    given.limit = 0 if limit is None else whole(limit, "limit")
-    given.batch_size = whole(batch_size, "batch_size")
+    given.limit = 0 if limit is None else require_integer(limit, "limit")
+    given.batch_size = require_integer(batch_size, "batch_size")
     given.kept = condition, array, keys, since  # stay alive as long as the structure
     return given
 
@@ -117,7 +117,7 @@ def delete_transactions(
     else:
         seconds = values.moment(before, "before", "a HistoryToken, a HistoryTransaction or a datetime")
         function, arguments = lib.cst_coordinator_delete_history_before, (seconds, *stores)
-    with told(progress) as callback:
+    with progress_callback(progress) as callback:
         call(function, coordinator._handle, *arguments, callback, None, byref(transactions), byref(changes))
     return DeletedHistory(transactions.value, changes.value)
 
@@ -168,9 +168,9 @@ def retention_struct(retention: HistoryRetention) -> _abi.HistoryRetention:
     if retention.older_than is not None:
         given.has_age, given.age = True, _duration(retention.older_than, "older_than")
     if retention.keep is not None:
-        given.has_count, given.count = True, whole(retention.keep, "keep")
+        given.has_count, given.count = True, require_integer(retention.keep, "keep")
     if retention.max_bytes is not None:
-        given.has_bytes, given.bytes = True, whole(retention.max_bytes, "max_bytes")
+        given.has_bytes, given.bytes = True, require_integer(retention.max_bytes, "max_bytes")
     return given
 
 
@@ -185,7 +185,7 @@ def purge(
     """Implements Coordinator.purge_history."""
     given = retention_struct(HistoryRetention(older_than, keep, max_bytes))
     buffer = _abi.Buffer()
-    with told(progress) as callback:
+    with progress_callback(progress) as callback:
         call(
             lib.cst_coordinator_purge_history, coordinator._handle, store._handle, byref(given), callback, None,
             byref(buffer),

@@ -30,7 +30,7 @@ from ._callbacks import reported
 from ._handles import retained
 from ._interrupt import immortal
 from ._validators import wrapper
-from .errors import InvalidArgumentError, TypeMismatchError
+from .errors import CorestoneError, InvalidArgumentError, TypeMismatchError
 
 _SUSPICIOUS = 12  # the nesting depth at which the encoder looks for a collection that contains itself
 _NESTING = 64  # the deepest nesting of collections, as in the library
@@ -46,19 +46,19 @@ _ARRAY, _SET, _DICTIONARY = _KIND[_abi.ARRAY], _KIND[_abi.SET], _KIND[_abi.DICTI
 
 # -------- objects that the library retains -----------------------------------------------------------------
 
-_held: dict[int, list[Any]] = {}  # by id: the object, and its retain count
-_holding = threading.RLock()  # reentrant: deallocating an object may make the library release another one
+_retained: dict[int, list[Any]] = {}  # by id: the object, and its retain count
+_lock = threading.RLock()  # reentrant: deallocating an object may make the library release another one
 
 
-def _hold(item: Any) -> int:
+def _retain_item(item: Any) -> int:
     token = id(item)
-    with _holding:
-        entry = _held.setdefault(token, [item, 0])
+    with _lock:
+        entry = _retained.setdefault(token, [item, 0])
         entry[1] += 1
     return token
 
 
-def _let_go(token: int, held: dict[int, list[Any]] = _held, holding: Any = _holding) -> None:
+def _release(token: int, held: dict[int, list[Any]] = _retained, holding: Any = _lock) -> None:
     with holding:  # the defaults of the parameters, because the globals of a module are cleared at interpreter exit
         entry = held.get(token)
         if entry is not None:
@@ -68,24 +68,27 @@ def _let_go(token: int, held: dict[int, list[Any]] = _held, holding: Any = _hold
 
 
 def _retain(token: int) -> None:
-    with _holding:
-        _held[token][1] += 1
+    with _lock:
+        _retained[token][1] += 1
 
 
 # -------- Python to cst_value ------------------------------------------------------------------------------
 
 
 class Encoded:
-    """An array of cst_value at `address`, which lives as long as this object."""
+    """An array of cst_value at `address`, which lives as long as this object. `name` is the parameter in errors."""
 
-    __slots__ = ("_cells", "_given", "_held", "_texts", "address", "count")
+    __slots__ = ("_cells", "_given", "_retained", "_texts", "address", "count")
 
-    def __init__(self, items: Sequence[Any]) -> None:
-        self._held: list[int] = []
+    def __init__(self, items: Sequence[Any], name: str | None = None) -> None:
+        self._retained: list[int] = []
         self._given: list[Any] = []  # the owners of handles
         self.count = len(items)
-        encoder = _Encoder(self._held, self._given)
-        encoder.run(items)
+        encoder = _Encoder(self._retained, self._given)
+        try:
+            encoder.run(items)
+        except CorestoneError as error:
+            raise values.located(error, None, name, None) from None
         self._texts = array("b", b"\0".join(encoder.texts) + b"\0")
         self._cells = array("q", encoder.words) if encoder.words else array("q", (0,))
         self.address = self._cells.buffer_info()[0]
@@ -99,9 +102,9 @@ class Encoded:
             for place, real in encoder.reals:
                 view[place] = real
 
-    def __del__(self, let_go: Any = _let_go) -> None:
-        for token in self._held:
-            let_go(token)
+    def __del__(self, release: Any = _release) -> None:
+        for token in self._retained:
+            release(token)
 
 
 class Entries(list[Any]):
@@ -120,7 +123,7 @@ class _Encoder:
         self.member_words: list[int] = []  # words that are indexes of cells
         self.reals: list[tuple[int, float]] = []
         self._end = 0
-        self._held = held
+        self._retained = held
         self._given = given
         self._next: list[tuple[int, Sequence[Any]]] = []  # the next level: the word for an index, and its collection
 
@@ -238,7 +241,7 @@ class _Encoder:
                 value=value,
             )
         else:
-            self._held.append(_hold(value))
+            self._retained.append(_retain_item(value))
             words += (_KIND[_abi.HOST], _CALLBACKS, id(value))
 
 
@@ -274,8 +277,8 @@ def _flat(members: Mapping[Any, Any]) -> list[Any]:
     return list(chain.from_iterable((str(key), value) for key, value in members.items()))
 
 
-def encode_one(value: Any) -> Encoded:
-    return Encoded((value,))
+def encode_one(value: Any, name: str | None = None) -> Encoded:
+    return Encoded((value,), name)
 
 
 _NO_VARIABLES = Encoded(({},))
@@ -283,7 +286,7 @@ _NO_VARIABLES = Encoded(({},))
 
 def encode_variables(variables: Mapping[str, Any] | None) -> Encoded:
     """Returns the values of $names; without values, an empty dictionary, to which `$name := …` can add a variable."""
-    return Encoded((dict(variables),)) if variables else _NO_VARIABLES
+    return Encoded((dict(variables),), "variables") if variables else _NO_VARIABLES
 
 
 # -------- cst_value to Python ------------------------------------------------------------------------------
@@ -309,7 +312,7 @@ def decode(cell: Any) -> Any:
         except TypeError:  # dictionaries and lists are not hashable in Python
             return members
     if kind == _abi.HOST:
-        return _held[cell.payload.host.object][0]
+        return _retained[cell.payload.host.object][0]
     if kind == _abi.OBJECT:
         return wrapper(cell.payload.handle)
     if kind == _abi.EXPRESSION:
@@ -334,12 +337,12 @@ def take(cell: _abi.Value) -> Any:
 
 # -------- callbacks of the library -------------------------------------------------------------------------
 
-_answers = threading.local()  # the last result of each thread, whose cells the library reads after the callback
+_results = threading.local()  # the last result of each thread, whose cells the library reads after the callback
 
 
-def answer(value: Any, out: Any) -> None:
+def return_value(value: Any, out: Any) -> None:
     """Stores a value in the output parameter of a callback."""
-    encoded = _answers.last = encode_one(value)
+    encoded = _results.last = encode_one(value)
     ctypes.memmove(out, encoded.address, _CELL)
 
 
@@ -427,7 +430,7 @@ def plain_attribute(item: Any, key: str) -> Any:
 
 def _value_for_key(token: int, key: Any, out: Any, error: Any) -> int:
     try:
-        answer(attribute(_held[token][0], _abi.decode(key) or ""), out)
+        return_value(attribute(_retained[token][0], _abi.decode(key) or ""), out)
         return _abi.OK
     except NoSuchKey:
         return _abi.NOT_FOUND
@@ -439,26 +442,26 @@ _names: dict[str, Any] = {}
 
 
 def _class_name(token: int) -> int:
-    name = type(_held[token][0]).__name__
+    name = type(_retained[token][0]).__name__
     return ctypes.addressof(_names.setdefault(name, ctypes.create_string_buffer(name.encode())))
 
 
 def _is_equal(token: int, other: int) -> bool:
     try:
-        return bool(_held[token][0] == _held[other][0])
+        return bool(_retained[token][0] == _retained[other][0])
     except Exception:
         return False
 
 
 def _hash(token: int) -> int:
     try:
-        return hash(_held[token][0]) & (1 << 64) - 1
+        return hash(_retained[token][0]) & (1 << 64) - 1
     except Exception:  # not hashable: equal objects still have the same hash
         return 0
 
 
 def _compare(token: int, other: int, out: Any, error: Any) -> int:
-    a, b = _held[token][0], _held[other][0]
+    a, b = _retained[token][0], _retained[other][0]
     try:
         out[0] = -1 if a < b else 1 if b < a else 0
         return _abi.OK
@@ -479,7 +482,7 @@ _callbacks = immortal(
         immortal(_abi.HostCallbacks.HASH(_hash)),
         immortal(_abi.HostCallbacks.COMPARE(_compare)),
         immortal(_abi.HostCallbacks.RETAIN(_retain)),
-        immortal(_abi.HostCallbacks.RELEASE(_let_go)),
+        immortal(_abi.HostCallbacks.RELEASE(_release)),
     )
 )
 _CALLBACKS = ctypes.addressof(_callbacks)
@@ -491,20 +494,20 @@ _functions: dict[int, Any] = {}
 _numbers = count(1)
 
 
-def keep(function: Any) -> int:
+def register(function: Any) -> int:
     """Stores a function or another object, and returns its number, which the library passes to callbacks."""
-    with _holding:
+    with _lock:
         number = next(_numbers)
         _functions[number] = function
     return number
 
 
-def kept(number: int) -> Any:
+def registered(number: int) -> Any:
     return _functions[number]
 
 
 def drop(number: int, functions: dict[int, Any] = _functions) -> None:
-    """Removes a function or object that `keep` stored."""
+    """Removes a function or object that `register` stored."""
     functions.pop(number, None)
 
 

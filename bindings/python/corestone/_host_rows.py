@@ -256,7 +256,7 @@ def node(row: Any, store: HostStore, kind: type[Any] = IncrementalStoreNode) -> 
         for place, key in enumerate(keys):
             description, path = reading.paths[key]
             if description.is_relationship:
-                value = _led_to(cells[place], targets[place] if targets else None, description, store)
+                value = _target_value(cells[place], targets[place] if targets else None, description, store)
             else:
                 try:
                     value = decoded(cells[place])
@@ -276,7 +276,7 @@ def node(row: Any, store: HostStore, kind: type[Any] = IncrementalStoreNode) -> 
     return made_node
 
 
-def _led_to(cell: Any, target: int | None, description: PropertyDescription, store: HostStore) -> Any:
+def _target_value(cell: Any, target: int | None, description: PropertyDescription, store: HostStore) -> Any:
     if cell.type == _abi.NULL:
         return [] if description.is_to_many else None
     entity = reading_of(target or description.destination, store).entity

@@ -197,10 +197,10 @@ def _run_save(store: HostStore, changes: Any, sink: int) -> None:
     if request.metadata is not None:
         store.metadata = dict(request.metadata)
     if became is not None:
-        _give_back(became, sink, store)
+        _write_results(became, sink, store)
 
 
-def _give_back(became: Any, sink: int, store: HostStore) -> None:
+def _write_results(became: Any, sink: int, store: HostStore) -> None:
     """Passes the rows that `save` returned to the library: saved rows that differ from the request.
 
     The store has already saved, so this must not fail. An invalid result issues a warning, and the rows are read again.
@@ -259,7 +259,7 @@ def _run_fetch(store: HostStore, fetch: Any, sink: int, out_done: Any, out_count
     if isinstance(answer, int) and not isinstance(answer, bool):
         if request.result_type != "count":
             raise TypeMismatchError(
-                f"{type(store).__name__}.execute_fetch returned the number {answer} for a request of "
+                f"{type(store).__name__}.execute_fetch returned the number {shown(answer)} for a request of "
                 f'{request.entity.name} with result type "{request.result_type}"; return rows',
                 entity=request.entity.name,
                 value=answer,
@@ -347,7 +347,7 @@ def _run_load(store: HostStore, sink: int) -> None:
     push(store.load(), sink, store, "load")
 
 
-def _notice(body: Callable[[IncrementalStore, Any], None]) -> Callable[..., None]:
+def _notifying(body: Callable[[IncrementalStore, Any], None]) -> Callable[..., None]:
     """Returns a callback without an error parameter.
 
     An exception is passed to sys.unraisablehook. An exception that is not an Exception, such as KeyboardInterrupt,
@@ -410,11 +410,11 @@ _OPTIONAL = {
     "values": ("new_values", immortal(_TABLE.VALUES(_guarded(_run_values)))),
     "did_register": (
         "did_register",
-        immortal(_TABLE.DID_REGISTER(_notice(lambda store, ids: store.did_register(ids)))),
+        immortal(_TABLE.DID_REGISTER(_notifying(lambda store, ids: store.did_register(ids)))),
     ),
     "did_unregister": (
         "did_unregister",
-        immortal(_TABLE.DID_UNREGISTER(_notice(lambda store, ids: store.did_unregister(ids)))),
+        immortal(_TABLE.DID_UNREGISTER(_notifying(lambda store, ids: store.did_unregister(ids)))),
     ),
     "load": ("load", immortal(_TABLE.LOAD(_guarded(_run_load)))),
     "copy_metadata": ("metadata_for_store", immortal(_TABLE.COPY_METADATA(_of_class(_run_copy_metadata)))),

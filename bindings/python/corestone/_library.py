@@ -112,7 +112,7 @@ def _refuse_subinterpreter() -> None:
     if own() != main():
         raise ImportError(
             "Corestone cannot be used in a subinterpreter, because ctypes runs callbacks in the main interpreter; "
-            "import it there (mod_wsgi: WSGIApplicationGroup %{GLOBAL}) or in another process",
+            "import corestone there (mod_wsgi: WSGIApplicationGroup %{GLOBAL}) or in another process",
             name="corestone",
         )
 

@@ -57,20 +57,20 @@ def context_of(handle: int) -> Context:
 
 
 @contextmanager
-def contexts_lent() -> Iterator[None]:
+def closing_migration_contexts() -> Iterator[None]:
     """Closes the contexts of migrations at the end of a block, and raises an exception of a signal handler."""
     blocks: list[list[Context]] = _here.__dict__.setdefault("blocks", [])
-    lent: list[Context] = []
-    blocks.append(lent)
+    opened: list[Context] = []
+    blocks.append(opened)
     raised: BaseException | None = None
     try:
         yield
     finally:
-        blocks.remove(lent)
-        for context in lent:
+        blocks.remove(opened)
+        for context in opened:
             if context._watcher is not None:
                 raised = raised or context._watcher.take()
             context._forget_handle()
-        lent.clear()
+        opened.clear()
         if raised is not None:
             raise raised

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi
 from ._abi import lib, null_text, path_argument
-from ._arguments import one_of
+from ._arguments import require_instance
 from ._call import call
-from ._progress import told
+from ._progress import progress_callback
 from ._store_options import store_options
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ class MigrationUpkeep:
         progress  progress(done, total) is called on this thread with the numbers of finished tasks and of all tasks. An
                   exception that it raises cancels the call and propagates; the remaining tasks are kept
         """
-        with told(progress) as callback:
+        with progress_callback(progress) as callback:
             call(lib.cst_coordinator_finish_deferred_migration, self._handle, _handle_of(store), callback, None)
 
 
 def _handle_of(store: Store) -> int:
     from .coordinator import Store
 
-    handle: int = one_of(Store, store, "store")._handle
+    handle: int = require_instance(Store, store, "store")._handle
     return handle

@@ -67,7 +67,7 @@ class ModelContents:
         from ._host import Encoded
         from .request import FetchRequest
 
-        names, given = texts(list(variables)), Encoded(list(variables.values()))
+        names, given = texts(list(variables)), Encoded(list(variables.values()), "variables")
         count, place = len(variables), given.address
         handle = owned(lib.cst_model_copy_bound_template, self._handle, text(name, "name"), count, names, place)
         return FetchRequest._of(handle)

@@ -83,6 +83,8 @@ class _Reader:
         try:
             return tagged(given)
         except TypeMismatchError as error:
+            if error.message.startswith("the keys of"):
+                raise located(error, entity, path, given) from None
             # The message of `tagged` is about archives.
             raise TypeMismatchError(
                 f"{entity}.{path}: a model definition cannot contain the value {shown(error.value)}; use None, bool, "
@@ -130,7 +132,7 @@ class _Reader:
         if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, memoryview)):
             return [self.plain(each, entity, key, option) for each in value]
         raise ModelError(
-            f"{where} is {shown(value)}, which a model definition cannot contain; use None, bool, int, float, "
+            f"{where}: a model definition cannot contain the value {shown(value)}; use None, bool, int, float, "
             "str, an Entity, or dictionaries and lists of these",
             entity=entity,
             key=key,

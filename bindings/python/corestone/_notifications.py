@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
-from ._arguments import whole
+from ._arguments import require_integer
 from .errors import InvalidArgumentError
 from .object_id import ObjectID
 
@@ -48,9 +48,9 @@ class Notifications(AsyncIterator[T], Generic[T]):
         news: Callable[[Any], T],
     ) -> None:
         if newest is not None:
-            newest = whole(newest, "newest", least=1)
+            newest = require_integer(newest, "newest", least=1)
         self._lock = threading.Lock()
-        self._news: deque[T] = deque(maxlen=newest)
+        self._unread: deque[T] = deque(maxlen=newest)
         self._waiter: asyncio.Future[None] | None = None
         self._has_ended = False
         # The observation and the subject must not keep the iterator alive.
@@ -72,7 +72,7 @@ class Notifications(AsyncIterator[T], Generic[T]):
     def _add(self, news: T) -> None:
         """Adds a notification, on the subject's queue."""
         with self._lock:
-            self._news.append(news)
+            self._unread.append(news)
             self._wake()
 
     def _end(self) -> None:
@@ -99,13 +99,13 @@ class Notifications(AsyncIterator[T], Generic[T]):
 
         while True:
             with self._lock:
-                if self._news:
-                    return self._news.popleft()
+                if self._unread:
+                    return self._unread.popleft()
                 if self._has_ended:
                     raise StopAsyncIteration
                 if self._waiter is not None:
                     raise InvalidArgumentError(
-                        "another task waits for these notifications; create a separate iterator for each task"
+                        "another task already waits for this iterator; call notifications() separately in each task"
                     )
                 waiter = self._waiter = asyncio.get_running_loop().create_future()
             try:

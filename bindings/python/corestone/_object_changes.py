@@ -162,13 +162,15 @@ class ObjectChanges:
         Marks the object as changed, records the former value for undo, and notifies observers. For a to-many
         relationship, `mutation` may be the kind of change: "union", "minus", "intersect" or "set", with `members`.
         """
-        self._say(lib.cst_object_will_change, lib.cst_object_will_change_members, name, mutation, members)
+        self._report_change(lib.cst_object_will_change, lib.cst_object_will_change_members, name, mutation, members)
 
     def did_change(self, name: str, mutation: str | None = None, members: Iterable[Any] = ()) -> None:
         """Announces that a primitive value was set: updates inverses, notifies observers."""
-        self._say(lib.cst_object_did_change, lib.cst_object_did_change_members, name, mutation, members)
+        self._report_change(lib.cst_object_did_change, lib.cst_object_did_change_members, name, mutation, members)
 
-    def _say(self, plain: Any, of_members: Any, name: str, mutation: str | None, members: Iterable[Any]) -> None:
+    def _report_change(
+        self, plain: Any, of_members: Any, name: str, mutation: str | None, members: Iterable[Any]
+    ) -> None:
         description = self._cst_entity._key(name)
         self._cst_context._stamp = Stamp()
         if mutation is None:

@@ -8,19 +8,19 @@ from typing import Any, Callable
 
 from . import _abi
 from ._arguments import function
-from ._migration_contexts import contexts_lent
+from ._migration_contexts import closing_migration_contexts
 from .errors import CancelledError, CorestoneError
 
 
 @contextmanager
-def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
+def progress_callback(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
     """Yields the progress callback to pass to a call of the library.
 
     The end of the block raises the exception of the function if the call was cancelled, and also if it succeeded.
     """
     raised: list[BaseException] = []
 
-    def tell(_: Any, done: int, total: int) -> bool:
+    def report(_: Any, done: int, total: int) -> bool:
         if raised:
             return False
         try:
@@ -33,7 +33,7 @@ def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
     if progress is not None:
         function(progress, "progress")
     try:
-        yield _abi.PROGRESS_FN(tell)
+        yield _abi.PROGRESS_FN(report)
     except CancelledError:
         if raised:
             raise raised[0] from None
@@ -46,7 +46,7 @@ def told(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
 def migrating(options: _abi.StoreOptions) -> Iterator[None]:
     """Closes the contexts of migrations at the end of a block, and raises an exception of the progress function."""
     try:
-        with contexts_lent():
+        with closing_migration_contexts():
             yield
     except CorestoneError:
         if options.raised:

@@ -16,7 +16,7 @@ from uuid import UUID
 from . import _abi
 from ._abi import lib, optional_text, text
 from ._arguments import function as function_given
-from ._arguments import plural, shown, whole
+from ._arguments import plural, require_integer, shown
 from ._call import call
 from ._interrupt import immortal
 from .codes import AttributeType
@@ -34,16 +34,16 @@ Record = dict[str, Any]
 Filter = Union[str, Predicate, ObjectID, None]
 T = TypeVar("T")
 
-_told: dict[int, tuple[str | None, int]] = {}
+_completions: dict[int, tuple[str | None, int]] = {}
 _numbers = itertools.count(1)
 
 
-def _hear(number: int, records: Any, count: int) -> None:
-    _told[number] = (_abi.decode(records), count)
+def _complete(number: int, records: Any, count: int) -> None:
+    _completions[number] = (_abi.decode(records), count)
 
 
-_heard = immortal(_abi.RECORDS_FN(_hear))
-_nobody = _abi.FAILURE_FN()
+_complete_callback = immortal(_abi.RECORDS_FN(_complete))
+_no_callback = _abi.FAILURE_FN()
 
 
 class ExactDate(datetime):
@@ -213,7 +213,7 @@ class Records:
         """
         is_one = isinstance(values, Mapping)
         arguments = (text(entity, "entity"), self._json(entity, values))
-        return self._asked(
+        return self._run_request(
             lib.cst_container_insert, lambda: arguments, success, failure,
             lambda json_text, count: self._one(entity, json_text) if is_one else self._many(entity, json_text),
         )  # fmt: skip
@@ -239,8 +239,13 @@ class Records:
         limit             the maximum number of records (0: all), after skipping `offset`
         """
         keys = sort if isinstance(sort, str) else ",".join(sort)
-        given = (optional_text(keys or None), bool(ascending), whole(limit, "limit"), whole(offset, "offset"))
-        found: list[Record] = self._asked(
+        given = (
+            optional_text(keys or None),
+            bool(ascending),
+            require_integer(limit, "limit"),
+            require_integer(offset, "offset"),
+        )
+        found: list[Record] = self._run_request(
             lib.cst_container_read, lambda: (text(entity, "entity"), self._filter(entity, where, arguments), *given),
             success, failure, lambda json_text, count: self._many(entity, json_text),
         )  # fmt: skip
@@ -264,7 +269,7 @@ class Records:
         arguments  the arguments of a predicate format
         """
         json_text = self._json(entity, values)
-        found: list[Record] = self._asked(
+        found: list[Record] = self._run_request(
             lib.cst_container_update,
             lambda: (text(entity, "entity"), self._filter(entity, where, arguments), json_text),
             success, failure, lambda json_text, count: self._many(entity, json_text),
@@ -289,7 +294,7 @@ class Records:
                 entity=entity,
                 key="where",
             )
-        found: int = self._asked(
+        found: int = self._run_request(
             lib.cst_container_delete, lambda: (text(entity, "entity"), self._filter(entity, where, arguments)),
             success, failure, lambda json_text, count: count,
         )  # fmt: skip
@@ -303,7 +308,7 @@ class Records:
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> int:
         """Deletes all objects of an entity and its subentities, and returns their number."""
-        found: int = self._asked(
+        found: int = self._run_request(
             lib.cst_container_delete_all,
             lambda: (text(entity, "entity"),),
             success,
@@ -355,14 +360,18 @@ class Records:
             raised.entity = raised.entity or entity
             raise located(raised, entity, name or None, last) from None
         except (ValueError, TypeError, RecursionError) as raised:
+            remedy = ""
+            if isinstance(raised, TypeError):
+                remedy = ". Use strings as keys"
+            elif isinstance(raised, RecursionError) or "Circular" in str(raised):
+                remedy = '. Refer to an object by its "@id" instead of nesting a record in itself'
             raise TypeMismatchError(
-                f"cannot write a record of {entity} as JSON: {raised}. Use strings as keys, and refer to an object "
-                'by its "@id" instead of nesting a record in itself',
+                f"cannot write a record of {entity} as JSON: {raised}{remedy}",
                 entity=entity,
                 value=values,
             ) from raised
 
-    def _asked(
+    def _run_request(
         self,
         ask: Any,
         given: Callable[[], tuple[Any, ...]],
@@ -377,8 +386,8 @@ class Records:
         try:
             arguments = given()
             handles = [each.handle if isinstance(each, _Filter) else each for each in arguments]
-            call(ask, self._handle, *handles, _heard, _nobody, number)
-            json_text, count = _told.pop(number)
+            call(ask, self._handle, *handles, _complete_callback, _no_callback, number)
+            json_text, count = _completions.pop(number)
             found = read(json_text or "[]", count)
         except CorestoneError as raised:
             if failure is None:

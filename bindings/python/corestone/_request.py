@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _abi
 from ._abi import lib, optional_text, texts
-from ._arguments import choice, one_of, shown, whole
+from ._arguments import choice, require_instance, require_integer, shown
 from ._call import owned
 from ._handles import Token
 from .entity import Entity
@@ -137,9 +137,9 @@ def new_request(
         order = sort_array(sort)
         given.sort_count, given.sort = len(order), order
     if limit is not None:
-        given.limit = whole(limit, "limit")
-    given.offset = whole(offset, "offset")
-    given.batch_size = whole(batch_size, "batch_size")
+        given.limit = require_integer(limit, "limit")
+    given.offset = require_integer(offset, "offset")
+    given.batch_size = require_integer(batch_size, "batch_size")
     given.result_type = result_type
     paths = [key_path(each, "prefetch") for each in listed(prefetch)]
     if paths:
@@ -153,7 +153,9 @@ def new_request(
     if groups:
         given.group_by_count, given.group_by = len(groups), texts(groups)
     if having is not None:
-        condition_of_groups = Predicate(having) if isinstance(having, str) else one_of(Predicate, having, "having")
+        condition_of_groups = (
+            Predicate(having) if isinstance(having, str) else require_instance(Predicate, having, "having")
+        )
         given.having = condition_of_groups._handle
     if stores is not None:
         given.store_count, given.stores = stores

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _abi
 from ._abi import optional_text, path_argument, text
-from ._arguments import MOST_SMALL, choice, elements, flag, function, handles, milliseconds, one_of, shown, whole
+from ._arguments import (
+    MOST_SMALL,
+    choice,
+    elements,
+    flag,
+    function,
+    handles,
+    milliseconds,
+    require_instance,
+    require_integer,
+    shown,
+)
 from ._callbacks import reported
 from .errors import InvalidArgumentError, TypeMismatchError
 from .values import encode_all
@@ -135,14 +146,14 @@ def store_options(
         | _migration_flags(migrate, infer_mapping)
     )
     given.busy_timeout_ms = max(milliseconds(busy_timeout, "busy_timeout"), 1)
-    given.cache_kb = whole(cache_kb, "cache_kb", most=MOST_SMALL)
+    given.cache_kb = require_integer(cache_kb, "cache_kb", most=MOST_SMALL)
     given.watch_interval_ms = milliseconds(watch_interval, "watch_interval")
-    given.max_connections = whole(max_connections, "max_connections", most=MOST_SMALL)
+    given.max_connections = require_integer(max_connections, "max_connections", most=MOST_SMALL)
     if file_mode is not None:
-        given.file_mode = whole(file_mode, "file_mode", least=1, most=MOST_SMALL)
+        given.file_mode = require_integer(file_mode, "file_mode", least=1, most=MOST_SMALL)
     if external_threshold is not None:
         # 0 means every value, but the C structure uses 0 for the library's default.
-        given.external_threshold = max(whole(external_threshold, "external_threshold"), 1)
+        given.external_threshold = max(require_integer(external_threshold, "external_threshold"), 1)
     for name, limit in (
         ("value_limit", value_limit),
         ("memory_limit", memory_limit),
@@ -150,7 +161,7 @@ def store_options(
         ("external_limit", external_limit),
     ):
         if limit is not None:
-            setattr(given, name, whole(limit, name, least=1))
+            setattr(given, name, require_integer(limit, name, least=1))
     _set_pragmas(given, pragmas)
     if isinstance(foreign_options, str):
         raise TypeMismatchError(
@@ -178,7 +189,7 @@ def _set_retention(options: _abi.StoreOptions, retention: HistoryRetention | Non
     from ._history import retention_struct
     from .history import HistoryRetention
 
-    given = retention_struct(one_of(HistoryRetention, retention, "history_retention"))
+    given = retention_struct(require_instance(HistoryRetention, retention, "history_retention"))
     options.history_retention = ctypes.pointer(given)
     options.kept_retention = given  # stays alive as long as the structure
 
@@ -211,14 +222,14 @@ def _set_progress(options: _abi.StoreOptions, progress: Callable[[int, int], Any
         return
     report = function(progress, "migration_progress")
 
-    def tell(_: Any, done: int, total: int) -> bool:
+    def call_progress(_: Any, done: int, total: int) -> bool:
         try:
             report(done, total)
         except BaseException as exception:
             options.raised.append(exception)
         return not options.raised
 
-    options.kept_progress = _abi.PROGRESS_FN(tell)
+    options.kept_progress = _abi.PROGRESS_FN(call_progress)
     options.migration_progress = options.kept_progress
 
 
@@ -260,11 +271,11 @@ def _set_backup(options: _abi.StoreOptions, backup: bool | str | os.PathLike[str
         raise TypeMismatchError(
             f"backup must be True, False or the path of a folder, not {shown(backup)}", key="backup", value=backup
         )
-    count = 0 if kept is None else whole(kept, "backups_kept", least=1)
+    count = 0 if kept is None else require_integer(kept, "backups_kept", least=1)
     if backup is False:
         if kept is not None:
             raise InvalidArgumentError(
-                f"backups_kept is {kept}, but there is no backup; set backup to True or a folder",
+                f"backups_kept is {kept}, but backup is False; set backup to True or a folder",
                 key="backups_kept",
                 value=kept,
             )

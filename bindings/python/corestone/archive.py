@@ -192,7 +192,7 @@ def _entries_of(entries: dict[str, Any]) -> dict[str, Any]:
     return {name: _plain(value) for name, value in entries.items()}
 
 
-def _made(description: dict[str, Any]) -> Any:
+def _restored(description: dict[str, Any]) -> Any:
     name, fields = description["class"], _plain(description["fields"])
     known = _by_name.get(name)
     if known is None:
@@ -219,7 +219,7 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
     "$real": float,
     "$set": _set,
     "$dictionary": _entries_of,
-    "$object": _made,
+    "$object": _restored,
 }
 
 

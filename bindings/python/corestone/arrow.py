@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi
-from ._arguments import whole
+from ._arguments import require_integer
 from ._call import call
 from ._capsules import ARRAY, SCHEMA, STREAM, Stream, capsules
 from .errors import WrongThreadError
@@ -89,7 +89,7 @@ def array_of(handle: int) -> tuple[Any, Any]:
 
 def list_data(handle: int, columns: list[str], kinds: int, batch_size: int, keep: object, title: str) -> ArrowData:
     """Returns results as ArrowData, which retains `keep`, the owner of the handle."""
-    (count, names), size = paths(columns), whole(batch_size, "batch_size")
+    (count, names), size = paths(columns), require_integer(batch_size, "batch_size")
 
     def export(stream: int, _keep: object = keep) -> None:
         call(_abi.lib.cst_results_export_arrow_stream, handle, size, kinds, count, names, stream)
@@ -99,7 +99,7 @@ def list_data(handle: int, columns: list[str], kinds: int, batch_size: int, keep
 
 def fetch_data(context: Context, request: Request, columns: list[str], kinds: int, batch_size: int) -> ArrowData:
     """Returns the results of a request as ArrowData."""
-    (count, names), size = paths(columns), whole(batch_size, "batch_size")
+    (count, names), size = paths(columns), require_integer(batch_size, "batch_size")
 
     def export(stream: int) -> None:
         context._work(_abi.lib.cst_context_fetch_arrow, request.handle, size, kinds, count, names, stream)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from . import _abi, queue
 from ._abi import lib
 from ._arguments import function as function_given
-from ._arguments import one_of, whole
+from ._arguments import require_instance, require_integer
 from ._call import call, owned
 from ._interrupt import immortal
 from .request import FetchRequest
@@ -47,25 +47,25 @@ class AsynchronousFetch:
     ) -> None:
         self._handle = 0
         self._context = context
-        self._request = one_of(FetchRequest, request, "request").copy()
+        self._request = require_instance(FetchRequest, request, "request").copy()
         self._function = function
         if function is not None:
             function_given(function, "function")
-        whole(estimated_count, "estimated_count")
-        given = self._request._made(context)
+        require_integer(estimated_count, "estimated_count")
+        given = self._request._build(context)
         request._entity = self._request._entity  # looked up for the copy
         # The library calls back on the queue of the context, on which this code runs, so not before it has returned.
-        number, self._future = queue.prepared(context, self._take)
+        number, self._future = queue.prepared(context, self._copy_result)
         self._handle = owned(
             lib.cst_context_fetch_asynchronously, context._open, given.handle, estimated_count, _ended_callback, number,
             queue._forget_callback,
         )  # fmt: skip
 
-    def _take(self) -> Any:
+    def _copy_result(self) -> Any:
         """Returns the result; runs on the queue of the context when the fetch has finished."""
         out = _abi.RequestResult()
         call(lib.cst_asynchronous_fetch_copy_result, self._handle, byref(out))
-        found = self._request._take(out, self._context)
+        found = self._request._copy_result(out, self._context)
         return found if self._function is None else self._function(found)
 
     @property

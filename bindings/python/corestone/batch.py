@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, _host, values
 from ._abi import lib, text
-from ._arguments import elements, function, handles, one_of, plural, quoted, shown
+from ._arguments import elements, function, handles, plural, quoted, require_instance, shown
 from ._bulk import Block, plain_columns
 from ._call import call, owned
 from ._callbacks import reported
 from ._composite import decompose, leaves
-from ._handles import Handle, Token, hold_on
+from ._handles import Handle, Token, retained_owner
 from ._interrupt import immortal
 from ._validators import batches
 from .coordinator import Store
@@ -64,7 +64,7 @@ class _BatchRequest:
         self.merge = merge
         self.stores = stores
 
-    def _made(self, context: Context) -> Token:
+    def _build(self, context: Context) -> Token:
         """Returns the library's request."""
         raise NotImplementedError
 
@@ -77,7 +77,7 @@ class _BatchRequest:
                 key="result_type",
                 value=self.result_type,
             )
-        handle = self._made(context)
+        handle = self._build(context)
         outer, batches.context = getattr(batches, "context", None), context
         try:
             if not self.merge:
@@ -143,7 +143,7 @@ class BatchInsertRequest(_BatchRequest):
                 function(given, parameter)
         self.entity, self.rows, self.columns, self.handler, self.objects = entity, rows, columns, handler, objects
 
-    def _made(self, context: Context) -> Token:
+    def _build(self, context: Context) -> Token:
         entity = context._entity(self.entity)
         handle = owned(lib.cst_batch_insert_new, entity._handle)
         try:
@@ -276,7 +276,7 @@ class _ObjectSource:
         self._handler, self._context, self._entity = handler, context, entity
 
     def __call__(self, token: int, out_stop: Any) -> None:
-        out_stop[0] = bool(self._handler(self._context._adopt(hold_on(token), self._entity)))
+        out_stop[0] = bool(self._handler(self._context._adopt(retained_owner(token), self._entity)))
 
 
 def _fill_rows(number: int, capacity: int, target: Any, out_rows: Any, error: Any) -> int:
@@ -336,12 +336,12 @@ class BatchUpdateRequest(_BatchRequest):
                 value=predicate,
             )
         self.entity, self.values, self.include_subentities = entity, values, include_subentities
-        one_of(Mapping, values, "values")
+        require_instance(Mapping, values, "values")
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         if self.predicate is not None:
-            one_of(Predicate, self.predicate, "predicate")
+            require_instance(Predicate, self.predicate, "predicate")
 
-    def _made(self, context: Context) -> Token:
+    def _build(self, context: Context) -> Token:
         entity = context._entity(self.entity)
         handle = owned(lib.cst_batch_update_new, entity._handle)
         try:
@@ -368,7 +368,7 @@ class BatchUpdateRequest(_BatchRequest):
             return
         for leaf, part in decompose(description, value, entity.name):
             if leaf.transforms:
-                part = to_bytes(leaf.transformer, part, entity.name, leaf.path, leaf.value_class)
+                part = to_bytes(leaf.transformer, part, entity.name, leaf.path, leaf.value_class, True)
             cell = _abi.Value()
             values.encode(cell, values.suited(leaf.attribute_type, part), entity.name, leaf.path)
             call(lib.cst_batch_update_set, handle, text(leaf.path), byref(cell))
@@ -394,9 +394,9 @@ class BatchDeleteRequest(_BatchRequest):
         what = "a FetchRequest or a list of ObjectID"
         self.objects = objects if isinstance(objects, FetchRequest) else list(elements(objects, "objects", what))
 
-    def _made(self, context: Context) -> Token:
+    def _build(self, context: Context) -> Token:
         if isinstance(self.objects, FetchRequest):
-            request = self.objects._made(context)
+            request = self.objects._build(context)
             return owned(lib.cst_batch_delete_new, request.handle)
         out = Handle()
         call(lib.cst_batch_delete_new_with_ids, *handles(self.objects, ObjectID, "objects"), byref(out))

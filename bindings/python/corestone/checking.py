@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import _abi
 from ._abi import lib, path_argument
-from ._arguments import one_of
+from ._arguments import require_instance
 from ._call import call, read_error
 from ._handles import Handle
 from .codes import ProblemKind
@@ -105,6 +105,8 @@ def compare(first: Coordinator, second: Coordinator) -> Comparison:
     models that differ in an entity, a stored property or its type.
     """
     buffer = _abi.Buffer()
-    handles = [one_of(Coordinator, each, name)._handle for each, name in ((first, "first"), (second, "second"))]
+    handles = [
+        require_instance(Coordinator, each, name)._handle for each, name in ((first, "first"), (second, "second"))
+    ]
     call(lib.cst_coordinator_compare, *handles, byref(buffer))
     return Comparison(**json.loads(_abi.take_text(buffer)))

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from . import _abi
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import elements, one_of
+from ._arguments import elements, require_instance
 from ._call import call, made, owned, read_error
 from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
 from ._interrupt import immortal
-from ._migration_contexts import contexts_lent
+from ._migration_contexts import closing_migration_contexts
 from ._open_hosts import host_stores_opened
 from ._records import Records
 from ._store_options import StoreOptions, store_options
@@ -119,7 +119,7 @@ class _Load:
 _loads: dict[int, _Load] = {}
 
 
-def _told(number: int, index: int, path: Any, store: int | None, error: int | None) -> None:
+def _report_load(number: int, index: int, path: Any, store: int | None, error: int | None) -> None:
     load = _loads[number]
     opened = Store(retained(store)) if store else None
     problem = read_error(error) if error else None
@@ -131,7 +131,7 @@ def _told(number: int, index: int, path: Any, store: int | None, error: int | No
         load.raised = load.raised or raised
 
 
-_told_callback = immortal(_abi.CONTAINER_LOAD_FN(_told))
+_report_load_callback = immortal(_abi.CONTAINER_LOAD_FN(_report_load))
 _end_callback = immortal(_abi.DESTROY_FN(lambda number, loads=_loads: loads.pop(number, None) and None))
 
 
@@ -194,7 +194,7 @@ class Container(Records, Contexts):
         if names[0] == "name":
             self._make(options.pop("name"), given_model(options.pop("model", None)), **options)
             return
-        model = one_of(Model, options.pop("model", None), "model")
+        model = require_instance(Model, options.pop("model", None), "model")
         path = options.pop("path", None)
         if path is None:
             raise InvalidArgumentError(
@@ -248,16 +248,16 @@ class Container(Records, Contexts):
 
     def add_store_description(self, description: StoreDescription) -> None:
         """Adds a store that `load` opens. The first added store replaces the default store in the data folder."""
-        given = one_of(StoreDescription, description, "description")
-        told = _abi.StoreDescription()
-        told.struct_size = ctypes.sizeof(told)
-        told.type = optional_text(given.type, "type")
-        told.path = optional_text(None) if given.path is None else path_argument(given.path)
-        told.options = ctypes.pointer(given._options)
-        told.flags = (_abi.DESCRIPTION_ASYNCHRONOUS if given.asynchronous else 0) | (
+        given = require_instance(StoreDescription, description, "description")
+        struct = _abi.StoreDescription()
+        struct.struct_size = ctypes.sizeof(struct)
+        struct.type = optional_text(given.type, "type")
+        struct.path = optional_text(None) if given.path is None else path_argument(given.path)
+        struct.options = ctypes.pointer(given._options)
+        struct.flags = (_abi.DESCRIPTION_ASYNCHRONOUS if given.asynchronous else 0) | (
             0 if given.makes_folder else _abi.DESCRIPTION_NO_FOLDER
         )
-        call(lib.cst_container_add_description, self._handle, byref(told))
+        call(lib.cst_container_add_description, self._handle, byref(struct))
         self._descriptions.append(given)
 
     def load(self, handler: Handler | None = None) -> None:
@@ -270,14 +270,14 @@ class Container(Records, Contexts):
         """
         self._require_open()
         if handler is None:
-            with host_stores_opened(self.coordinator), contexts_lent():
+            with host_stores_opened(self.coordinator), closing_migration_contexts():
                 call(lib.cst_container_load, self._handle, _abi.CONTAINER_LOAD_FN(), None, _abi.DESTROY_FN())
             return
         load = _Load(self._descriptions or [StoreDescription()], handler)
         number = id(load)
         _loads[number] = load
-        with host_stores_opened(self.coordinator), contexts_lent():
-            call(lib.cst_container_load, self._handle, _told_callback, number, _end_callback)
+        with host_stores_opened(self.coordinator), closing_migration_contexts():
+            call(lib.cst_container_load, self._handle, _report_load_callback, number, _end_callback)
         if load.raised is not None:
             raise load.raised
 

@@ -17,11 +17,11 @@ from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
 from ._aggregates import aggregate
 from ._ahead import Ahead, Stamp, contexts
-from ._arguments import shown, whole
+from ._arguments import require_integer, shown
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, held, made_quickly, owned, raisable
 from ._contexts import Policy, leave_block, policy_of
-from ._handles import Handle, hold_on
+from ._handles import Handle, retained_owner
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
 from ._request import make_request
@@ -189,7 +189,7 @@ class Context:
         if found is not None:
             return found
         kind = self._class(token, entity)
-        return wrap(kind, self, hold_on(_abi.argument(token)))
+        return wrap(kind, self, retained_owner(_abi.argument(token)))
 
     def _adopt(self, hold: Handle, entity: Entity | None) -> ManagedObject:
         """Returns the wrapper of an owned handle."""
@@ -460,7 +460,7 @@ class Context:
 
         InvalidArgumentError if there is no template of that name; PredicateError for a variable without a value.
         """
-        names, given = _abi.texts(list(variables)), Encoded(list(variables.values()))
+        names, given = _abi.texts(list(variables)), Encoded(list(variables.values()), "variables")
         model, count = self.model._handle, len(variables)
         request = owned(lib.cst_model_copy_bound_template, model, _abi.text(name, "name"), count, names, given.address)
         out = Handle()
@@ -496,7 +496,9 @@ class Context:
             include_subentities, include_pending_changes, True, nulls, split,
         )  # fmt: skip
         cursor = Handle()
-        self._work(lib.cst_context_fetch_cursor, request.handle, whole(batch, "batch", least=1), byref(cursor))
+        self._work(
+            lib.cst_context_fetch_cursor, request.handle, require_integer(batch, "batch", least=1), byref(cursor)
+        )
         return Cursor(self, cursor.token, request.entity)
 
     def first(
@@ -797,8 +799,8 @@ class Context:
         found = self._id(which)
         if found is None:
             raise InvalidArgumentError(
-                f'"{which}" is not the URI of an object in a store of this coordinator; check the URI, or add its '
-                "store",
+                f'"{which}" is not the URI of an object in a store of the coordinator; check the URI, or open the '
+                "object's store with add_store, or with load of the container",
                 key="which",
                 value=str(which),
                 object_uri=str(which),
@@ -811,8 +813,8 @@ class Context:
         found = self._id(which)
         if found is None:
             raise ObjectGoneError(
-                f'"{which}" is not the URI of an object in a store of this coordinator; check the URI, or add its '
-                "store",
+                f'"{which}" is not the URI of an object in a store of the coordinator; check the URI, or open the '
+                "object's store with add_store, or with load of the container",
                 code=133000,
                 key="which",
                 value=str(which),
@@ -1293,7 +1295,7 @@ class Context:
 
     @fault_batch_size.setter
     def fault_batch_size(self, size: int) -> None:
-        self._set_option(_abi.OPTION_FAULT_BATCH_SIZE, whole(size, "fault_batch_size"))
+        self._set_option(_abi.OPTION_FAULT_BATCH_SIZE, require_integer(size, "fault_batch_size"))
 
     @property
     def counts_single_faults(self) -> bool:
@@ -1494,7 +1496,7 @@ class Context:
         if not self._is_shared:
             self._forget_handle()
             for each in closing:
-                each._let_go(policy)
+                each._close_for_owner(policy)
 
     def _descendants(self) -> list[Context]:
         """Returns the descendants of this context, each after its own descendants."""
@@ -1507,7 +1509,7 @@ class Context:
                 found.append((depth, each))
         return [each for _, each in sorted(found, key=lambda entry: -entry[0])]
 
-    def _let_go(self, policy: Policy = "discard") -> None:
+    def _close_for_owner(self, policy: Policy = "discard") -> None:
         """Closes the context for its owner, which handles unsaved changes.
 
         If the context is confined to another thread, its objects are freed when the last of them is released.

@@ -13,10 +13,10 @@ from typing import Any, Callable
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Stamp
-from ._arguments import MOST, elements, one_of, plural, whole
+from ._arguments import MOST, elements, plural, require_instance, require_integer, shown
 from ._call import call, failure
-from ._callbacks import reported, telling
-from ._handles import Handle, Token, hold_on
+from ._callbacks import isolating_exceptions, reported
+from ._handles import Handle, Token, retained_owner
 from ._interrupt import immortal
 from ._validators import wrapper
 from .context import Context
@@ -61,7 +61,7 @@ class ResultsSection:
         if not -self.number_of_objects <= row < self.number_of_objects:
             amount = plural(self.number_of_objects, "object")
             name = f'section "{self.name}"' if self.name else f"section {self.index}"
-            raise IndexError(f"index {row} is out of range: {name} has {amount}")
+            raise IndexError(f"index {shown(row)} is out of range: {name} has {amount}")
         return self._controller.object_at(self.index, row % self.number_of_objects)
 
     def __iter__(self) -> Iterator[Any]:
@@ -110,8 +110,8 @@ class FetchedResultsController:
         dependencies: Sequence[str] = (),
         delegate: Any = None,
     ) -> None:
-        self.context = one_of(Context, context, "context")
-        self.request = one_of(FetchRequest, request, "request")
+        self.context = require_instance(Context, context, "context")
+        self.request = require_instance(FetchRequest, request, "request")
         self.dependencies = dependencies
         self._sections = sections
         self._cache_name = cache_name
@@ -122,7 +122,7 @@ class FetchedResultsController:
 
     def perform_fetch(self) -> None:
         """Fetches the results of the request, for the first time or again. The difference is not reported."""
-        fresh = self._made()
+        fresh = self._build()
         former, self._handle = self._handle, fresh
         try:
             self._install()
@@ -136,8 +136,8 @@ class FetchedResultsController:
         if former is not None:
             call(lib.cst_controller_set_delegate, former, None)
 
-    def _made(self) -> Token:
-        asked = self.request._made(self.context)
+    def _build(self) -> Token:
+        asked = self.request._build(self.context)
         self._entity = self.context.model[self.request.entity_name or ""]
         out = Handle()
         if callable(self._sections):
@@ -169,15 +169,15 @@ class FetchedResultsController:
         if delegate is None:
             call(lib.cst_controller_set_delegate, self._handle, None)
             return
-        told = _abi.ControllerDelegate(struct_size=ctypes.sizeof(_abi.ControllerDelegate))
+        delegate_struct = _abi.ControllerDelegate(struct_size=ctypes.sizeof(_abi.ControllerDelegate))
         for name, callback in _callbacks.items():
             if hasattr(delegate, "section_index_title" if name == "section_title" else name):
-                setattr(told, name, callback)
+                setattr(delegate_struct, name, callback)
         number = next(_numbers)
         _controllers[number] = weakref.ref(self)
-        told.userdata = number
-        told.destroy = _forget_controller
-        call(lib.cst_controller_set_delegate, self._handle, byref(told))
+        delegate_struct.userdata = number
+        delegate_struct.destroy = _forget_controller
+        call(lib.cst_controller_set_delegate, self._handle, byref(delegate_struct))
 
     # ---- results
 
@@ -222,7 +222,7 @@ class FetchedResultsController:
 
     def object_at(self, section: int, row: int) -> Any:
         """Returns the object at an index path: `object_at(*path)`."""
-        section, row = whole(section, "section", -MOST), whole(row, "row", -MOST)
+        section, row = require_integer(section, "section", -MOST), require_integer(row, "row", -MOST)
         if self._handle is None:
             raise InvalidArgumentError(
                 f"{self._title} has no results; call perform_fetch first", entity=self.request.entity_name
@@ -239,14 +239,14 @@ class FetchedResultsController:
         return self.context._adopt(out, None)
 
     def __getitem__(self, path: tuple[int, int]) -> Any:
-        return self.object_at(*one_of(tuple, path, "path"))
+        return self.object_at(*require_instance(tuple, path, "path"))
 
     def index_path(self, item: Any) -> IndexPath | None:
         """Returns the index path of an object; None if it is not among the results."""
         if self._handle is None:
             return None
         path = _abi.IndexPath()
-        handle = one_of(ManagedObject, item, "item")._cst_handle
+        handle = require_instance(ManagedObject, item, "item")._cst_handle
         status = self.context._work_on(self._handle, lib.cst_controller_index_path, handle, byref(path))
         return IndexPath(path.section, path.row) if status == _abi.OK else None
 
@@ -286,7 +286,7 @@ class FetchedResultsController:
                 f"{self._title} does not have section titles yet; call perform_fetch first",
                 entity=self.request.entity_name,
             )
-        index = whole(index, "index")
+        index = require_integer(index, "index")
         self.context._work_on(
             self._handle, lib.cst_controller_section_for_title, _abi.text(title, "title"), index, byref(out)
         )
@@ -314,7 +314,7 @@ def _forget(number: int) -> None:
     _namers.pop(number, None)
 
 
-def _told(number: int, name: str) -> tuple[FetchedResultsController, Any] | None:
+def _delegate_method(number: int, name: str) -> tuple[FetchedResultsController, Any] | None:
     """Returns a controller and its delegate's method; None if one does not exist, or the context is being closed."""
     found = _controllers.get(number, lambda: None)()
     method = getattr(found.delegate, name, None) if found is not None else None
@@ -324,43 +324,45 @@ def _told(number: int, name: str) -> tuple[FetchedResultsController, Any] | None
     return found, method
 
 
-def _tell(number: int, name: str, lent: Callable[[FetchedResultsController], tuple[Any, ...]]) -> None:
-    """Calls a delegate's method with the arguments that `lent` returns."""
-    told = _told(number, name)
-    if told:
-        with telling(f"{name} of the delegate", told[0], told[0].context):
-            told[1](told[0], *lent(told[0]))
+def _call_delegate(number: int, name: str, arguments: Callable[[FetchedResultsController], tuple[Any, ...]]) -> None:
+    """Calls a delegate's method with the arguments that `arguments` returns."""
+    found = _delegate_method(number, name)
+    if found:
+        with isolating_exceptions(f"{name} of the delegate", found[0], found[0].context):
+            found[1](found[0], *arguments(found[0]))
 
 
 def _plain(name: str) -> Any:
-    return immortal(_abi.ControllerDelegate.DID_CHANGE(lambda number, _handle: _tell(number, name, lambda _: ())))
-
-
-def _hear_section(number: int, _handle: int, change: Any) -> None:
-    _tell(number, "did_change_section", lambda _: (section_change(change[0]),))
-
-
-def _hear_object(number: int, _handle: int, change: Any) -> None:
-    _tell(number, "did_change_object", lambda of: (object_change(change[0], of.context, of._entity),))
-
-
-def _hear_all(number: int, _handle: int, change: Any) -> None:
-    _tell(number, "did_change_all", lambda of: (difference(change[0], of.context, of._entity),))
-
-
-def _hear_ids(number: int, _handle: int, count: int, changes: Any) -> None:
-    _tell(number, "did_change_ids", lambda _: ([id_change(changes[index]) for index in range(count)],))
-
-
-def _hear_reset(number: int, _handle: int, error: int | None) -> None:
-    _tell(
-        number,
-        "did_reset",
-        lambda _: (failure(lib.cst_error_status(error), hold_on(error)) if error else None,),
+    return immortal(
+        _abi.ControllerDelegate.DID_CHANGE(lambda number, _handle: _call_delegate(number, name, lambda _: ()))
     )
 
 
-def _answer(text: str | None, out: Any) -> None:
+def _report_section(number: int, _handle: int, change: Any) -> None:
+    _call_delegate(number, "did_change_section", lambda _: (section_change(change[0]),))
+
+
+def _report_object(number: int, _handle: int, change: Any) -> None:
+    _call_delegate(number, "did_change_object", lambda of: (object_change(change[0], of.context, of._entity),))
+
+
+def _report_all(number: int, _handle: int, change: Any) -> None:
+    _call_delegate(number, "did_change_all", lambda of: (difference(change[0], of.context, of._entity),))
+
+
+def _report_ids(number: int, _handle: int, count: int, changes: Any) -> None:
+    _call_delegate(number, "did_change_ids", lambda _: ([id_change(changes[index]) for index in range(count)],))
+
+
+def _report_reset(number: int, _handle: int, error: int | None) -> None:
+    _call_delegate(
+        number,
+        "did_reset",
+        lambda _: (failure(lib.cst_error_status(error), retained_owner(error)) if error else None,),
+    )
+
+
+def _return_text(text: str | None, out: Any) -> None:
     """Passes a string to the library. It remains valid until the next call on this thread."""
     cell = values.Cell()
     values.encode(cell.value, text, "section", "name")
@@ -368,11 +370,11 @@ def _answer(text: str | None, out: Any) -> None:
     ctypes.memmove(out, cell.ref, ctypes.sizeof(_abi.Value))
 
 
-def _hear_title(number: int, _handle: int, name: _abi.String, out: Any, error: Any) -> int:
+def _report_title(number: int, _handle: int, name: _abi.String, out: Any, error: Any) -> int:
     try:
-        told = _told(number, "section_index_title")
-        if told:
-            _answer(told[1](told[0], _abi.decode(name) or ""), out)
+        found = _delegate_method(number, "section_index_title")
+        if found:
+            _return_text(found[1](found[0], _abi.decode(name) or ""), out)
         return _abi.OK
     except BaseException as raised:  # the library then leaves the title out
         return reported(raised, error)
@@ -380,7 +382,7 @@ def _hear_title(number: int, _handle: int, name: _abi.String, out: Any, error: A
 
 def _name(number: int, token: int, out: Any, error: Any) -> int:
     try:
-        _answer(_namers[number](wrapper(token)), out)
+        _return_text(_namers[number](wrapper(token)), out)
         return _abi.OK
     except BaseException as raised:  # the exception makes the fetch fail
         return reported(raised, error)
@@ -390,11 +392,11 @@ _name_callback = immortal(_abi.SECTION_NAME_FN(_name))
 _forget_namer = _forget_controller = immortal(_abi.DESTROY_FN(_forget))
 _callbacks: dict[str, Any] = {
     "will_change": _plain("will_change"),
-    "did_change_section": immortal(_abi.ControllerDelegate.DID_CHANGE_SECTION(_hear_section)),
-    "did_change_object": immortal(_abi.ControllerDelegate.DID_CHANGE_OBJECT(_hear_object)),
+    "did_change_section": immortal(_abi.ControllerDelegate.DID_CHANGE_SECTION(_report_section)),
+    "did_change_object": immortal(_abi.ControllerDelegate.DID_CHANGE_OBJECT(_report_object)),
     "did_change": _plain("did_change"),
-    "did_change_all": immortal(_abi.ControllerDelegate.DID_CHANGE_ALL(_hear_all)),
-    "did_change_ids": immortal(_abi.ControllerDelegate.DID_CHANGE_IDS(_hear_ids)),
-    "did_reset": immortal(_abi.ControllerDelegate.DID_RESET(_hear_reset)),
-    "section_title": immortal(_abi.ControllerDelegate.SECTION_TITLE(_hear_title)),
+    "did_change_all": immortal(_abi.ControllerDelegate.DID_CHANGE_ALL(_report_all)),
+    "did_change_ids": immortal(_abi.ControllerDelegate.DID_CHANGE_IDS(_report_ids)),
+    "did_reset": immortal(_abi.ControllerDelegate.DID_RESET(_report_reset)),
+    "section_title": immortal(_abi.ControllerDelegate.SECTION_TITLE(_report_title)),
 }

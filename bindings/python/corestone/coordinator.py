@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
 from . import _abi, _host, past, queue
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import choice, flag, handles, one_of, shown
+from ._arguments import choice, flag, handles, require_instance, shown
 from ._call import call, held, made, owned
 from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
@@ -36,7 +36,7 @@ from ._migration_contexts import note_model
 from ._migration_upkeep import MigrationUpkeep
 from ._notifications import Notifications
 from ._open_hosts import host_store, host_stores_opened
-from ._progress import migrating, told
+from ._progress import migrating, progress_callback
 from ._store_options import StoreOptions, store_options
 from .codes import CoordinatorNotification
 from .errors import ForkedError, InvalidArgumentError, InvalidHandleError, TypeMismatchError
@@ -448,7 +448,7 @@ class Coordinator(MigrationUpkeep, Contexts):
                       objects. It may read from the store, but not save. An exception that it raises ends the copying
                       and propagates
         """
-        old = one_of(Store, store, "store")
+        old = require_instance(Store, store, "store")
         given = store_options(**options)
         configuration = options.get("configuration")
         if configuration not in (None, old.configuration):
@@ -463,7 +463,7 @@ class Coordinator(MigrationUpkeep, Contexts):
         # Without a type, the library chooses SQLite.
         wanted = type if type is not None else "SQLite" if old.type == "InMemory" else old.type
         arguments = (self._handle, old._handle, text(wanted, "type"), path_argument(path), byref(given))
-        with told(progress) as callback:
+        with progress_callback(progress) as callback:
             return self._opened(lib.cst_coordinator_migrate_store, *arguments, callback, None)
 
     def perform(self, function: Callable[..., T], *arguments: Any, **named: Any) -> Future[T]:
@@ -527,7 +527,10 @@ class Coordinator(MigrationUpkeep, Contexts):
         the file of another store; the store then keeps its path.
         """
         call(
-            lib.cst_coordinator_set_store_path, self._handle, one_of(Store, store, "store")._handle, path_argument(path)
+            lib.cst_coordinator_set_store_path,
+            self._handle,
+            require_instance(Store, store, "store")._handle,
+            path_argument(path),
         )
 
     @property
@@ -545,7 +548,12 @@ class Coordinator(MigrationUpkeep, Contexts):
     def metadata(self, store: Store) -> dict[str, Any]:
         """Returns the metadata of an open store, including entries that were set but not written yet."""
         buffer = _abi.Buffer()
-        call(lib.cst_coordinator_copy_metadata, self._handle, one_of(Store, store, "store")._handle, byref(buffer))
+        call(
+            lib.cst_coordinator_copy_metadata,
+            self._handle,
+            require_instance(Store, store, "store")._handle,
+            byref(buffer),
+        )
         found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
         return found
 
@@ -555,7 +563,7 @@ class Coordinator(MigrationUpkeep, Contexts):
         `values` contains all entries, which must be property list types. The store's type, UUID and versions are kept
         if they are omitted; InvalidArgumentError if they differ.
         """
-        handle = one_of(Store, store, "store")._handle
+        handle = require_instance(Store, store, "store")._handle
         call(lib.cst_coordinator_set_metadata, self._handle, handle, _property_list(values, store.path))
 
     def backup(
@@ -579,8 +587,8 @@ class Coordinator(MigrationUpkeep, Contexts):
         InvalidArgumentError for the path of another store, which does not change.
         """
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
-        handle = one_of(Store, store, "store")._handle
-        with told(progress) as callback:
+        handle = require_instance(Store, store, "store")._handle
+        with progress_callback(progress) as callback:
             call(
                 lib.cst_coordinator_backup_store, self._handle, handle, path_argument(path), byref(options), callback,
                 None,
@@ -595,7 +603,7 @@ class Coordinator(MigrationUpkeep, Contexts):
         """
         pages, done = ctypes.c_uint64(), ctypes.c_uint64()
         number = CHECKPOINTS.index(choice(mode, "mode", CHECKPOINTS))
-        handle = one_of(Store, store, "store")._handle
+        handle = require_instance(Store, store, "store")._handle
         status = call(lib.cst_coordinator_checkpoint_store, self._handle, handle, number, byref(pages), byref(done))
         return Checkpoint(pages.value, done.value) if status == _abi.OK else None
 
@@ -605,7 +613,7 @@ class Coordinator(MigrationUpkeep, Contexts):
         Returns the number of removed files. A save of many objects refreshes the statistics automatically.
         """
         removed = ctypes.c_uint64()
-        handle = one_of(Store, store, "store")._handle
+        handle = require_instance(Store, store, "store")._handle
         call(lib.cst_coordinator_optimize_store, self._handle, handle, byref(removed))
         return removed.value
 
@@ -823,7 +831,7 @@ class Coordinator(MigrationUpkeep, Contexts):
         StoreReadOnlyError for a read-only store.
         """
         self._require_open()
-        register_consumer(self, one_of(Store, store, "store"), name, at, lease)
+        register_consumer(self, require_instance(Store, store, "store"), name, at, lease)
 
     def move_history_consumer(self, name: str, store: Store, to: HistoryToken) -> None:
         """Moves a consumer to the position up to which it has read, and renews its lease.
@@ -833,20 +841,20 @@ class Coordinator(MigrationUpkeep, Contexts):
         self._require_open()
         if not isinstance(to, HistoryToken):
             raise TypeMismatchError(f"to must be a HistoryToken, not {shown(to)}", key="to", value=to)
-        store = one_of(Store, store, "store")
+        store = require_instance(Store, store, "store")
         call(lib.cst_coordinator_move_history_consumer, self._handle, store._handle, text(name, "name"), to._handle)
 
     def unregister_history_consumer(self, name: str, store: Store) -> bool:
         """Deregisters a consumer. Returns False if it was not registered."""
         self._require_open()
-        store = one_of(Store, store, "store")
+        store = require_instance(Store, store, "store")
         found = call(lib.cst_coordinator_unregister_history_consumer, self._handle, store._handle, text(name, "name"))
         return bool(found == _abi.OK)
 
     def history_consumers(self, store: Store) -> list[HistoryConsumer]:
         """Returns the consumers of a store's history, by name, including those whose lease has expired."""
         self._require_open()
-        return read_consumers(self, one_of(Store, store, "store"))
+        return read_consumers(self, require_instance(Store, store, "store"))
 
     def purge_history(
         self,
@@ -872,12 +880,12 @@ class Coordinator(MigrationUpkeep, Contexts):
                     contexts can save between two steps. An exception that it raises cancels the purge and propagates
         """
         self._require_open()
-        return purge(self, one_of(Store, store, "store"), older_than, keep, max_bytes, progress)
+        return purge(self, require_instance(Store, store, "store"), older_than, keep, max_bytes, progress)
 
     def history_size(self, store: Store) -> HistorySize:
         """Returns the size of a store's history. Reads all pages of the history tables."""
         self._require_open()
-        return read_size(self, one_of(Store, store, "store"))
+        return read_size(self, require_instance(Store, store, "store"))
 
     # ---- statistics
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi
 from ._abi import lib, optional_text, path_argument
-from ._arguments import choice, flag, milliseconds, whole
+from ._arguments import choice, flag, milliseconds, require_integer
 from ._arguments import function as function_given
 from ._call import call, made, owned, read_error
 from ._contexts import QUEUES, ContextOwner, Policy, leave_block, policy_of
@@ -56,14 +56,14 @@ _observers: dict[int, tuple[weakref.ref[Document], Callable[[DocumentState], Any
 _numbers = itertools.count(1)
 
 
-def _told(number: int, flags: int) -> None:
+def _notify(number: int, flags: int) -> None:
     known = _observers.get(number)
     document = known[0]() if known is not None else None
     if known is not None and document is not None:
         known[1](DocumentState(flags))
 
 
-_told_callback = immortal(_abi.DOCUMENT_OBSERVE_FN(_told))
+_notify_callback = immortal(_abi.DOCUMENT_OBSERVE_FN(_notify))
 _forget_callback = immortal(_abi.DESTROY_FN(lambda number, known=_observers: known.pop(number, None) and None))
 
 
@@ -215,19 +215,20 @@ class Document(ContextOwner):
 
         number = next(_numbers)
         _observers[number] = (weakref.ref(self), function_given(function, "function"))
-        return Observation(owned(lib.cst_document_observe, self._handle, _told_callback, number, _forget_callback))
+        return Observation(owned(lib.cst_document_observe, self._handle, _notify_callback, number, _forget_callback))
 
     def set_autosave(self, *, changes: int = 0, idle: float = 0.0) -> None:
         """Saves the document automatically, on the queue of its context.
 
-        It is saved after `changes` events with unsaved changes, and `idle` seconds after the last change; 0 turns
-        either off. After an error, the changes are kept; `last_error`, the state and `close` report the error. An
-        untitled document is saved into its own folder and stays edited.
+        It is saved after `changes` changes, and `idle` seconds after the last change; 0 turns either off. Each
+        processing of pending changes after which the context has unsaved changes counts as one change. After an error,
+        the changes are kept; `last_error`, the state and `close` report the error. An untitled document is saved into
+        its own folder and stays edited.
         """
         call(
             lib.cst_document_set_autosave,
             self._handle,
-            whole(changes, "changes", most=2**31 - 1),
+            require_integer(changes, "changes", most=2**31 - 1),
             milliseconds(idle, "idle"),
         )
 
@@ -279,7 +280,7 @@ class Document(ContextOwner):
         call(lib.cst_document_close, self._handle, _abi.UNSAVED.index(policy))
         self._is_closed = True
         self._close_contexts()
-        self.context._let_go()
+        self.context._close_for_owner()
         self.coordinator._end()
 
     def __enter__(self) -> Document:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, _host, values
 from ._abi import lib, text, texts
-from ._arguments import one_of
+from ._arguments import require_instance
 from ._call import call, made
 from ._definition import attribute_type, delete_rule
 from ._editing import UNSET, EntityEditing
@@ -370,7 +370,7 @@ class Entity(EntityEditing):
             found = self.properties.get(name)
         except TypeError:
             found = None
-        if found is None and "." in one_of(str, name, "name"):
+        if found is None and "." in require_instance(str, name, "name"):
             found = self._element_at(name)
         if found is None:
             raise ModelError(

@@ -59,7 +59,7 @@ class Tree:
     _recipe: Recipe | None  # creates an equal instance, even in another process
 
     @classmethod
-    def _made(cls: type[Made], recipe: Recipe | None, function: Any, *arguments: Any) -> Made:
+    def _build(cls: type[Made], recipe: Recipe | None, function: Any, *arguments: Any) -> Made:
         self = object.__new__(cls)
         self._recipe = recipe
         self._handle = owned(function, *arguments)
@@ -145,7 +145,7 @@ class Expression(Tree):
 
     def __init__(self, format: str, *arguments: Any) -> None:
         check_format(format, "Expression", "age + %d")
-        given = _host.Encoded(arguments)
+        given = _host.Encoded(arguments, "arguments")
         self._recipe = (Expression, (format, *arguments))
         self._handle = owned(lib.cst_expression_parse, text(format, "format"), given.count, given.address)
 
@@ -162,23 +162,23 @@ class Expression(Tree):
     @classmethod
     def constant(cls, value: Any) -> Expression:
         """Returns a constant: any value that `%@` accepts."""
-        given = _host.encode_one(value)
-        return cls._made((Expression.constant, (value,)), lib.cst_expression_new_constant, given.address)
+        given = _host.encode_one(value, "value")
+        return cls._build((Expression.constant, (value,)), lib.cst_expression_new_constant, given.address)
 
     @classmethod
     def evaluated_object(cls) -> Expression:
         """Returns SELF, the evaluated object."""
-        return cls._made((Expression.evaluated_object, ()), lib.cst_expression_new_self)
+        return cls._build((Expression.evaluated_object, ()), lib.cst_expression_new_self)
 
     @classmethod
     def variable(cls, name: str) -> Expression:
         """Returns the variable $name."""
-        return cls._made((Expression.variable, (name,)), lib.cst_expression_new_variable, text(name, "name"))
+        return cls._build((Expression.variable, (name,)), lib.cst_expression_new_variable, text(name, "name"))
 
     @classmethod
     def key_path(cls, path: str, base: Expression | None = None) -> Expression:
         """Returns a key path, which starts at the value of `base`, or at SELF if `base` is None."""
-        return cls._made(
+        return cls._build(
             (Expression.key_path, (path, base)), lib.cst_expression_new_key_path,
             base._handle if base is not None else None, text(path, "path"),
         )  # fmt: skip
@@ -187,7 +187,7 @@ class Expression(Tree):
     def function(cls, name: str, *arguments: Any) -> Expression:
         """Returns a built-in function by its name in a format: "add:to:", "uppercase:"."""
         keep, count, array = _handles(arguments)
-        return cls._made(
+        return cls._build(
             (Expression.function, (name, *keep)), lib.cst_expression_new_function, text(name, "name"), count, array
         )
 
@@ -196,7 +196,7 @@ class Expression(Tree):
         """Returns FUNCTION(receiver, "name", …): a method of a value, or a registered function."""
         target = expression(receiver)
         keep, count, array = _handles(arguments)
-        return cls._made(
+        return cls._build(
             (Expression.call, (target, name, *keep)), lib.cst_expression_new_call, target._handle,
             text(name, "name"), count, array,
         )  # fmt: skip
@@ -205,13 +205,13 @@ class Expression(Tree):
     def aggregate(cls, elements: Iterable[Any]) -> Expression:
         """Returns the list {a, b, …} of expressions."""
         keep, count, array = _handles(elements)
-        return cls._made((Expression.aggregate, (keep,)), lib.cst_expression_new_aggregate, count, array)
+        return cls._build((Expression.aggregate, (keep,)), lib.cst_expression_new_aggregate, count, array)
 
     @classmethod
     def subquery(cls, collection: Any, variable: str, predicate: Predicate) -> Expression:
         """Returns SUBQUERY(collection, $variable, predicate): the elements that satisfy the predicate."""
         elements = expression(collection)
-        return cls._made(
+        return cls._build(
             (Expression.subquery, (elements, variable, predicate)), lib.cst_expression_new_subquery, elements._handle,
             text(variable, "variable"), predicate._handle,
         )  # fmt: skip
@@ -222,16 +222,16 @@ class Expression(Tree):
 
         Without a context, the request runs in the context of the fetch whose predicate contains the expression.
         """
-        given = request._made(context)
+        given = request._build(context)
         handle = None if context is None else context._open
         recipe = (partial(Expression.fetch, count_only=count_only), (request, context))
-        return cls._made(recipe, lib.cst_expression_new_fetch, given.handle, handle, count_only)
+        return cls._build(recipe, lib.cst_expression_new_fetch, given.handle, handle, count_only)
 
     @classmethod
     def conditional(cls, predicate: Predicate, yes: Any, no: Any) -> Expression:
         """Returns TERNARY(predicate, yes, no)."""
         first, second = expression(yes), expression(no)
-        return cls._made(
+        return cls._build(
             (Expression.conditional, (predicate, first, second)), lib.cst_expression_new_conditional,
             predicate._handle, first._handle, second._handle,
         )  # fmt: skip
@@ -255,9 +255,9 @@ class Expression(Tree):
     def block(cls, function: Callable[[Any, list[Any], dict[str, Any]], Any], *arguments: Any) -> Expression:
         """Returns a call of function(object, arguments, variables), which is evaluated in memory only."""
         keep, count, array = _handles(arguments)
-        return cls._made(
-            (Expression.block, (function, *keep)), lib.cst_expression_new_block, _run_callback, _host.keep(function),
-            _host.forget, count, array,
+        return cls._build(
+            (Expression.block, (function, *keep)), lib.cst_expression_new_block, _run_callback,
+            _host.register(function), _host.forget, count, array,
         )  # fmt: skip
 
     # ---- parts
@@ -320,7 +320,7 @@ class Expression(Tree):
         `variables` are the values of $names. `$name := …` sets a variable for the rest of this evaluation, but does not
         change the dictionary.
         """
-        given, bound = _host.encode_one(item), _host.encode_variables(variables)
+        given, bound = _host.encode_one(item, "item"), _host.encode_variables(variables)
         out = _abi.Value()
         call(lib.cst_expression_value, self._handle, given.address, bound.address, byref(out))
         return _host.take(out)
@@ -345,7 +345,7 @@ class Expression(Tree):
 
 def _set_operation(kind: ExpressionType, left: Any, right: Any) -> Expression:
     a, b = expression(left), expression(right)
-    return Expression._made(
+    return Expression._build(
         (_set_operation, (kind, a, b)), lib.cst_expression_new_set_operation, int(kind), a._handle, b._handle
     )
 
@@ -353,7 +353,7 @@ def _set_operation(kind: ExpressionType, left: Any, right: Any) -> Expression:
 def _run(number: int, value: Any, count: int, arguments: Any, variables: Any, out: Any, error: Any) -> int:
     try:
         given = [_host.decode(arguments[place]) for place in range(count)]
-        _host.answer(_host.kept(number)(_host.decode(value[0]), given, _host.decode(variables[0])), out)
+        _host.return_value(_host.registered(number)(_host.decode(value[0]), given, _host.decode(variables[0])), out)
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)

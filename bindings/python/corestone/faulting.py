@@ -17,7 +17,7 @@ from ._abi import lib
 from ._arguments import choice
 from ._call import call
 from ._callbacks import reported
-from ._handles import hold_on
+from ._handles import retained_owner
 from ._interrupt import immortal
 from ._validators import wrapper
 from .errors import InvalidUTF8Error
@@ -134,7 +134,7 @@ def _decide(
 ) -> int:
     try:
         item = wrapper(fault)
-        out[0] = bool(handlers[number](item, ObjectID._owned(hold_on(identity)), _abi.decode(name)))
+        out[0] = bool(handlers[number](item, ObjectID._owned(retained_owner(identity)), _abi.decode(name)))
         return _abi.OK
     except BaseException as raised:  # the exception makes the getter fail
         return reported(raised, error)

@@ -32,7 +32,7 @@ def register_function(name: str, function: Any = None, signature: str | None = N
     if function is None:
         return lambda decorated: register_function(name, decorated)
     if signature is None:
-        number = _host.keep(function)
+        number = _host.register(function)
         call(lib.cst_function_register, text(name, "name"), _call_callback, number, _host.forget)
         _typed.pop(name, None)
         return function
@@ -52,7 +52,7 @@ def unregister_function(name: str) -> bool:
 def _call(number: int, receiver: Any, count: int, arguments: Any, out: Any, error: Any) -> int:
     try:
         given = [_host.decode(arguments[place]) for place in range(count)]
-        _host.answer(_host.kept(number)(_host.decode(receiver[0]), *given), out)
+        _host.return_value(_host.registered(number)(_host.decode(receiver[0]), *given), out)
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _abi, values
 from ._abi import lib, text
-from ._arguments import plural, shown, whole
+from ._arguments import plural, require_integer, shown
 from ._call import call, held, owned
 from ._host import take
 from .codes import HistoryChangeKind
@@ -70,7 +70,9 @@ class HistoryToken:
 
         `store` is a Store or its UUID.
         """
-        return cls._owned(owned(lib.cst_history_token_new_at, text(_identifier(store)), whole(number, "number")))
+        return cls._owned(
+            owned(lib.cst_history_token_new_at, text(_identifier(store)), require_integer(number, "number"))
+        )
 
     @classmethod
     def from_json(cls, json: str) -> HistoryToken:

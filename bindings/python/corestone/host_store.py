@@ -239,8 +239,8 @@ class SaveChangesRequest(PersistentStoreRequest):
     def _open_store(self) -> HostStore:
         if self._store is None:
             raise InvalidHandleError(
-                "this request does not belong to a running save; use the request that is passed to save, and only "
-                "until save returns"
+                "the SaveChangesRequest does not belong to a running save; use the request that is passed to save, and "
+                "only until save returns"
             )
         return self._store
 

@@ -25,7 +25,7 @@ def value_for_key_path(item: Any, path: str) -> Any:
     collections by element or by an operator such as `@count` or `@sum.age`. The result is None if any value on the path
     is None or any key is missing in a dict. PredicateError, with `key`, for a missing attribute of an object.
     """
-    given, out = _host.encode_one(item), _abi.Value()
+    given, out = _host.encode_one(item, "item"), _abi.Value()
     call(lib.cst_value_copy_at_key_path, given.address, text(path, "path"), byref(out))
     return _host.take(out)
 

@@ -15,10 +15,10 @@ from . import _abi
 from ._abi import lib
 from ._ahead import Stamp
 from ._arguments import function as function_given
-from ._arguments import whole
+from ._arguments import require_integer
 from ._call import failure, held, owned
-from ._callbacks import telling
-from ._handles import Handle, hold_on, retained
+from ._callbacks import isolating_exceptions
+from ._handles import Handle, retained, retained_owner
 from ._interrupt import immortal
 from ._notifications import Notifications
 from .errors import CorestoneError, ObjectGoneError
@@ -101,12 +101,14 @@ class Snapshot:
 
     def count(self, section: int) -> int:
         """Returns the number of objects in a section."""
-        count: int = lib.cst_snapshot_object_count(self._handle, whole(section, "section"))
+        count: int = lib.cst_snapshot_object_count(self._handle, require_integer(section, "section"))
         return count
 
     def ids(self, section: int | None = None) -> list[ObjectID]:
         """Returns the IDs of a section's objects, or of all objects."""
-        handle = owned(lib.cst_snapshot_copy_ids, self._handle, ALL if section is None else whole(section, "section"))
+        handle = owned(
+            lib.cst_snapshot_copy_ids, self._handle, ALL if section is None else require_integer(section, "section")
+        )
         count = lib.cst_results_count(handle)
         return [ObjectID._owned(held(lib.cst_results_copy_id, handle, index)) for index in range(count)]
 
@@ -146,7 +148,7 @@ def borrowed(context: Context, token: int, entity: Entity) -> Any:
     try:
         return context._object(token, None)
     except ObjectGoneError:
-        return wrap(entity.object_class, context, hold_on(token))
+        return wrap(entity.object_class, context, retained_owner(token))
 
 
 def _path(path: _abi.IndexPath) -> IndexPath | None:
@@ -166,7 +168,7 @@ def object_change(told: _abi.ObjectChange, context: Context, entity: Entity) -> 
 
 
 def id_change(told: _abi.IDChange) -> IDChange:
-    which = ObjectID._owned(hold_on(told.id))
+    which = ObjectID._owned(retained_owner(told.id))
     return IDChange(
         ResultsChangeKind(told.kind), told.offset, which, None if told.associated == ALL else told.associated
     )
@@ -174,7 +176,7 @@ def id_change(told: _abi.IDChange) -> IDChange:
 
 def difference(told: _abi.Difference, context: Context, entity: Entity) -> Difference:
     """Returns a copy of a difference of the library, which is valid only during the callback."""
-    error = failure(lib.cst_error_status(told.error), hold_on(told.error)) if told.error else None
+    error = failure(lib.cst_error_status(told.error), retained_owner(told.error)) if told.error else None
     return Difference(
         [section_change(told.sections[index]) for index in range(told.section_count)],
         [object_change(told.changes[index], context, entity) for index in range(told.change_count)],
@@ -186,7 +188,7 @@ def difference(told: _abi.Difference, context: Context, entity: Entity) -> Diffe
 
 
 def _identity(borrowed: int) -> ObjectID:
-    return ObjectID._owned(hold_on(borrowed))
+    return ObjectID._owned(retained_owner(borrowed))
 
 
 class _Query(NamedTuple):
@@ -199,13 +201,13 @@ _queries: dict[int, _Query] = {}
 _numbers = itertools.count(1)
 
 
-def _hear(number: int, _handle: int, told: Any, queries: dict[int, _Query] = _queries) -> None:
+def _notify_query(number: int, _handle: int, difference_struct: Any, queries: dict[int, _Query] = _queries) -> None:
     query = queries.get(number)
     context = query.context() if query is not None else None
     if query is not None and context is not None and not context._is_closing:
         context._stamp = Stamp()
-        with telling(f"the fetch observer for {query.entity.name}", context, context):
-            query.function(context, difference(told[0], context, query.entity))
+        with isolating_exceptions(f"the fetch observer for {query.entity.name}", context, context):
+            query.function(context, difference(difference_struct[0], context, query.entity))
         context._stamp = Stamp()
 
 
@@ -213,7 +215,7 @@ def _forget(number: int, queries: dict[int, _Query] = _queries) -> None:
     queries.pop(number, None)
 
 
-_callback = immortal(_abi.OBSERVE_FETCH_FN(_hear))
+_callback = immortal(_abi.OBSERVE_FETCH_FN(_notify_query))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
@@ -230,7 +232,7 @@ def observe_fetch(
 ) -> Observation:
     """Implements Context.observe for a FetchRequest."""
     function = function_given(function, "function")
-    asked = request._made(context)
+    asked = request._build(context)
     entity = context.model[request.entity_name or ""]
     number = next(_numbers)
     _queries[number] = _Query(weakref.ref(context), entity, function)
@@ -275,29 +277,29 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
 
     def _add(self, news: Difference) -> None:
         with self._lock:
-            self._news.append(news)
-            if len(self._news) > self.most:
-                self._news.clear()
-                self._news.append(_anew(news))
+            self._unread.append(news)
+            if len(self._unread) > self.most:
+                self._unread.clear()
+                self._unread.append(_as_reset(news))
             if news.error is not None:
                 self._has_ended = True
             self._wake()
-        self._tell()
+        self._notify_waiters()
 
     def _end(self) -> None:
         super()._end()
-        self._tell()
+        self._notify_waiters()
 
-    def _tell(self) -> None:
+    def _notify_waiters(self) -> None:
         with self._arrived:
             self._arrived.notify_all()
 
     def next(self, timeout: float | None = None) -> Difference | None:
         """Returns the next difference; None at the end, and after `timeout` seconds. A `timeout` of None: no limit."""
         with self._arrived:
-            self._arrived.wait_for(lambda: self._news or self._has_ended, timeout)
+            self._arrived.wait_for(lambda: self._unread or self._has_ended, timeout)
         with self._lock:
-            return self._news.popleft() if self._news else None
+            return self._unread.popleft() if self._unread else None
 
     def __iter__(self) -> LiveQuery:
         return self
@@ -312,7 +314,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
         return self
 
 
-def _anew(last: Difference) -> Difference:
+def _as_reset(last: Difference) -> Difference:
     """Returns a reset difference that inserts all results of `last`. Use it on the context's queue."""
     kind = ResultsChangeKind.INSERT
     names = last.snapshot.section_names

@@ -26,23 +26,23 @@ from ._abi import lib
 from ._call import call
 from ._interrupt import immortal
 
-_takers: dict[int, Callable[[str], None]] = {}
+_line_functions: dict[int, Callable[[str], None]] = {}
 _numbers = itertools.count(1)
 
 
-def _take(number: int, line: Any, takers: dict[int, Callable[[str], None]] = _takers) -> None:
-    taker = takers.get(number)
+def _pass_line(number: int, line: Any, line_functions: dict[int, Callable[[str], None]] = _line_functions) -> None:
+    taker = line_functions.get(number)
     if taker is not None:
         taker(_abi.decode(line) or "")
 
 
-def _forget(number: int, takers: dict[int, Callable[[str], None]] = _takers) -> None:
-    takers.pop(number, None)
+def _forget(number: int, line_functions: dict[int, Callable[[str], None]] = _line_functions) -> None:
+    line_functions.pop(number, None)
 
 
-_take_callback = immortal(_abi.LOG_FN(_take))
+_pass_line_callback = immortal(_abi.LOG_FN(_pass_line))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
-_taker: Callable[[str], None] | None = None
+_line_function: Callable[[str], None] | None = None
 _no_callback = _abi.LOG_FN(0)
 _no_destroy = _abi.DESTROY_FN(0)
 
@@ -68,21 +68,21 @@ def set_callback(callback: Callable[[str], None] | None) -> None:
     The function runs on the thread of the logged call, while stores are locked. It must not use objects, contexts or
     stores. Its exceptions are printed and ignored.
     """
-    global _taker
+    global _line_function
     if callback is None:
-        _taker = None
+        _line_function = None
         call(lib.cst_log_set_callback, _no_callback, None, _no_destroy)
         return
     number = next(_numbers)
-    _takers[number] = callback
-    call(lib.cst_log_set_callback, _take_callback, number, _forget_callback)
-    _taker = callback
+    _line_functions[number] = callback
+    call(lib.cst_log_set_callback, _pass_line_callback, number, _forget_callback)
+    _line_function = callback
 
 
 def write(line: str) -> None:
     """Writes a line of this package to the destination of the library's log."""
-    if _taker is not None:
-        _taker(line)
+    if _line_function is not None:
+        _line_function(line)
     elif sys.stderr is not None:
         print(line, file=sys.stderr)
 

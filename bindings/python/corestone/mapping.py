@@ -11,7 +11,7 @@ from typing import Any, Optional, Union
 
 from . import _abi
 from ._abi import lib, path_argument
-from ._arguments import elements, one_of, shown
+from ._arguments import elements, require_instance, shown
 from ._call import call, owned
 from .archive import read_json, tagged
 from .errors import TypeMismatchError
@@ -93,7 +93,7 @@ def _property_mappings(given: Any, name: str) -> tuple[PropertyMapping, ...]:
             key=name,
             value=given,
         )
-    return tuple(one_of(PropertyMapping, each, f"{name}[{place}]") for place, each in enumerate(given))
+    return tuple(require_instance(PropertyMapping, each, f"{name}[{place}]") for place, each in enumerate(given))
 
 
 def _property(fields: dict[str, Any]) -> PropertyMapping:
@@ -168,7 +168,9 @@ class MappingModel:
         The mapping model contains copies of the models, from which it also takes the version hashes.
         """
         given = elements(entity_mappings, "entity_mappings", "a list of EntityMapping")
-        mappings = [one_of(EntityMapping, each, f"entity_mappings[{place}]") for place, each in enumerate(given)]
+        mappings = [
+            require_instance(EntityMapping, each, f"entity_mappings[{place}]") for place, each in enumerate(given)
+        ]
         fields: dict[str, Any] = {"entityMappings": list(map(_entity_fields, mappings))}
         for key, path in (("sourcePath", source_path), ("destinationPath", destination_path)):
             fields[key] = None if path is None else os.fspath(path)
@@ -305,7 +307,7 @@ def _ordered(mapping: EntityMapping) -> dict[str, Any]:
 
 
 def _model(model: Model, name: str) -> int:
-    handle: int = one_of(Model, model, name)._handle
+    handle: int = require_instance(Model, model, name)._handle
     return handle
 
 

@@ -105,7 +105,8 @@ class Conflict:
 
     def __init__(self) -> None:
         raise TypeError(
-            "a conflict cannot be created; use those in ConflictError.conflicts, or those passed to MergePolicy.resolve"
+            "a Conflict cannot be created directly; use the conflicts in ConflictError.conflicts, or those passed to "
+            "MergePolicy.resolve"
         )
 
     @staticmethod

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from . import _abi
 from ._abi import lib, optional_text, path_argument, text, texts
-from ._arguments import elements, flag, handles, one_of, path_list, shown
+from ._arguments import elements, flag, handles, path_list, require_instance, shown
 from ._call import call, owned
 from ._migration_upkeep import optional_path
-from ._progress import told
+from ._progress import progress_callback
 from ._store_options import StoreOptions
 from ._store_options import store_options as options_of_stores
 from .archive import read_json
@@ -92,7 +92,7 @@ def check_migration(
     given.struct_size = ctypes.sizeof(given)
     given.flags = _abi.GUARD_ALLOW_TYPE_CHANGES if flag(allow_type_changes, "allow_type_changes") else 0
     given.profile = text(profile, "profile")
-    names = [str(one_of(str, each, f"versions[{place}]")) for place, each in enumerate(
+    names = [str(require_instance(str, each, f"versions[{place}]")) for place, each in enumerate(
         elements(versions, "versions", "a list of names"))]  # fmt: skip
     given.version_count, given.versions = len(names), texts(names or [""])
     given.version = optional_text(version, "version")
@@ -103,7 +103,7 @@ def check_migration(
     settings = options_of_stores(**(store_options or {}))
     given.store_options = ctypes.pointer(settings)
     buffer = _abi.Buffer()
-    with told(progress) as callback:
+    with progress_callback(progress) as callback:
         given.progress = callback
         if isinstance(old, Mapping) and not isinstance(old, Model):
             _check_models(old, new, given, buffer)
@@ -114,9 +114,9 @@ def check_migration(
 
 
 def _check_models(older: Mapping[str, Model], new: Any, options: Any, buffer: _abi.Buffer) -> None:
-    newest = one_of(Model, new, "new")
+    newest = require_instance(Model, new, "new")
     newest.freeze()
-    names = [str(one_of(str, each, "the name of a version in old")) for each in older]
+    names = [str(require_instance(str, each, "the name of a version in old")) for each in older]
     models = _frozen(older.values(), "old")
     call(
         lib.cst_migration_guard_check_models, text(newest.version_name or "new"), newest._handle, len(names),
@@ -125,7 +125,7 @@ def _check_models(older: Mapping[str, Model], new: Any, options: Any, buffer: _a
 
 
 def _frozen(models: Iterable[Model], name: str) -> list[Model]:
-    found = [one_of(Model, each, f"{name}[{place}]") for place, each in enumerate(
+    found = [require_instance(Model, each, f"{name}[{place}]") for place, each in enumerate(
         elements(models, name, "a list of Model"))]  # fmt: skip
     for each in found:
         each.freeze()
@@ -163,7 +163,7 @@ class ModelRelease(NamedTuple):
         InvalidArgumentError if the folder contains another model of this name, and for a name that is not a valid file
         name; ModelError for an invalid model.
         """
-        one_of(Model, model, "model")._check_waiting()
+        require_instance(Model, model, "model")._check_waiting()
         status = call(lib.cst_model_release_keep, model._handle, optional_text(name, "name"), path_argument(folder))
         return bool(status == _abi.OK)
 

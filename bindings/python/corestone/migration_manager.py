@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, overload
 
 from . import _abi, _host
 from ._abi import lib, optional_text, path_argument, text
-from ._arguments import flag, function, one_of, shown
+from ._arguments import flag, function, require_instance, shown
 from ._call import call, held, made, owned
 from ._callbacks import reported
 from ._handles import Handle, retained
 from ._interrupt import immortal
-from ._migration_contexts import context_of, contexts_lent, model_of, note_model
+from ._migration_contexts import closing_migration_contexts, context_of, model_of, note_model
 from ._store_options import StoreOptions, store_options
 from ._validators import wrapper
 from .coordinator import given_model
@@ -49,7 +49,7 @@ def _name(mapping: MappingLike) -> _abi.InputString:
 
 
 def _object(item: Any, name: str) -> int:
-    return int(one_of(ManagedObject, item, name)._cst_token)
+    return int(require_instance(ManagedObject, item, name)._cst_token)
 
 
 def _objects(items: Iterable[Any], name: str) -> tuple[int, Any]:
@@ -79,7 +79,7 @@ class UserInfo(MutableMapping[str, Any]):
         return _host.take(cell)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        encoded = _host.encode_one(value)
+        encoded = _host.encode_one(value, "value")
         call(lib.cst_migration_manager_set_user_info, self._manager._handle, text(key, "key"), encoded.address)
 
     def __delitem__(self, key: str) -> None:
@@ -115,7 +115,7 @@ class MigrationManager:
             if model is None:
                 raise InvalidArgumentError(f"{name} is None; pass the {name} model of the migration", key=name)
             note_model(model)
-        former, new = one_of(Model, models[0], "source"), one_of(Model, models[1], "destination")
+        former, new = require_instance(Model, models[0], "source"), require_instance(Model, models[1], "destination")
         self._adopt(owned(lib.cst_migration_manager_new, former._handle, new._handle))
         self._models = former, new
 
@@ -160,10 +160,10 @@ class MigrationManager:
         """
         former, new = store_options(**(source_options or {})), store_options(**options)
         self._mappings = {}
-        with contexts_lent():
+        with closing_migration_contexts():
             call(
                 lib.cst_migration_manager_migrate_store, self._handle, optional_text(source_type, "source_type"),
-                path_argument(source), byref(former), one_of(MappingModel, mapping, "mapping")._handle,
+                path_argument(source), byref(former), require_instance(MappingModel, mapping, "mapping")._handle,
                 optional_text(type, "type"), path_argument(destination), byref(new),
             )  # fmt: skip
 
@@ -175,7 +175,7 @@ class MigrationManager:
         """
         error = Handle()
         if reason is not None:
-            reported(one_of(BaseException, reason, "reason"), byref(error))
+            reported(require_instance(BaseException, reason, "reason"), byref(error))
         call(lib.cst_migration_manager_cancel, self._handle, error)
 
     @property
@@ -241,7 +241,7 @@ class MigrationManager:
         if report is None:
             call(lib.cst_migration_manager_set_report, self._handle, _abi.PROGRESS_FN(), None, _abi.DESTROY_FN())
             return
-        number = _host.keep(_Report(function(report, "report"), self))
+        number = _host.register(_Report(function(report, "report"), self))
         call(lib.cst_migration_manager_set_report, self._handle, _report_callback, number, _host.forget)
 
     def set_function(self, name: str, function: Callable[..., Any] | None) -> None:
@@ -259,7 +259,7 @@ class MigrationManager:
             raise TypeMismatchError(
                 f"function must be a function, not {shown(function)}", key="function", value=function
             )
-        number = _host.keep(function)
+        number = _host.register(function)
         call(
             lib.cst_migration_manager_set_function,
             self._handle,
@@ -348,19 +348,19 @@ class _Report:
         return True
 
 
-def _tell(number: int, done: int, total: int) -> bool:
-    return bool(_host.kept(number)(done, total))
+def _report_progress(number: int, done: int, total: int) -> bool:
+    return bool(_host.registered(number)(done, total))
 
 
 def _call_function(number: int, _receiver: Any, count: int, arguments: Any, out: Any, error: Any) -> int:
     try:
-        _host.answer(_host.kept(number)(*(_host.decode(arguments[place]) for place in range(count))), out)
+        _host.return_value(_host.registered(number)(*(_host.decode(arguments[place]) for place in range(count))), out)
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)
 
 
-_report_callback = immortal(_abi.PROGRESS_FN(_tell))
+_report_callback = immortal(_abi.PROGRESS_FN(_report_progress))
 _function_callback = immortal(_abi.FUNCTION_FN(_call_function))
 
 
@@ -438,7 +438,7 @@ _Callbacks = _abi.MigrationPolicyCallbacks
 
 def _create(number: int, _mapping: Any, out: Any, error: Any) -> int:
     try:
-        out[0] = _host.keep(_host.kept(number)())
+        out[0] = _host.register(_host.registered(number)())
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)
@@ -446,16 +446,16 @@ def _create(number: int, _mapping: Any, out: Any, error: Any) -> int:
 
 def _stage(name: str, instance: int, manager: int, mapping: Any, error: Any, token: int | None = None) -> int:
     try:
-        policy: MigrationPolicy = _host.kept(instance)
+        policy: MigrationPolicy = _host.registered(instance)
         policy.manager = found = MigrationManager._borrowed(manager)
-        objects = () if token is None else (_lent(token),)
+        objects = () if token is None else (_borrowed_object(token),)
         getattr(policy, name)(*objects, found._mapping(_abi.decode(mapping) or ""), found)
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)
 
 
-def _lent(token: int) -> ManagedObject:
+def _borrowed_object(token: int) -> ManagedObject:
     item = wrapper(token)
     if item is None:
         raise InvalidHandleError(
@@ -480,13 +480,13 @@ def _object_callback(name: str) -> Any:
 
 def _call_policy(instance: int, manager: int, selector: Any, count: int, arguments: Any, out: Any, error: Any) -> int:
     try:
-        policy: MigrationPolicy = _host.kept(instance)
+        policy: MigrationPolicy = _host.registered(instance)
         policy.manager = MigrationManager._borrowed(manager)
         given = [_host.decode(arguments[place]) for place in range(count)]
         value = policy.call(_abi.decode(selector) or "", *given)
         if value is NotImplemented:
             return _abi.NOT_FOUND
-        _host.answer(value, out)
+        _host.return_value(value, out)
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)
@@ -521,7 +521,7 @@ def register_migration_policy(name: str, policy: Any = None) -> Any:
     for stage, callback in _stages.items():
         if getattr(policy, stage) is not getattr(MigrationPolicy, stage):
             setattr(table, stage, callback)
-    table.userdata, table.destroy = _host.keep(policy), _host.forget
+    table.userdata, table.destroy = _host.register(policy), _host.forget
     call(lib.cst_migration_policy_register, text(name, "name"), byref(table))
     return policy
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from . import _abi
 from ._abi import lib, text
-from ._arguments import one_of
+from ._arguments import require_instance
 from ._call import call, made, owned
 from ._editing import add_validation
 from ._model_contents import ModelContents
@@ -383,7 +383,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         except TypeError:
             found = None
         if found is None:
-            near = nearest(one_of(str, name, "entity"), self._entities)
+            near = nearest(require_instance(str, name, "entity"), self._entities)
             raise _NoEntityError(f'the model does not have an entity "{name}"{near}', entity=name)
         return found
 

@@ -43,20 +43,20 @@ def follow(context: Context, merges: bool) -> None:
 
 def follow_remote(context: Context) -> Observation:
     """Observes merges of remote changes, after which the values that the context read ahead are discarded."""
-    return context.observe("did_merge_object_ids", lambda own, _: _read_anew(own))
+    return context.observe("did_merge_object_ids", lambda own, _: _refresh_all(own))
 
 
 def saved(context: Context) -> None:
     """Discards values that other contexts read ahead, because the save of a context may have made them stale."""
     if context.parent is not None:
-        _read_anew(context.parent)
+        _refresh_all(context.parent)
     for reference in tuple(_followers.values()):
         other = reference()
         if other is not None and other is not context:
-            _read_anew(other)
+            _refresh_all(other)
 
 
-def _read_anew(context: Context) -> None:
+def _refresh_all(context: Context) -> None:
     context._stamp = Stamp()
     for reference in list(wrappers.values()):
         item = reference()
@@ -100,7 +100,7 @@ def merge(context: Context, changes: Changes) -> None:
     arguments: list[Any] = []
     for group in ids:
         arguments += [len(group), (ctypes.c_void_p * len(group))(*[each._handle for each in group])]
-    _read_anew(context)
+    _refresh_all(context)
     call(lib.cst_context_merge_changes, context._open, *arguments)
 
 
@@ -110,7 +110,7 @@ def merge_remote(context: Context, changes: Changes) -> None:
     for group in _listed(changes):
         uris = [item if isinstance(item, str) else _id(item).uri for item in group]
         arguments += [len(uris), _abi.texts(uris, "changes")]
-    _read_anew(context)
+    _refresh_all(context)
     call(lib.cst_context_merge_remote_changes, context._open, *arguments)
 
 
@@ -138,5 +138,5 @@ def merge_history(context: Context, history: HistoryCursor | HistoryTransaction)
     history._require_changes()
     _ = context.has_changes  # raises on another queue, before a transaction is read
     while history._next() is not None:
-        _read_anew(context)
+        _refresh_all(context)
         call(lib.cst_context_merge_history, context._open, history._handle)

@@ -17,7 +17,7 @@ from ._arguments import shown
 from ._call import call, held, quick_failure
 from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
-from ._handles import Handle, hold_on
+from ._handles import Handle, retained_owner
 from ._object_changes import ObjectChanges
 from .codes import AttributeType, SnapshotEvents
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
@@ -161,7 +161,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         return out.value
 
     def committed_value(self, name: str) -> Any:
-        """Returns a property's value of the last fetch or save; the target of a to-one relationship as its ID."""
+        """Returns the value of an attribute or a to-one relationship at the last fetch or save; the target is an ID."""
         description = self._cst_entity._key(name)
         return compose(description, (self._committed(leaf) for leaf in leaves(description)))
 
@@ -212,7 +212,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         return value if leaf.transforms else values.decode_cell(held, self._cst_context)
 
     def set_primitive(self, name: str, value: Any) -> None:
-        """Sets a property without change tracking. The members of a to-many relationship are a list.
+        """Sets a property without change tracking. For a to-many relationship, `value` is an iterable of its members.
 
         The object does not count as changed, and the inverse is not updated. A save writes the value if it writes the
         object because of another change; a refresh discards the value. This is suitable for values that are derived
@@ -235,10 +235,10 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     # ---- hooks, which a class that is bound to the entity may override; docs/reference/lifecycle.md
 
     def awake_from_insert(self) -> None:
-        """Called after a context inserted the object and set its defaults. Undo does not revert values set here."""
+        """Called after a context inserted the object and set its defaults. Undo does not revert attributes set here."""
 
     def awake_from_fetch(self) -> None:
-        """Called after a fault has fired. Values set here do not count as changes."""
+        """Called after a fault has fired. Attributes set here do not count as changes."""
 
     def awake_from_snapshot_events(self, events: SnapshotEvents) -> None:
         """Called after undo, redo, rollback, refresh or a merge policy replaced the object's state."""
@@ -259,7 +259,10 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         """Called after the object's values were released."""
 
     def set_nil_value_for_key(self, name: str) -> None:
-        """Called when a number or Boolean attribute is set to None. Sets None; an override can set another value."""
+        """Called when an integer, floating-point or Boolean attribute is set to None.
+
+        Sets None; an override can set another value.
+        """
         self[name] = None
 
     # ---- values by name and key path
@@ -294,12 +297,16 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
             hidden.__set__(self, value)
 
     def get(self, *names: str) -> tuple[Any, ...]:
-        """Returns several attributes or to-one relationships in one call."""
+        """Returns several attributes or to-one relationships.
+
+        They are read in one library call, unless one is a composite or transformable attribute.
+        """
         plan = plan_for(type(self), names)
         if plan.many:
             entity, key = self._cst_entity.name, plan.many[0]
             raise TypeMismatchError(
-                f"get does not read {entity}.{key}, a to-many relationship; read it as a property of the object",
+                f"{entity}.{key} is a to-many relationship, which get does not read; read it as a property of the "
+                "object",
                 entity=entity,
                 key=key,
                 object_uri=object_id(self).uri,
@@ -319,8 +326,8 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     def set(self, **new: Any) -> None:
         """Sets several properties.
 
-        Attributes and to-one relationships are set in one call; if it fails, the object does not change. Composite and
-        transformable attributes and to-many relationships are set one by one after that call.
+        Attributes and to-one relationships are set in one call. If one of their values is invalid, the object does not
+        change. Composite and transformable attributes and to-many relationships are set one by one after that call.
         """
         for name in set_single_values(self, new):
             setattr(self, name, new[name])
@@ -335,7 +342,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     # ---- special methods
 
     def __getattr__(self, name: str) -> Any:
-        # Called only if no property and no method has that name.
+        # Called if no property and no method has that name, or if a getter raises AttributeError.
         raise AttributeError(_no_property(self, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -391,8 +398,9 @@ class Reference(weakref.ref[ManagedObject]):
     """The map's weak reference to a wrapper. When the wrapper is freed, the reference removes itself from the map.
 
     A callback removes it, not the wrapper's `__del__`: there, another thread could still find the wrapper in the map
-    and revive it with a handle that is being released. The callback does not run Python code, in which a signal handler
-    could raise an exception and prevent the rest. The wrapper owns the handle, which is released afterwards.
+    and revive it with a handle that is being released. On CPython, the callback does not run Python code, in
+    which a signal handler could raise an exception and so prevent the removal. The wrapper owns the handle, which is
+    released afterwards.
     """
 
     __slots__ = ("remove",)
@@ -448,7 +456,7 @@ def wrap_all(
         reference = known.get(token)
         found = reference() if reference is not None else None
         if found is None:
-            hold = hold_on(_as_argument(token))
+            hold = retained_owner(_as_argument(token))
             found = _new(kind)
             _set_context(found, context)
             _set_token(found, token)
@@ -567,7 +575,7 @@ def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
 
 
 def short_id(uri: str) -> str:
-    """Returns the last part of a URI: "p12", or "new" for an object that was never saved."""
+    """Returns the last part of a URI: "p12", or "new" for a temporary ID."""
     last = uri.rsplit("/", 1)[-1]
     return last if last.startswith("p") else "new"
 

@@ -9,7 +9,7 @@ from typing import Any
 from . import _abi, values
 from ._abi import lib
 from ._call import call, made
-from ._handles import Handle, hold_on
+from ._handles import Handle, retained_owner
 from .errors import InvalidArgumentError
 
 
@@ -34,7 +34,7 @@ class ObjectID:
 
     @classmethod
     def _borrowed(cls, handle: int) -> ObjectID:
-        return cls._owned(hold_on(handle))
+        return cls._owned(retained_owner(handle))
 
     def _cst_value_handle(self) -> tuple[int, int]:
         return _abi.OBJECT_ID, self._handle

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from . import _abi, _host
 from ._abi import lib
 from ._ahead import Stamp
-from ._arguments import choice, one_of
+from ._arguments import choice, require_instance
 from ._arguments import function as function_given
 from ._call import call, held, owned
-from ._handles import hold_on, retained
+from ._handles import retained, retained_owner
 from ._interrupt import immortal
 from ._notifications import ChangedIDs
 from .codes import ContextNotification, CoordinatorNotification, StoreFile, ValueChangeKind
@@ -117,7 +117,7 @@ class ContextChanges:
         known = wrappers.get(token)
         found = known() if known is not None else None
         if found is None:
-            found = wrap(self._context.model[which.entity_name].object_class, self._context, hold_on(token))
+            found = wrap(self._context.model[which.entity_name].object_class, self._context, retained_owner(token))
         return found
 
     inserted = property(lambda self: self._objects["inserted"])
@@ -189,23 +189,23 @@ _observers: dict[int, _Observer] = {}
 _numbers = itertools.count(1)
 
 
-def _hear_context(
-    number: int, handle: int, notification: int, told: Any, observers: dict[int, _Observer] = _observers
+def _notify_context(
+    number: int, handle: int, notification: int, payload: Any, observers: dict[int, _Observer] = _observers
 ) -> None:
     observer = observers.get(number)
     context = observer.subject() if observer is not None else None
     if observer is not None and context is not None:
         context._stamp = Stamp()
-        observer.function(context, ContextChanges(context, told[0]))
+        observer.function(context, ContextChanges(context, payload[0]))
         context._stamp = Stamp()
 
 
-def _hear_object(number: int, token: int, told: Any, observers: dict[int, _Observer] = _observers) -> None:
+def _notify_object(number: int, token: int, payload: Any, observers: dict[int, _Observer] = _observers) -> None:
     observer = observers.get(number)
     context = observer.subject() if observer is not None else None
     if observer is not None and context is not None:
         context._stamp = Stamp()
-        change: _abi.ValueChange = told[0]
+        change: _abi.ValueChange = payload[0]
         indexes = list(change.indexes[: change.index_count]) if change.index_count else []
         observer.function(
             context._object(token, None),
@@ -221,8 +221,8 @@ def _hear_object(number: int, token: int, told: Any, observers: dict[int, _Obser
         context._stamp = Stamp()
 
 
-def _hear_coordinator(
-    number: int, handle: int, notification: int, told: Any, observers: dict[int, _Observer] = _observers
+def _notify_coordinator(
+    number: int, handle: int, notification: int, payload: Any, observers: dict[int, _Observer] = _observers
 ) -> None:
     from .coordinator import Store
 
@@ -232,7 +232,7 @@ def _hear_coordinator(
     observer = observers.get(number)
     coordinator = observer.subject() if observer is not None else None
     if observer is not None and coordinator is not None:
-        changes: _abi.StoreChanges = told[0]
+        changes: _abi.StoreChanges = payload[0]
         replacement = None
         if changes.old_store and changes.new_store:
             ids = _ids(changes.migrated_ids) if changes.migrated_ids else []
@@ -258,9 +258,9 @@ def _forget(number: int, observers: dict[int, _Observer] = _observers) -> None:
     observers.pop(number, None)
 
 
-_context_callback = immortal(_abi.CONTEXT_OBSERVE_FN(_hear_context))
-_coordinator_callback = immortal(_abi.COORDINATOR_OBSERVE_FN(_hear_coordinator))
-_object_callback = immortal(_abi.OBJECT_OBSERVE_FN(_hear_object))
+_context_callback = immortal(_abi.CONTEXT_OBSERVE_FN(_notify_context))
+_coordinator_callback = immortal(_abi.COORDINATOR_OBSERVE_FN(_notify_coordinator))
+_object_callback = immortal(_abi.OBJECT_OBSERVE_FN(_notify_object))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
@@ -273,7 +273,7 @@ def notification_number(kind: Any, notification: Any, name: str = "notification"
     if isinstance(notification, str):
         names = [each.lower() for each in kind.__members__]
         notification = kind[choice(notification.lower(), name, names, _NoNotificationError).upper()]
-    return int(one_of(int, notification, name))
+    return int(require_instance(int, notification, name))
 
 
 def observe_context(

@@ -106,7 +106,7 @@ class Predicate(Tree):
                 key="format",
                 value=format,
             )
-        given = _host.Encoded(arguments)
+        given = _host.Encoded(arguments, "arguments")
         self._recipe = (Predicate, (format, *arguments))
         self._handle = owned(lib.cst_predicate_parse, text(format, "format"), given.count, given.address)
 
@@ -130,7 +130,7 @@ class Predicate(Tree):
     ) -> Predicate:
         """Returns a comparison of two expressions or values by an operator."""
         a, b = expression(left), expression(right)
-        return cls._made(
+        return cls._build(
             (Predicate.comparison, (a, operator, b, modifier, options)), lib.cst_predicate_new_comparison, a._handle,
             int(operator), b._handle, int(modifier), int(options),
         )  # fmt: skip
@@ -138,8 +138,8 @@ class Predicate(Tree):
     @classmethod
     def block(cls, function: Callable[[Any, dict[str, Any]], object]) -> Predicate:
         """Returns a predicate that calls function(object, variables), and is evaluated in memory only."""
-        return cls._made(
-            (Predicate.block, (function,)), lib.cst_predicate_new_block, _run_callback, _host.keep(function),
+        return cls._build(
+            (Predicate.block, (function,)), lib.cst_predicate_new_block, _run_callback, _host.register(function),
             _host.forget,
         )  # fmt: skip
 
@@ -149,7 +149,7 @@ class Predicate(Tree):
         parts = list(predicates)
         array = (ctypes.c_void_p * len(parts))(*[part._handle for part in parts])
         recipe = (Predicate.compound, (type, parts))
-        return cls._made(recipe, lib.cst_predicate_new_compound, int(type), len(parts), array)
+        return cls._build(recipe, lib.cst_predicate_new_compound, int(type), len(parts), array)
 
     @classmethod
     def all(cls, *predicates: Predicate) -> Predicate:
@@ -186,8 +186,8 @@ class Predicate(Tree):
 
     def substituting(self, /, **variables: Any) -> Predicate:
         """Returns a copy in which values or expressions replace $variables."""
-        bound = _host.encode_one(variables)
-        return self._made(
+        bound = _host.encode_one(variables, "variables")
+        return self._build(
             (_substituted, (self, variables)), lib.cst_predicate_new_substituted, self._handle, bound.address
         )
 
@@ -266,7 +266,7 @@ class Predicate(Tree):
         `variables` are the values of $names. `$name := …` sets a variable for the rest of this evaluation, but does not
         change the dictionary. PredicateError for unknown keys and for operations that the values do not support.
         """
-        given, bound = _host.encode_one(item), _host.encode_variables(variables)
+        given, bound = _host.encode_one(item, "item"), _host.encode_variables(variables)
         out = ctypes.c_bool()
         call(lib.cst_predicate_evaluate_value, self._handle, given.address, bound.address, byref(out))
         return out.value
@@ -276,7 +276,7 @@ class Predicate(Tree):
         chosen = list(items)
         if not chosen:
             return []
-        given, bound = _host.Encoded(self._narrowed(chosen)), _host.encode_variables(variables)
+        given, bound = _host.Encoded(self._narrowed(chosen), "items"), _host.encode_variables(variables)
         out = (ctypes.c_bool * len(chosen))()
         call(lib.cst_predicate_filter, self._handle, given.count, given.address, bound.address, out)
         return list(compress(chosen, bytes(out)))
@@ -347,7 +347,7 @@ def _asks_by_keys(part: Predicate | Expression | None, keys: set[str]) -> bool:
 
 def _run(number: int, value: Any, variables: Any, out: Any, error: Any) -> int:
     try:
-        out[0] = bool(_host.kept(number)(_host.decode(value[0]), _host.decode(variables[0])))
+        out[0] = bool(_host.registered(number)(_host.decode(value[0]), _host.decode(variables[0])))
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)

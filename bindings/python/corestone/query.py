@@ -267,7 +267,7 @@ class Key(Value[T]):
         if isinstance(name, (Value, int)):
             if isinstance(name, int) and name < 0:
                 raise InvalidArgumentError(
-                    f'an index of "{self._cst_path}" in a query must be at least 0, not {name}; write '
+                    f'an index of "{self._cst_path}" in a query must be at least 0, not {shown(name)}; write '
                     'Expression("%@[LAST]", key) for the last element',
                     key=self._cst_path,
                     value=name,

@@ -56,11 +56,11 @@ class Task:
                 return self.function()
             finally:
                 _alone.is_here = former_alone
-        former = _take(self.context)
+        former = _enter(self.context)
         try:
             return self.function()
         finally:
-            _give(self.context, former)
+            _leave(self.context, former)
 
     def call_queued(self) -> Any:
         former = getattr(_queued, "is_here", False)
@@ -123,14 +123,14 @@ _run_alone_callback = immortal(_abi.COORDINATOR_PERFORM_FN(_run_alone))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
-def _take(context: Context) -> int:
-    """Records that the calling thread holds the queue of a context. Returns the argument for `_give`."""
+def _enter(context: Context) -> int:
+    """Records that the calling thread holds the queue of a context. Returns the argument for `_leave`."""
     former, context._user = context._user, threading.get_ident()
     context._watch()
     return former
 
 
-def _give(context: Context, former: int) -> None:
+def _leave(context: Context, former: int) -> None:
     context._user = former
     context._stamp = Stamp()  # values that this thread read ahead must not be used on another thread
 
@@ -233,7 +233,7 @@ class Performing:
         kept = retained(self._handle)  # the end of the block unlocks the context, even if the block closes it
         call(lib.cst_context_lock, self._handle)
         self._kept.append(kept)
-        self._former.append((_take(self._context), self._context._task))
+        self._former.append((_enter(self._context), self._context._task))
         self._context._task = task
         return self._context
 
@@ -241,7 +241,7 @@ class Performing:
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
         former, self._context._task = self._former.pop()
-        _give(self._context, former)
+        _leave(self._context, former)
         try:
             call(lib.cst_context_unlock, self._handle)
         except CorestoneError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi
 from ._abi import lib
-from ._arguments import flag, handles, one_of, quoted, shown
+from ._arguments import flag, handles, quoted, require_instance, shown
 from ._call import call, owned
 from ._definition import attribute_type
 from ._handles import Handle
@@ -173,20 +173,20 @@ class FetchRequest(PersistentStoreRequest):
 
     def to_archive(self) -> bytes:
         """Returns the request as a keyed archive, for storage. Stores are omitted; the entity is saved by name."""
-        request, buffer = self._made(None), _abi.Buffer()
+        request, buffer = self._build(None), _abi.Buffer()
         call(lib.cst_fetch_request_copy_archive, request.handle, byref(buffer))
         return _abi.take_bytes(buffer)
 
     @classmethod
     def from_archive(cls, archive: bytes) -> FetchRequest:
         """Returns the request that a keyed archive contains."""
-        archive = one_of(bytes, archive, "archive")
+        archive = require_instance(bytes, archive, "archive")
         return cls._of(owned(lib.cst_fetch_request_new_from_archive, _abi.InputString(archive, len(archive))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FetchRequest.from_archive, (self.to_archive(),)
 
-    def _made(self, context: Context | None) -> Request:
+    def _build(self, context: Context | None) -> Request:
         """Returns the library's request for a call, and looks up the entity in the model of the context."""
         name = self._name
         if name is not None and context is not None:
@@ -219,12 +219,12 @@ class FetchRequest(PersistentStoreRequest):
         )  # fmt: skip
 
     def _execute(self, context: Context) -> FetchResult:
-        request = self._made(context)
+        request = self._build(context)
         out = _abi.RequestResult()
         context._work(lib.cst_context_execute, request.handle, byref(out))
-        return self._take(out, context)
+        return self._copy_result(out, context)
 
-    def _take(self, result: _abi.RequestResult, context: Context) -> FetchResult:
+    def _copy_result(self, result: _abi.RequestResult, context: Context) -> FetchResult:
         """Returns the result of a call, and takes ownership of the handle of the result."""
         if self._name is not None:
             self._entity = context.model[self._name]

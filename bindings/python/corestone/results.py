@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _abi, values
 from ._abi import lib
 from ._ahead import Ahead
-from ._arguments import MOST, one_of, plural, whole
+from ._arguments import MOST, plural, require_instance, require_integer
 from ._call import call, held, made, owned
 from ._columns import read_columns
 from ._composite import compose, leaves
@@ -89,7 +89,7 @@ class Results(Sequence[Any]):
             if step == 1:
                 return self._block(start, stop - start)
             return [self[at] for at in range(start, stop, step)]
-        place = whole(index, "index", -MOST)
+        place = require_integer(index, "index", -MOST)
         if place < 0:
             place += self._count
         if not 0 <= place < self._count:
@@ -119,7 +119,7 @@ class Results(Sequence[Any]):
     def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results:
         """Returns the objects that satisfy a predicate, evaluated in memory; keywords set its $variables."""
         condition = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
-        condition = one_of(Predicate, condition, "predicate")
+        condition = require_instance(Predicate, condition, "predicate")
         bound = encode_variables(variables)
         handle = owned(lib.cst_results_copy_filtered, self._handle, condition._handle, bound.address)
         return Results(self._context, handle, self._entity)
@@ -137,7 +137,7 @@ class Results(Sequence[Any]):
 
     def _description(self, name: str) -> PropertyDescription | None:
         """Returns the property with a name; None for a key path."""
-        if self._entity is None or "." in one_of(str, name, "name"):
+        if self._entity is None or "." in require_instance(str, name, "name"):
             return None
         return self._entity._key(name)
 
@@ -152,7 +152,7 @@ class Results(Sequence[Any]):
     def _columns(self, names: Sequence[str], first: int, count: int) -> list[list[Any]]:
         packed: dict[str, PropertyDescription] = {}
         found: dict[str, list[Any]] = {}
-        for name in dict.fromkeys([one_of(str, name, "name") for name in names]):
+        for name in dict.fromkeys([require_instance(str, name, "name") for name in names]):
             description = self._description(name)
             if description is not None and description.is_attribute:
                 if description.is_transient:  # the rows of the store do not contain its values

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
 
 from . import _abi, _host
 from ._abi import lib, text
-from ._arguments import MOST, plural, shown, whole
+from ._arguments import MOST, plural, require_integer, shown
 from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType
@@ -162,7 +162,7 @@ class LazyRows(Sequence[dict[str, Any]]):
             if step == 1:
                 return _read(self._handle, self._names, start, max(stop - start, 0))
             return [self[at] for at in range(start, stop, step)]
-        place = whole(index, "index", -MOST)
+        place = require_integer(index, "index", -MOST)
         if place < 0:
             place += self._count
         if not 0 <= place < self._count:

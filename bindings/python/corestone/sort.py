@@ -157,12 +157,12 @@ def sort_locale() -> str:
 def prepared(descriptors: Sequence[SortDescriptor]) -> tuple[Any, Any, int]:
     """Returns an array of cst_sort for descriptors, the callback for comparators, and the number that it receives."""
     array = (_abi.Sort * len(descriptors))(*[each._sort() for each in descriptors])
-    return array, _compare_callback, _host.keep([each.selector for each in descriptors])
+    return array, _compare_callback, _host.register([each.selector for each in descriptors])
 
 
 def _compare(number: int, place: int, a: Any, b: Any, out: Any, error: Any) -> int:
     try:
-        order = _host.kept(number)[place](_host.decode(a[0]), _host.decode(b[0]))
+        order = _host.registered(number)[place](_host.decode(a[0]), _host.decode(b[0]))
         out[0] = (order > 0) - (order < 0)
         return _abi.OK
     except BaseException as raised:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 
 from . import _abi, _host
 from ._abi import lib, optional_text, path_argument, texts
-from ._arguments import elements, function, handles, one_of, path_list, shown
+from ._arguments import elements, function, handles, path_list, require_instance, shown
 from ._call import call, owned
 from ._callbacks import reported
 from ._handles import Token
@@ -74,8 +74,8 @@ class ModelReference:
         hashes  version hashes by entity, as in the metadata of a store (NSStoreModelVersionHashes)
         paths   models, bundles and folders that are searched for the version when it is needed
         """
-        names = list(one_of(Mapping, hashes, "hashes"))
-        content = [bytes(one_of(bytes, hashes[name], f"hashes[{shown(name)}]")) for name in names]
+        names = list(require_instance(Mapping, hashes, "hashes"))
+        content = [bytes(require_instance(bytes, hashes[name], f"hashes[{shown(name)}]")) for name in names]
         buffers = [ctypes.create_string_buffer(each, len(each)) for each in content]
         array = (_abi.Bytes * max(len(names), 1))()
         for place, buffer in enumerate(buffers):
@@ -120,7 +120,10 @@ class MigrationStage:
     """One stage of a staged migration, for the option `stages`. The stage for the store's version runs first."""
 
     def __init__(self) -> None:
-        raise TypeError("a stage is created by MigrationStage.lightweight, custom, transformation, mapping or load")
+        raise TypeError(
+            "a MigrationStage cannot be created directly; call MigrationStage.lightweight, custom, transformation, "
+            "mapping or load"
+        )
 
     def _set(self, label: str | None, add: Callable[[int, str | None], None], kind: str) -> MigrationStage:
         #: The name of the stage in errors and plans.
@@ -141,7 +144,7 @@ class MigrationStage:
                 f"versions must be a list of models or checksums, not {shown(versions)}", key="versions", value=versions
             )
         found = [
-            each.checksum if isinstance(each, Model) else str(one_of(str, each, f"versions[{place}]"))
+            each.checksum if isinstance(each, Model) else str(require_instance(str, each, f"versions[{place}]"))
             for place, each in enumerate(elements(versions, "versions", "a list of models or checksums"))
         ]
 
@@ -182,7 +185,7 @@ class MigrationStage:
             )
             call(
                 lib.cst_migration_stages_add_custom, stages, *(each._handle for each in references),
-                optional_text(label), will, did, _host.keep(handlers), _host.forget,
+                optional_text(label), will, did, _host.register(handlers), _host.forget,
             )  # fmt: skip
 
         return cls.__new__(cls)._set(label, add, "custom")
@@ -202,7 +205,7 @@ class MigrationStage:
         def add(stages: int, label: str | None) -> None:
             call(
                 lib.cst_migration_stages_add_transformation, stages, *(each._handle for each in references),
-                optional_text(label), _transform_callback, _host.keep([body]), _host.forget,
+                optional_text(label), _transform_callback, _host.register([body]), _host.forget,
             )  # fmt: skip
 
         return cls.__new__(cls)._set(label, add, "transformation")
@@ -215,7 +218,7 @@ class MigrationStage:
         from .mapping import MappingModel
 
         references = _reference(current, "current"), _reference(next, "next")
-        given = one_of(MappingModel, mapping, "mapping")
+        given = require_instance(MappingModel, mapping, "mapping")
 
         def add(stages: int, label: str | None) -> None:
             call(
@@ -270,7 +273,7 @@ def stages_handle(stages: Iterable[MigrationStage]) -> Token:
     """Returns the handle of a list of stages."""
     handle = owned(lib.cst_migration_stages_new)
     for place, each in enumerate(elements(stages, "stages", "a list of MigrationStage")):
-        stage = one_of(MigrationStage, each, f"stages[{place}]")
+        stage = require_instance(MigrationStage, each, f"stages[{place}]")
         stage._add(handle, stage.label)
     return handle
 
@@ -287,7 +290,7 @@ def validate_stages(stages: Iterable[MigrationStage]) -> None:
 
 def _run(number: int, place: int, tokens: tuple[int, ...], error: Any) -> int:
     try:
-        _host.kept(number)[place](*map(context_of, tokens))
+        _host.registered(number)[place](*map(context_of, tokens))
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)

@@ -56,7 +56,7 @@ _BUILT_IN = {
 _registered: dict[str | None, Transformer] = {}
 
 
-def _called(function: Callable[[Any], Any] | str) -> Callable[[Any], Any]:
+def _as_function(function: Callable[[Any], Any] | str) -> Callable[[Any], Any]:
     """Returns the function, or for a name a function that calls the function registered at the time of the call."""
     if not isinstance(function, str):
         return function
@@ -75,7 +75,7 @@ def register_transformer(
     name of a function registered with register_function, which may be a C function. A registered transformer takes
     precedence over a built-in one with the same name.
     """
-    _registered[name] = Transformer(_called(transform), _called(reverse))
+    _registered[name] = Transformer(_as_function(transform), _as_function(reverse))
 
 
 def unregister_transformer(name: str) -> bool:
@@ -83,14 +83,14 @@ def unregister_transformer(name: str) -> bool:
     return _registered.pop(name, None) is not None
 
 
-def _transformer(name: str | None, entity: str, key: str, is_default: bool = False) -> Transformer:
+def _transformer(name: str | None, entity: str, key: str, has_no_object: bool = False) -> Transformer:
     found = _registered.get(name) or _BUILT_IN.get(name)
     if found is None:
         state = "is not registered"
         if name is not None and _is_registered_elsewhere(name):
             state = "was registered in another language, and its values are not Python objects"
-        # The bytes of an attribute of an object can be set directly; the default in a model cannot be set as bytes.
-        other = "" if is_default else ", or use the bytes with corestone.raw_value and set_raw_value"
+        # Only the bytes of an attribute of an object can be read and set, not a default in a model or a row of a batch.
+        other = "" if has_no_object else ", or use the bytes with corestone.raw_value and set_raw_value"
         raise UnsupportedError(
             f'{entity}.{key}: the transformer "{name}" {state}; register it with corestone.register_transformer{other}',
             entity=entity,
@@ -106,9 +106,9 @@ def _is_registered_elsewhere(name: str) -> bool:
 
 
 def to_bytes(
-    name: str | None, value: Any, entity: str, key: str, value_class: str | None, is_default: bool = False
+    name: str | None, value: Any, entity: str, key: str, value_class: str | None, has_no_object: bool = False
 ) -> bytes | None:
-    """Returns the bytes for a value, or for the default of a model.
+    """Returns the bytes for a value. `has_no_object`: the value is the default of a model, or belongs to a batch.
 
     An exception of a transformer becomes a CallbackError with entity and key. TypeMismatchError for a value that is not
     of `value_class`, the class that the model names; for an unknown class, values are not checked.
@@ -117,13 +117,13 @@ def to_bytes(
         return None
     if value_class is not None:
         _check_class(value_class, value, entity, key)
-    transformer = _transformer(name, entity, key, is_default)
+    transformer = _transformer(name, entity, key, has_no_object)
     try:
         data = transformer.transform(value)
     except CorestoneError as error:
         raise values.located(error, entity, key, value) from error
     except Exception as error:
-        remedy = "" if is_default else ". Call corestone.set_raw_value to set bytes"
+        remedy = "" if has_no_object else ". Call corestone.set_raw_value to set bytes"
         raise _failed(name, "transform", error, entity, key, value, remedy) from error
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeMismatchError(

@@ -13,7 +13,7 @@ from typing import Any, Callable
 from . import _abi
 from ._abi import lib
 from ._ahead import Stamp, contexts
-from ._arguments import MOST, whole
+from ._arguments import MOST, require_integer
 from ._arguments import function as function_given
 from ._call import call, owned
 from ._callbacks import reported
@@ -35,7 +35,7 @@ def _run(number: int, error: Any, actions: dict[int, Callable[[], Any]] = _actio
         return reported(raised, error)
 
 
-def _hear(number: int, handle: int, kind: int, observers: Any = _observers) -> None:
+def _notify(number: int, handle: int, kind: int, observers: Any = _observers) -> None:
     manager, function = observers.get(number, (None, None))
     found = manager() if manager is not None else None
     if found is not None:
@@ -49,7 +49,7 @@ def _forget(number: int, actions: Any = _actions, observers: Any = _observers) -
 
 
 _run_callback = immortal(_abi.UNDO_ACTION_FN(_run))
-_hear_callback = immortal(_abi.UNDO_OBSERVE_FN(_hear))
+_notify_callback = immortal(_abi.UNDO_OBSERVE_FN(_notify))
 _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 
 
@@ -169,7 +169,7 @@ class UndoManager:
 
     @levels_of_undo.setter
     def levels_of_undo(self, levels: int) -> None:
-        call(lib.cst_undo_manager_set_levels, self._handle, max(whole(levels, "levels_of_undo", -MOST), 0))
+        call(lib.cst_undo_manager_set_levels, self._handle, max(require_integer(levels, "levels_of_undo", -MOST), 0))
 
     # ---- actions
 
@@ -254,5 +254,5 @@ class UndoManager:
         number = next(_numbers)
         _observers[number] = weakref.ref(self), function_given(function, "function")
         return Observation(
-            owned(lib.cst_undo_manager_observe, self._handle, which, _hear_callback, number, _forget_callback)
+            owned(lib.cst_undo_manager_observe, self._handle, which, _notify_callback, number, _forget_callback)
         )

@@ -130,12 +130,17 @@ def moment(value: Any, name: str, what: str) -> float:
     raise TypeMismatchError(f"{name} must be {what}, not {shown(value)}", key=name, value=value)
 
 
+def _short(value: Decimal) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
 def decimal_parts(value: Decimal) -> tuple[int, int]:
     """Returns the mantissa (128 bits) and the aux field of a decimal."""
     sign, digits, power = value.as_tuple()
     if not isinstance(power, int):
         raise InvalidArgumentError(
-            f"a decimal cannot be {value}; use a finite number, or None for a missing value", value=value
+            f"a decimal cannot be {_short(value)}; use a finite number, or None for a missing value", value=value
         )
     exponent: int = power
     mantissa = 0
@@ -158,7 +163,8 @@ def decimal_parts(value: Decimal) -> tuple[int, int]:
         else:
             remedy = '; round it with decimal.Context(prec=38).quantize(value, Decimal("1E-128"))'
         raise InvalidArgumentError(
-            f"{value} does not fit a decimal, which has up to 38 digits and exponents -128 to 127{remedy}", value=value
+            f"{_short(value)} does not fit a decimal, which has up to 38 digits and exponents -128 to 127{remedy}",
+            value=value,
         )
     return mantissa, (exponent & 0xFF) | (0x100 if sign else 0)
 

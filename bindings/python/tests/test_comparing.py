@@ -208,6 +208,6 @@ def test_transient_properties_may_differ(tmp_path: Path) -> None:
 def test_coordinator_without_a_store_cannot_be_compared(tmp_path: Path) -> None:
     with (
         Container(Model({"Note": {}}), tmp_path / "a") as first,
-        pytest.raises(InvalidArgumentError, match="second coordinator, which does not have a store"),
+        pytest.raises(InvalidArgumentError, match="second coordinator: the coordinator does not have a store"),
     ):
         corestone.compare(first.coordinator, Coordinator(Model({"Note": {}})))

@@ -284,7 +284,7 @@ def test_empty_file_becomes_a_new_atomic_store(model: Model, path: Path, kind: s
 def test_empty_file_is_not_an_sqlite_store(model: Model, path: Path, tmp_path: Path) -> None:
     path.touch()
     for type in ("SQLite", None):
-        with pytest.raises(NotAStoreError, match=r"empty file.*delete it"):
+        with pytest.raises(NotAStoreError, match=r"empty file.*restore it"):
             Container(model, path, type=type)
     assert path.stat().st_size == 0
     with Container(model, tmp_path / "full.sqlite") as container:

@@ -640,7 +640,7 @@ def test_assign_error_names_the_object_and_the_store(staff: Context, tmp_path: P
         for item, store, reason in [
             (permanent, local, "it has a permanent ID and cannot change its store"),
             (note, local, 'configuration "Local" does not contain Note'),
-            (free, staff.container.store, "the store is not one of this context's coordinator"),
+            (free, staff.container.store, "the store is not open in this context's coordinator"),
         ]:
             with pytest.raises(InvalidArgumentError, match=reason) as caught:
                 ctx.assign(item, store)

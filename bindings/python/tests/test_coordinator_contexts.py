@@ -97,6 +97,9 @@ def test_closing_a_coordinator_closes_its_contexts(model: Model, tmp_path: Path)
     note = ctx.insert("Note", text="lost")
     coordinator.close("discard")
     coordinator.close()
+    with pytest.raises(InvalidHandleError, match="closed"):
+        coordinator.add_store(tmp_path / "b.sqlite")
+    assert not (tmp_path / "b.sqlite").exists()
     assert ctx.is_closed
     with pytest.raises(InvalidHandleError, match="context is closed"):
         ctx.save()

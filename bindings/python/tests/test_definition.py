@@ -184,7 +184,7 @@ def test_invalid_property_definitions_are_rejected() -> None:
     with pytest.raises(ModelError, match=r'^Item\.others has no option "indexed"; use .*"inverse", '):
         Model({"Item": {"others": {"to_many": "Item", "indexed": True}}})
     with pytest.raises(
-        ModelError, match=r"^Item\.name is <object .*>, which a model definition cannot contain; use None"
+        ModelError, match=r"^Item\.name: a model definition cannot contain the value <object .*>; use None"
     ):
         Model({"Item": {"name": object()}})
     with pytest.raises(ModelError, match=r"^Item has the key 7, but keys must be strings$"):

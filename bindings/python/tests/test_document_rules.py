@@ -172,6 +172,12 @@ def test_conflict_state_lasts_until_a_save_succeeds(items: Model, tmp_path: Path
             document.close()
         assert [each.status for each in refused.value.details] == [Status.UNSAVED_CHANGES, Status.CONFLICT]
         assert "1 Item updated" in refused.value.details[0].message
+        # A failure of another kind replaces the conflict.
+        mine[1].name = None
+        with pytest.raises(ValidationError):
+            document.save()
+        assert document.state & (FAILED | CONFLICT) == FAILED
+        mine[1].name = "mine"
         document.context.merge_policy = MergePolicy.OBJECT_TRUMP
         document.save()
         assert document.state & (EDITED | FAILED | CONFLICT) == CLEAN

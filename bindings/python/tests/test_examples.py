@@ -111,14 +111,14 @@ def test_report_fails_when_the_maintainer_does_not_exist(tmp_path: Path, status:
     assert run("packages/importer.py", "packages.store", status, folder=tmp_path).returncode == 0
     report = run("packages/report.py", "packages.store", folder=tmp_path)
     assert report.returncode == 1
-    assert report.stderr.startswith("report.py: there is no maintainer")
+    assert report.stderr.startswith('report.py: the table "maintainer" does not have rows')
 
 
 def test_importing_an_empty_file_fails(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("", encoding="utf-8")
     done = run("packages/importer.py", "packages.store", "empty", folder=tmp_path)
     assert done.returncode == 1
-    assert "no installed package" in done.stderr
+    assert "does not contain an installed package" in done.stderr
     assert run("packages/importer.py", folder=tmp_path).returncode == 2
     assert run("packages/report.py", folder=tmp_path).returncode == 2
     assert run("packages/report.py", "missing.store", folder=tmp_path).returncode != 0

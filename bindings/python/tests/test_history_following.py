@@ -250,7 +250,7 @@ def test_invalid_consumer_calls_are_rejected(pair: tuple[Context, Context], tmp_
     with pytest.raises(TypeMismatchError, match="at must be"):
         coordinator.register_history_consumer("a", store, at=5)  # type: ignore[arg-type]
     with Container(Model(MODEL), tmp_path / "plain.sqlite") as plain:
-        with pytest.raises(InvalidArgumentError, match="has no history"):
+        with pytest.raises(InvalidArgumentError, match="does not have a history"):
             plain.coordinator.register_history_consumer("a", plain.coordinator.stores[0])
         assert plain.coordinator.history_size(plain.coordinator.stores[0]).transactions == 0
 

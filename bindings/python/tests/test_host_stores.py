@@ -1529,7 +1529,7 @@ def test_nodes_can_be_constructed_directly(model: Model) -> None:
         empty.add_conflict(node, "clash")
     bodies: list[Callable[[], Any]] = [lambda: empty.add_conflict(node), lambda: list(empty.cache_nodes())]
     for ask in bodies:
-        with pytest.raises(InvalidHandleError, match="this request does not belong to a running save"):
+        with pytest.raises(InvalidHandleError, match="the SaveChangesRequest does not belong to a running save"):
             ask()
 
 

@@ -86,7 +86,7 @@ ADA, BOB = Person("Ada", 36, tags=["x", "y"]), Person("Bob", 5, nickname="B")
 def no_leaks() -> Any:
     yield
     gc.collect()
-    assert _host._held == {}
+    assert _host._retained == {}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_objects_are_compared_by_python_equality() -> None:
     assert Predicate("SELF < %@", Version(2)).filter([Version(1), Version(3)]) == [Version(1)]
     assert SortDescriptor(None).sorted([Version(3), Version(1)]) == [Version(1), Version(3)]
     kept = Predicate("SELF == %@", Version(7))
-    assert len(_host._held) == 1
+    assert len(_host._retained) == 1
     assert kept.evaluate(Version(7))
     del kept
     with pytest.raises(PredicateError, match="cannot be ordered"):
@@ -527,12 +527,12 @@ def test_keys_can_name_methods() -> None:
 def test_objects_are_released_after_module_teardown(monkeypatch: pytest.MonkeyPatch) -> None:
     """At interpreter exit, module globals have the value None while the library still releases objects."""
     kept, given = Expression.constant(Machine()), _host.encode_one(Machine())
-    assert len(_host._held) == 2
+    assert len(_host._retained) == 2
     with monkeypatch.context() as ended:
-        ended.setattr(_host, "_holding", None)
+        ended.setattr(_host, "_lock", None)
         del kept, given
         gc.collect()
-    assert _host._held == {}
+    assert _host._retained == {}
 
 
 class Word(str):

@@ -187,7 +187,7 @@ def test_mapping_mistakes_are_reported() -> None:
             [EntityMapping(source="Car", destination="Car", attributes={"nmae": "$source.title"})], source, destination
         )
     assert (e.value.entity, e.value.key, e.value.code) == ("Car", "nmae", 134110)
-    with pytest.raises(MigrationError, match="no policy class") as e:
+    with pytest.raises(MigrationError, match="does not have a policy class") as e:
         MappingModel([EntityMapping(kind="custom", source="Car", destination="Car")])
     assert e.value.code == 134170
     with pytest.raises(ModelError, match='"kind" of the entity mapping "Car" is "move"'):

@@ -172,7 +172,7 @@ def test_every_request_setting_can_be_read(context: Context) -> None:
         columns=["home.name", ExpressionDescription("n", "count:(name)", "int64")], group_by="home.name",
         having="n > 3", distinct=True, include_subentities=False, nulls="database", split=False,
     )  # fmt: skip
-    given = request._made(context)
+    given = request._build(context)
     same = FetchRequest._of(made(lib.cst_fetch_request_copy, given.handle))
     assert repr(same) == repr(request)
     for field in ("limit", "offset", "result_type", "distinct", "include_subentities", "nulls", "split", "as_faults"):
@@ -295,7 +295,7 @@ def test_new_request_has_default_settings() -> None:
 def test_every_setting_survives_copy_and_pickling(context: Context, name: str, value: object) -> None:
     """To the library and back, into a copy, and into another process."""
     request, usual = FetchRequest("Person", **{name: value}), FetchRequest("Person")  # type: ignore[arg-type]
-    given = request._made(context)
+    given = request._build(context)
     told = FetchRequest._of(made(lib.cst_fetch_request_copy, given.handle))
     for same in (told, request.copy(), copy.copy(request), pickle.loads(pickle.dumps(request))):
         assert getattr(same, name) == value

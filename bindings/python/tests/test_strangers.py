@@ -122,9 +122,9 @@ def test_insert_fails_when_primary_keys_are_exhausted(store: Path) -> None:
     with Container(Model(OFFICE), store, unsaved="discard") as container:
         context = container.context()
         context.insert("Employee", name="new")
-        with pytest.raises(StoreCorruptError, match="no unused"):
+        with pytest.raises(StoreCorruptError, match="too few unused primary keys"):
             context.save()
-        with pytest.raises(StoreCorruptError, match="no unused"):
+        with pytest.raises(StoreCorruptError, match="too few unused primary keys"):
             context.batch_insert("Employee", [{"name": "new"}])
 
 

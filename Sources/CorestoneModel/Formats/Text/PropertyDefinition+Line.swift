@@ -30,8 +30,8 @@ extension PropertyDefinition {
         let equals = scalars.firstIndex(of: "=")
         var words = LineWords(String(scalars[..<(equals ?? scalars.endIndex)]), place)
         let isDerived = words.peek?.lowercased() == "derived"
-        if isDerived { words.take() }
-        guard let name = words.take() else {
+        if isDerived { words.removeNext() }
+        guard let name = words.removeNext() else {
             throw place.error(
                 isDerived
                     ? " does not have an attribute type; write a line such as \"derived int64? = articles.@count\""
@@ -41,7 +41,7 @@ extension PropertyDefinition {
         let type = try AttributeType(
             text: isOptional ? String(name.dropLast()) : name, place, otherWords: ["to-one", "to-many", "derived"])
         self.init(.attribute(type), isOptional: isOptional)
-        while let word = words.take() { try read(attributeWord: word, &words) }
+        while let word = words.removeNext() { try read(attributeWord: word, &words) }
         let rest = equals.map { trimmed(scalars[scalars.index(after: $0)...]) }
         if isDerived {
             guard let rest, !rest.isEmpty else {
@@ -76,18 +76,18 @@ extension PropertyDefinition {
 
 extension PropertyDefinition {
     private init(relationship words: inout LineWords, isToMany: Bool) throws {
-        words.take()
+        words.removeNext()
         let isOrdered = isToMany && words.peek?.lowercased() == "ordered"
-        if isOrdered { words.take() }
+        if isOrdered { words.removeNext() }
         let kind = isToMany ? "to-many" : "to-one"
-        guard let target = words.take(), target != "?" else {
+        guard let target = words.removeNext(), target != "?" else {
             throw words.place.error(" does not have a destination; write a line such as \"\(kind) Person\"")
         }
         let isOptional = target.hasSuffix("?")
         self.init(isToMany ? .toMany : .toOne, isOptional: isToMany || isOptional)
         destination = isOptional ? String(target.dropLast()) : target
         self.isOrdered = isOrdered
-        while let word = words.take() { try read(relationshipWord: word, &words, kind) }
+        while let word = words.removeNext() { try read(relationshipWord: word, &words, kind) }
         if case .json(.int(let least))? = minimum, least > 0 { self.isOptional = false }
     }
 
@@ -126,7 +126,7 @@ private struct LineWords {
     var peek: String? { next < words.count ? words[next] : nil }
 
     @discardableResult
-    mutating func take() -> String? {
+    mutating func removeNext() -> String? {
         guard next < words.count else { return nil }
         next += 1
         return words[next - 1]
@@ -134,7 +134,7 @@ private struct LineWords {
 
     /// Returns the argument of a word, which is the next word.
     mutating func argument(of word: String, _ what: String) throws -> String {
-        guard let argument = take() else { throw place.error(": \"\(word)\" needs \(what) after it") }
+        guard let argument = removeNext() else { throw place.error(": \"\(word)\" needs \(what) after it") }
         return argument
     }
 

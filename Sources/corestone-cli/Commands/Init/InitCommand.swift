@@ -71,10 +71,13 @@ struct InitCommand: Command {
     private func makeFolder() throws {
         if mkdir(folder, 0o777) == 0 { return }
         guard errno == EEXIST, rmdir(folder) == 0, mkdir(folder, 0o777) == 0 else {
+            let code = errno
+            let remedy =
+                [ENOSPC, EDQUOT].contains(code)
+                ? "free some space" : "choose an unused name in an existing, writable folder"
             throw CoreError(
-                .storeIO,
-                "cannot create the folder \(folder): \(String(cString: strerror(errno))); choose an unused name in an "
-                    + "existing, writable folder", file: folder)
+                .storeIO, "cannot create the folder \(folder): \(String(cString: strerror(code))); \(remedy)",
+                file: folder)
         }
     }
 }

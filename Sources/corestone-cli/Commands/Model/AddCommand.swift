@@ -178,12 +178,12 @@ struct AddCommand: Command {
             }
             return known
         }
-        let made = try destination.addRelationship(
+        let inverse = try destination.addRelationship(
             named: name, destination: relationship.entity,
             isToMany: options.has("inverse-to-many") || options.has("inverse-ordered"),
             isOrdered: options.has("inverse-ordered"))
-        try made.setDeleteRule(try rule("inverse-delete"))
-        return made
+        try inverse.setDeleteRule(try rule("inverse-delete"))
+        return inverse
     }
 
     private func rule(_ option: String) throws -> DeleteRule {

@@ -32,7 +32,7 @@ struct DiagramCommand: Command {
     init(_ options: Options) throws {
         self.options = options
         file = options["output"].map { OutputFile(path: $0) }
-        let kinds = Graphviz.kinds + ["dot"]
+        let kinds = Graphviz.fileFormats + ["dot"]
         if let file, !kinds.contains(file.kind) {
             throw UsageError(
                 "the name of \(file.path) does not set the format; use a name that ends in "

@@ -37,7 +37,7 @@ struct DiffCommand: Command {
         self.options = options
         isJSON = try Format.isJSON(options)
         guard options.operand(1) != nil || options.has("from") || options.has("to") else {
-            throw UsageError("model diff compares two models; add NEWER, or a version of OLDER with --from or --to")
+            throw UsageError("NEWER is missing; pass a second model, or a version of OLDER with --from or --to")
         }
     }
 

@@ -19,7 +19,8 @@ struct NewCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         guard !file.exists else {
             throw UsageError(
-                "\(file.path) already exists; choose another path, or change it with \(Tool.name) model add")
+                "\(file.path) already exists; choose another path, or change the existing model with \(Tool.name) model add"
+            )
         }
         try Model().write(to: file.path)
         return .done

@@ -14,13 +14,15 @@ extension Command {
     ///
     /// If it is not writable, it is opened read-only, without locks or log files.
     func openSharedStore(_ path: String, _ options: Options) throws -> Coordinator {
-        let model = try takingStore(path) { try options.model(forStoreAt: path) }
+        let model = try suggestingShowForModels(path) { try options.model(forStoreAt: path) }
         var settings = try storeOptions(options)
         settings.mustExist = true
-        do { return try takingStore(path) { try Coordinator.open(path, model: model, options: settings) } } catch let
+        do {
+            return try suggestingShowForModels(path) { try Coordinator.open(path, model: model, options: settings) }
+        } catch let
             error as CoreError where error.status == .storeReadOnly
         {
-            return try takingStore(path) { try Coordinator.open(path, model: model, options: .readOnly) }
+            return try suggestingShowForModels(path) { try Coordinator.open(path, model: model, options: .readOnly) }
         }
     }
 
@@ -55,13 +57,13 @@ extension Command {
     }
 
     /// Creates a coordinator for operations that do not need a model.
-    func bareCoordinator() throws -> Coordinator { try Coordinator(model: Model()) }
+    func coordinatorWithoutModel() throws -> Coordinator { try Coordinator(model: Model()) }
 
     /// Throws if the path that the command would create already exists. An empty file is accepted.
     func requireFree(_ path: String, _ remedy: String) throws {
-        var facts = stat()
-        guard lstat(path, &facts) == 0 else { return }
-        if facts.st_mode & S_IFMT == S_IFREG, facts.st_size == 0 { return }
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        if status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 { return }
         throw UsageError("\(path) already exists; \(remedy)")
     }
 }

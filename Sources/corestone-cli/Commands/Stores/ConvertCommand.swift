@@ -72,18 +72,18 @@ struct ConvertCommand: Command {
         // The folder for intermediate stores.
         let folder = "\(path).\(getpid()).tmp"
         defer { OutputFile(path: folder).removeTree() }
-        Interruption.await()
+        Interruption.installHandlers()
         for (place, step) in through.enumerated() {
             if place == 0, mkdir(folder, 0o700) != 0 {
                 throw OutputFile(path: folder).failure(OutputFile.reason)
             }
             store = try migrate(store, in: coordinator, to: step, at: "\(folder)/\(place)").store
         }
-        let made = try migrate(store, in: coordinator, to: type, at: path)
+        let converted = try migrate(store, in: coordinator, to: type, at: path)
         // The line does not claim equality, because only --check compares the stores.
         let line =
             "converted \(source) to \(type == .inMemory ? "a store in memory" : path) (\(type.rawValue)): "
-            + plural(made.objects, "object")
+            + plural(converted.objects, "object")
         guard options.has("check") else {
             try output.line(line)
             return .done
@@ -116,7 +116,7 @@ struct ConvertCommand: Command {
         let new = try coordinator.migrateStore(store, to: type, at: path) { done, total in
             objects = total
             bar.show(done, of: total)
-            return !Interruption.hasCome
+            return !Interruption.isReceived
         }
         return (new, objects)
     }

@@ -38,8 +38,10 @@ struct CopyCommand: Command {
             try requireFree(path, "choose another path, or add --replace to overwrite a store there")
         }
         let settings = try storeOptions(options)
-        let coordinator = try bareCoordinator()
-        try takingStore(source) { try coordinator.replaceStore(at: path, byStoreAt: source, options: settings) }
+        let coordinator = try coordinatorWithoutModel()
+        try suggestingShowForModels(source) {
+            try coordinator.replaceStore(at: path, byStoreAt: source, options: settings)
+        }
         let metadata = try StoreMetadata(ofStoreAt: path)
         try output.line("\(path) is a copy of \(source), \(metadata.uuid)")
         return .done

@@ -33,7 +33,7 @@ struct DestroyCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         // The metadata is read before the confirmation; this throws if the file is not a store.
-        let metadata = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }
+        let metadata = try suggestingShowForModels(path) { try StoreMetadata(ofStoreAt: path) }
         guard try options.has("yes") || isConfirmed(metadata) else {
             Tool.note("\(path) was not changed")
             return .problems
@@ -41,7 +41,7 @@ struct DestroyCommand: Command {
         var settings = try storeOptions(options)
         settings.forcesDestruction = options.has("force")
         do {
-            guard try bareCoordinator().destroyStore(at: path, options: settings) else {
+            guard try coordinatorWithoutModel().destroyStore(at: path, options: settings) else {
                 throw CoreError(
                     .storeIO, code: .persistentStoreOpen, "cannot destroy \(path): another process has removed it",
                     file: path)

@@ -56,7 +56,7 @@ struct HistoryCommand: Command {
         let cursor = try coordinator.history(try request(store, coordinator.model))
         var printer = try HistoryPrinter(
             format, to: output, follows: follows, isGuarded: try Formula.isGuarded(options, !output.isPipe))
-        if follows { Interruption.await() }
+        if follows { Interruption.installHandlers() }
         var count = 0
         while limit == 0 || count < limit {
             if let transaction = try cursor.next() {
@@ -65,18 +65,18 @@ struct HistoryCommand: Command {
             } else if follows {
                 try printer.flush()
                 // Ctrl-C does not interrupt a wait, so each wait is short.
-                while !Interruption.hasCome, try !cursor.wait(milliseconds: HistoryCommand.patience) {}
+                while !Interruption.isReceived, try !cursor.wait(milliseconds: HistoryCommand.waitMilliseconds) {}
             } else {
                 break
             }
-            if Interruption.hasCome { break }
+            if Interruption.isReceived { break }
         }
         try printer.end()
         return .done
     }
 
     /// The interval between checks for Ctrl-C, in milliseconds.
-    private static let patience = 200
+    private static let waitMilliseconds = 200
 
     private func request(_ store: Store, _ model: Model) throws -> HistoryRequest {
         var request = HistoryRequest(

@@ -71,7 +71,7 @@ struct HistoryObjectCommand: Command {
             _ = try coordinator.model.requireEntity(named: parts[1])
         } else if parts.count == 3 {
             throw UsageError(
-                "\"\(uri)\" is an object of another store: the UUID of \(path) is \(store.identifier); pass a URI of this "
+                "\"\(uri)\" does not belong to \(path), whose UUID is \(store.identifier); pass the URI of an object of this "
                     + "store, or ENTITY/pNUMBER")
         }
         throw UsageError(
@@ -186,7 +186,7 @@ struct HistoryAtCommand: Command {
         let past = try present.past(at: HistoryRequest.Start(past: place, "PLACE", of: present, store))
         guard let copy = past.stores.first, let state = past.past else {
             throw CoreError(
-                .internal, "the past of \(source) does not have a store; report it as a defect of the library",
+                .internal, "the past state of \(source) does not have a store; report it as a defect of the library",
                 file: source)
         }
         let unknown = try past.unknownValues(state)

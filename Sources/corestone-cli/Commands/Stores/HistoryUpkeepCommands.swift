@@ -64,10 +64,10 @@ struct HistoryPurgeCommand: Command {
         nonisolated(unsafe) let bar = ProgressBar(
             "purging", .things("transactions"), isForced: options.has("progress"))
         defer { bar.end() }
-        Interruption.await()
+        Interruption.installHandlers()
         let purge = try coordinator.purgeHistory(of: store, keeping: retention) { transactions, _ in
             bar.show(transactions, of: max(size.transactions, transactions))
-            return !Interruption.hasCome
+            return !Interruption.isReceived
         }
         try report(purge, output)
         return .done

@@ -38,7 +38,7 @@ struct MetadataCommand: Command {
 
     func run(to output: Output) throws -> ExitCode {
         if !changes.isEmpty || !removed.isEmpty { try change() }
-        let values = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
+        let values = try suggestingShowForModels(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
         switch format {
         case .json: try output.json(JSON(values))
         default:
@@ -48,7 +48,7 @@ struct MetadataCommand: Command {
     }
 
     private func change() throws {
-        let stored = try takingStore(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
+        let stored = try suggestingShowForModels(path) { try StoreMetadata(ofStoreAt: path) }.dictionary
         var values = stored
         for key in removed {
             guard stored[key] != nil else {

@@ -74,7 +74,7 @@ struct MigrateCommand: Command {
             let others = MigrateCommand.manual.options.map(\.name).filter {
                 options.has($0) && !([alone, "timeout", "format"] + allowed).contains($0)
             }
-            if let other = others.first { throw UsageError("--\(other) does not apply to --\(alone); omit it") }
+            if let other = others.first { throw UsageError("--\(other) does not apply to --\(alone); omit --\(other)") }
             return
         }
         guard options["to"] != nil else { throw UsageError("--to is missing; pass the new model with --to MODEL") }
@@ -139,7 +139,7 @@ struct MigrateCommand: Command {
     private func report(_ model: Model, _ migration: MigrationOptions) throws -> MigrationReport {
         var settings = try storeOptions(options)
         settings.migration = migration
-        return try takingStore(path) { try MigrationReport(ofStoreAt: path, to: model, options: settings) }
+        return try suggestingShowForModels(path) { try MigrationReport(ofStoreAt: path, to: model, options: settings) }
     }
 
     private func finish(
@@ -165,14 +165,14 @@ struct MigrateCommand: Command {
             "migrating", .things("rows"), isForced: options.has("progress"))
         defer { bar.end() }
         var migration = migration
-        Interruption.await()
+        Interruption.installHandlers()
         migration.progress = { done, total in
             bar.show(done, of: total)
-            return !Interruption.hasCome
+            return !Interruption.isReceived
         }
         settings.migration = migration
         let coordinator = try Coordinator(model: model)
-        return try takingStore(path) {
+        return try suggestingShowForModels(path) {
             try coordinator.deferredMigrationTaskCount(of: coordinator.addStore(at: path, options: settings))
         }
     }
@@ -184,8 +184,8 @@ struct MigrateCommand: Command {
         }
         defer { OutputFile(path: folder).removeTree() }
         let copy = "\(folder)/store"
-        try takingStore(path) {
-            try bareCoordinator().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options))
+        try suggestingShowForModels(path) {
+            try coordinatorWithoutModel().replaceStore(at: copy, byStoreAt: path, options: storeOptions(options))
         }
         _ = try migrate(copy, model, migration)
         return try finish(
@@ -196,7 +196,7 @@ struct MigrateCommand: Command {
     // MARK: - Backups and deferred tasks
 
     private func restore(_ output: Output) throws -> ExitCode {
-        let backup = try bareCoordinator().restoreStore(
+        let backup = try coordinatorWithoutModel().restoreStore(
             at: path, from: options["from"], in: backupFolder, options: storeOptions(options))
         if isJSON {
             try output.json(.object([("store", .string(path)), ("restored", .string(backup))]))
@@ -209,15 +209,15 @@ struct MigrateCommand: Command {
     private func finishDeferred(_ output: Output) throws -> ExitCode {
         var settings = try storeOptions(options)
         settings.mustExist = true
-        let coordinator = try takingStore(path) { try Coordinator.open(path, options: settings) }
+        let coordinator = try suggestingShowForModels(path) { try Coordinator.open(path, options: settings) }
         let store = try coordinator.openedStore(at: path)
         let bar = ProgressBar("finishing", .things("tasks"), isForced: options.has("progress"))
-        Interruption.await()
+        Interruption.installHandlers()
         var tasks = 0
         try coordinator.finishDeferredMigration(of: store) { done, total in
             tasks = total
             bar.show(done, of: total)
-            return !Interruption.hasCome
+            return !Interruption.isReceived
         }
         bar.end()
         if isJSON {

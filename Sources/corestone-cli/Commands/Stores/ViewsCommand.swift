@@ -52,23 +52,23 @@ struct ViewsCommand: Command {
     }
 
     func run(to output: Output) throws -> ExitCode {
-        let type = try takingStore(path) { try StoreType(ofStoreAt: path) }
+        let type = try suggestingShowForModels(path) { try StoreType(ofStoreAt: path) }
         if let type, type != .sqlite {
             throw UsageError(
                 "views require an SQLite store, but \(path) has type \(type.rawValue); convert it with corestone convert"
             )
         }
-        let model = try takingStore(path) { try options.model(forStoreAt: path) }
-        let views = try takingStore(path) {
+        let model = try suggestingShowForModels(path) { try options.model(forStoreAt: path) }
+        let views = try suggestingShowForModels(path) {
             try StoreViews(ofStoreAt: path, model: model, dates: dates, isTemporary: options["into"] == nil)
         }
         if let copy = options["into"] {
             if !options.has("replace") { try requireFree(copy, "choose another path, or add --replace") }
             var settings = StoreOptions()
-            var facts = stat()
+            var status = stat()
             // The copy of a read-only store must be writable for the views.
-            if stat(path, &facts) == 0 { settings.fileMode = facts.st_mode & 0o777 | 0o600 }
-            try bareCoordinator().replaceStore(.sqlite, at: copy, byStoreAt: path, options: settings)
+            if stat(path, &status) == 0 { settings.fileMode = status.st_mode & 0o777 | 0o600 }
+            try coordinatorWithoutModel().replaceStore(.sqlite, at: copy, byStoreAt: path, options: settings)
             try views.add(toCopyAt: copy)
             if !options.has("list") {
                 try output.line("\(copy) is a copy of \(path) with \(plural(views.views.count, "view"))")

@@ -8,11 +8,12 @@ import XCTest
 final class ResultsListTests: GraphTestCase {
     /// Rows with keys from 1.
     private func rows(_ count: Int, section: (Int) -> String = { _ in "" }) throws -> [ResultsRow] {
-        let tie = SortTiebreaker(try context.insert("Employee"))
+        let tiebreaker = SortTiebreaker(try context.insert("Employee"))
         let entity = try model.requireEntity(named: "Employee")
         return (0..<count).map { place in
             ResultsRow(
-                id: ObjectID(store: coordinator.stores[0], entity: entity, reference: Int64(place + 1)), tie: tie,
+                id: ObjectID(store: coordinator.stores[0], entity: entity, reference: Int64(place + 1)),
+                tiebreaker: tiebreaker,
                 keys: [], section: SectionName(section(place)))
         }
     }
@@ -239,7 +240,7 @@ final class ResultsListTests: GraphTestCase {
                 let sections = chosen.map { _ in names.randomElement(using: &dice) ?? "" }.sorted()
                 let all = try rows(30)
                 return zip(chosen, sections).map {
-                    ResultsRow(id: all[$0].id, tie: all[$0].tie, keys: [], section: SectionName($1))
+                    ResultsRow(id: all[$0].id, tiebreaker: all[$0].tiebreaker, keys: [], section: SectionName($1))
                 }
             }
             let (old, new) = (try some(), try some())
@@ -262,7 +263,8 @@ final class ResultsListTests: GraphTestCase {
     func testIDChangesReplaceARenamedID() throws {
         let rows = try rows(3)
         let saved = ResultsRow(
-            id: ObjectID(store: nil, entity: rows[0].id.entity, reference: 77), tie: rows[1].tie, keys: [],
+            id: ObjectID(store: nil, entity: rows[0].id.entity, reference: 77), tiebreaker: rows[1].tiebreaker,
+            keys: [],
             section: .none)
         let found = try difference(
             rows, [rows[0], saved, rows[2]], updated: [1], renamed: [(rows[1].id, saved.id)])
@@ -319,7 +321,8 @@ final class ResultsListTests: GraphTestCase {
         let rows = try rows(2)
         func renamed(_ key: Int64) -> ResultsRow {
             ResultsRow(
-                id: ObjectID(store: nil, entity: rows[0].id.entity, reference: key), tie: rows[0].tie, keys: [],
+                id: ObjectID(store: nil, entity: rows[0].id.entity, reference: key), tiebreaker: rows[0].tiebreaker,
+                keys: [],
                 section: .none)
         }
         let (second, third) = (renamed(50), renamed(51))

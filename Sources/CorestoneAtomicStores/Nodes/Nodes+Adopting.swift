@@ -7,7 +7,7 @@ extension Nodes {
     /// A row with a higher version in the new state keeps that version. An unchanged row keeps its former version. A
     /// row with other values or members is assigned a higher version, even if the file does not store versions, so that
     /// a save detects the change. Versions never decrease.
-    func takeOver(_ others: Nodes) {
+    func adoptContent(_ others: Nodes) {
         let listed = listedRelationships
         for root in model.entities where root.parent == nil {
             for key in others.keys(of: root) {
@@ -21,7 +21,7 @@ extension Nodes {
             }
             others.reserveKeys(of: root, upTo: lastKey(of: root))
         }
-        become(others)
+        replaceContent(others)
     }
 
     private func hasSameMembers(_ key: Int64, _ node: Node, _ others: Nodes, _ listed: [Relationship]) -> Bool {

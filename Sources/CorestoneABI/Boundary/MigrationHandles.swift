@@ -22,7 +22,7 @@ final class MigrationManagerBox: @unchecked Sendable {
     }
 
     /// Creates the box of a manager that a migration created.
-    convenience init(lent manager: MigrationManager) throws {
+    convenience init(borrowed manager: MigrationManager) throws {
         let source = try innerToken(of: manager.sourceModel)
         do {
             self.init(
@@ -43,7 +43,7 @@ private func innerToken(of model: Model) throws -> Token {
 }
 
 /// A context of a migration, whose handle is valid until the current step of the migration has ended.
-private final class LentContext {
+private final class BorrowedContext {
     private let box: ContextBox
 
     init(_ context: Context) throws {
@@ -59,7 +59,7 @@ private final class LentContext {
         box = ContextBox(context, coordinatorToken: coordinator)
         // The host must not close the context.
         context.isShared = true
-        _ = try box.makeLentHandle()
+        _ = try box.makeBorrowedHandle()
     }
 
     /// Closes the context. Calls with handles that the host retained fail from then on.
@@ -70,25 +70,25 @@ private final class LentContext {
 }
 
 /// Installs the functions by which migrations lend their contexts and managers to hosts.
-func lendMigrations() {
-    MigrationHosting.lendContexts = { contexts in
-        var lent: [LentContext] = []
-        do { for context in contexts { lent.append(try LentContext(context)) } } catch {
-            for each in lent.reversed() { each.end() }
+func installMigrationHandles() {
+    MigrationHosting.openContextHandles = { contexts in
+        var borrowed: [BorrowedContext] = []
+        do { for context in contexts { borrowed.append(try BorrowedContext(context)) } } catch {
+            for each in borrowed.reversed() { each.end() }
             throw error
         }
-        return { for each in lent.reversed() { each.end() } }
+        return { for each in borrowed.reversed() { each.end() } }
     }
     MigrationHosting.endBatch = { context in
-        if context.hostSlot.value != 0, let box = try? contextBox(context.lentHandle) {
+        if context.hostSlot.value != 0, let box = try? contextBox(context.hostHandle) {
             HandleTable.endReleases(of: box)
         }
     }
-    MigrationHosting.lendManager = { manager in
+    MigrationHosting.openManagerHandle = { manager in
         let known = Token(manager.hostSlot)
         // The host has a handle of the manager, or the manager is already lent.
         if known != 0, HandleTable.retain(known) { return { HandleTable.release(known) } }
-        let made = try HandleTable.makeInner(MigrationManagerBox(lent: manager), .migrationManager)
+        let made = try HandleTable.makeInner(MigrationManagerBox(borrowed: manager), .migrationManager)
         manager.hostSlot = UInt(made)
         return { HandleTable.release(made) }
     }
@@ -101,7 +101,7 @@ extension MigrationManager {
 
 extension Context {
     /// The handle of a migration's context while it is lent.
-    var lentHandle: Handle? { handle(Token(hostSlot.value)) }
+    var hostHandle: Handle? { handle(Token(hostSlot.value)) }
 }
 
 extension PropertyValue {

@@ -1,13 +1,13 @@
 import CorestoneValues
 
-/// The values of `kept` by object. They are not stored in the objects, because only few objects have one.
+/// The values of `retainedValues` by object. They are not stored in the objects, because only few objects have one.
 private let keptByObjects = Locked<[ObjectIdentifier: AnyObject]>([:])
 
 extension ManagedObject {
     /// The values that the C interface retains for views of computed values.
     ///
     /// They are released when the object leaves its context or is deallocated.
-    package var kept: AnyObject? {
+    package var retainedValues: AnyObject? {
         get { state.contains(.keeps) ? keptByObjects.withLock { $0[ObjectIdentifier(self)] } : nil }
         set {
             if newValue == nil && !state.contains(.keeps) { return }
@@ -23,9 +23,9 @@ extension ManagedObject {
     }
 
     /// Releases all auxiliary values before the object is deallocated or leaves its context.
-    func dropKept() {
+    func dropRetainedValues() {
         dropObservers()
-        kept = nil
+        retainedValues = nil
         forgetFiles()
         forgetFetched()
         forgetTransformedValues()

@@ -3,32 +3,34 @@ import CorestoneModel
 extension StoreCheck {
     /// Checks that the file has the indexes and triggers that enforce the model, and no other triggers.
     ///
-    /// Values are compared only if a unique index is missing; otherwise SQLite's own check has compared them.
-    mutating func checkPromises() throws {
-        guard let schema = promisingSchema else { return }
-        let promises = try SchemaDrift(schema, connection)
-        for lost in promises.all where isPresent(lost, in: schema) {
-            findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key)
+    /// Duplicates are searched only if a unique index is missing; otherwise SQLite's own check has excluded them. The
+    /// content of an R-tree index is always compared with the rows.
+    mutating func checkSchemaDrift() throws {
+        guard let schema = checkedSchema else { return }
+        let drift = try SchemaDrift(schema, connection)
+        for defect in drift.all where isPresent(defect, in: schema) {
+            findings.add(defect.kind, defect.explanation, entity: defect.entity, key: defect.key)
         }
-        for index in promises.unguarded where index.columns.allSatisfy({ contents.tables[index.table]?[$0] != nil }) {
+        for index in drift.unenforcedConstraints
+        where index.columns.allSatisfy({ contents.tables[index.table]?[$0] != nil }) {
             try checkDuplicates(index, schema)
         }
-        for index in schema.spatialIndexes where promises.has(index) && contents.tables[index.table] != nil {
+        for index in schema.spatialIndexes where drift.isIntact(index) && contents.tables[index.table] != nil {
             try checkContent(of: index, schema)
         }
         let foreign = try ForeignTrigger.all(in: connection, schema)
         for trigger in foreign.prefix(StoreReport.limit) {
-            findings.add(.trigger, trigger.account, entity: trigger.entity)
+            findings.add(.trigger, trigger.explanation, entity: trigger.entity)
         }
         if foreign.count > StoreReport.limit {
             let more = foreign.count - StoreReport.limit
             findings.add(.trigger, "\(more) more \(more == 1 ? "trigger does" : "triggers do") not belong to Core Data")
         }
-        // Missing indexes are not reported for a store that does not match its model.
+        // Missing indexes that affect only speed are not reported for a store that does not match its model.
         if misfit != nil { return }
-        let slow = promises.slowness
-        for lost in slow.prefix(StoreReport.limit) {
-            findings.add(lost.kind, lost.account, entity: lost.entity, key: lost.key)
+        let slow = drift.missingSpeedIndexes
+        for defect in slow.prefix(StoreReport.limit) {
+            findings.add(defect.kind, defect.explanation, entity: defect.entity, key: defect.key)
         }
         if slow.count > StoreReport.limit {
             let more = slow.count - StoreReport.limit
@@ -36,10 +38,11 @@ extension StoreCheck {
         }
     }
 
-    /// The schema of the model whose indexes and triggers are checked. A cached model that does not match the tables is
-    /// used if the file contains all of its entities. nil if only an inferred model remains, which does not require
-    /// indexes or triggers.
-    private var promisingSchema: StoreSchema? {
+    /// The schema of the model whose indexes and triggers are checked; nil for an inferred model, which does not
+    /// require any.
+    ///
+    /// A cached model that does not match the tables is used if the file contains all of its entities.
+    private var checkedSchema: StoreSchema? {
         if source != .inferred { return schema }
         guard let cached = misfit?.model, cached.isFrozen else { return nil }
         let numbers = cached.entities.compactMap { contents.number(ofEntity: $0.name) }
@@ -47,13 +50,14 @@ extension StoreCheck {
         return StoreSchema(model: cached, numbers: numbers, tables: contents.tables)
     }
 
-    /// Whether the table and the column of a missing index or trigger exist. If they do not, another problem reports
-    /// the missing table or column.
-    private func isPresent(_ lost: SchemaDefect, in schema: StoreSchema) -> Bool {
-        guard let entity = lost.entity.flatMap({ schema.model.entity(named: $0) }) else { return true }
+    /// Whether the table and the column of a missing index or trigger exist.
+    ///
+    /// If they do not, another check reports the missing table or column.
+    private func isPresent(_ defect: SchemaDefect, in schema: StoreSchema) -> Bool {
+        guard let entity = defect.entity.flatMap({ schema.model.entity(named: $0) }) else { return true }
         let table = schema.table(of: entity)
         guard let columns = contents.tables[table.name] else { return false }
-        let property = lost.key.flatMap { entity.property(named: $0) }
+        let property = defect.key.flatMap { entity.property(named: $0) }
         return property.flatMap { table.column(of: $0) }.map { columns[$0.name] != nil } ?? true
     }
 

@@ -4,7 +4,7 @@
 /// read, but references to it can be removed.
 extension ManagedObject {
     /// Whether the row of a saved object is neither in memory nor in the store.
-    func isGhost() throws -> Bool {
+    func isRowMissing() throws -> Bool {
         if record != nil || state.contains(.inserted) { return false }
         return try context?.loadRows(of: [self]).isEmpty == false
     }
@@ -13,9 +13,9 @@ extension ManagedObject {
     ///
     /// Returns nil if `body` failed and the object is a ghost. The row is looked up only after a failure.
     @discardableResult
-    func unlessGhost<Result>(_ body: () throws -> Result) throws -> Result? {
+    func unlessRowIsMissing<Result>(_ body: () throws -> Result) throws -> Result? {
         do { return try body() } catch {
-            guard try isGhost() else { throw error }
+            guard try isRowMissing() else { throw error }
             return nil
         }
     }
