@@ -1,30 +1,30 @@
-# Corestone: `make help` lists the targets. CONTRIBUTING.md says how they fit together.
+# Corestone: `make help` lists the targets, and CONTRIBUTING.md describes them.
 #
-# Everything that is built goes under build/ (and .build/, SwiftPM's own folder for debug builds and tests). Builds whose
-# flags differ have scratch folders of their own, so that going from one to the other rebuilds nothing.
+# All output goes to build/, except SwiftPM's debug builds and tests in .build/. Builds with different flags have separate
+# scratch folders, so that switching between them does not rebuild anything.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -e -u -o pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# What an installation can choose.
+# Folders of an installation, which can be overridden.
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
-# Where Python looks for packages: the first such folder below PREFIX that PYTHON has, else one named like it.
+# The folder of Python packages: the first one below PREFIX in the search path of PYTHON, or else the usual one.
 PYTHONDIR ?= $(shell $(PYTHON) scripts/python_folder.py $(PREFIX))
 DESTDIR ?=
 
-# What `make deps` installs: `all`, `packaging` as well, or `none`, where the builder of a package has seen to it.
+# The dependencies that `make deps` installs: `all`, `packaging` for those of packaging too, or `none` if they exist.
 DEPS ?= all
 
-# How long `make fuzz` stays with each reader.
+# The duration of `make fuzz` for each reader, in seconds.
 FUZZ_SECONDS ?= 600
-# How long `make stress-processes` has them write, in each mode.
+# The duration of `make stress-processes` in each mode, in seconds.
 STRESS_SECONDS ?= 60
-# How many seeds `make stress-reentrancy` makes, and how many with AddressSanitizer.
+# The number of seeds of `make stress-reentrancy`, and with AddressSanitizer.
 REENTRANCY_SEEDS ?= 20000
 REENTRANCY_ASAN_SEEDS ?= 2000
 # With `yes`, `make abi` records changes after which programs that were built before no longer run.
@@ -69,7 +69,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/c LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mapping check-history check-mutants fuzz bench install clean
+.PHONY: help deps build library tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams docs-diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mapping check-history check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -132,7 +132,7 @@ generate: deps ## write corestone-api.json from the headers, and the files that 
 abi: deps ## record additions to the interface in abi/corestone.abi; BREAK=yes records intended breaks too
 	@$(VENV)/bin/python scripts/check_abi.py --write $(if $(filter yes,$(BREAK)),--break)
 
-demo: ## import this machine's package database from C and Python and ask it questions
+demo: ## import this machine's package database from C and Python, and query it
 	@$(TIMED); $(MAKE) build; scripts/demo.sh $(BUILD)
 
 diagrams: build ## draw the demo's model and three fixtures' into build/diagrams, as SVG and PNG
@@ -177,7 +177,7 @@ stress-faults: build ## a save with each of its calls failing in every way, 1,00
 	@$(TIMED); set -e; for program in faults.py kills.py "kills.py --type SQLite --checkpoint" damage.py; do \
 	    $(VENV)/bin/python Tests/faults/$$program; done
 
-check-hostile: build ## 100 files that mean harm, each with every command of the tool: a result or a refusal, in 256 MB and 10 s
+check-hostile: build ## run every command of the tool on 100 malicious files, each within 256 MB and 10 s
 	@$(TIMED); $(VENV)/bin/python Tests/faults/hostile.py
 
 check-migration: build ## migrations compared with an independent oracle, value by value, then failed, killed, cancelled and raced

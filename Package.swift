@@ -5,13 +5,13 @@ import PackageDescription
 let core: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
-    // So that the linker can leave out what nobody calls, and keep one of functions that are the same.
+    // The linker can then remove unused functions, and merge equal ones.
     .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
-    // Regular expressions are PCRE2's: one call of `contains` with a string would link two megabytes of Swift's.
+    // Regular expressions use PCRE2. A single call of `contains` with a string would link 2 MB of Swift's library.
     .unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"]),
 ]
 
-/// What runs when a model is read, checked or written, not when objects are used, is built small.
+/// Targets that are optimised for size: they run when models and files are read or written, not when objects are used.
 let small = core + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
 /// Whether the shared library is to run where the C library is older: `make portable`.
@@ -44,8 +44,8 @@ let package = Package(
         .systemLibrary(name: "CZlib"),
         .systemLibrary(name: "CDigest"),
         .systemLibrary(name: "CCorestone", path: "include"),
-        // Thread identity, fork detection, atomics: the few things that Swift cannot say.
-        // Thousands of accessors would have as many entries for unwinding. They end in a jump: no frame of theirs stays.
+        // Thread identity, fork detection, atomics: what Swift cannot express.
+        // Thousands of accessors would have as many entries for unwinding. They end in a jump, so they have no frames.
         .target(name: "CPlatform", cSettings: [.unsafeFlags(["-O2", "-fno-asynchronous-unwind-tables"])]),
 
         library("CorestoneValues", ["CUTF8Proc", "CPlatform"]),
@@ -53,7 +53,7 @@ let package = Package(
         library("CorestoneFormats", ["CorestoneValues", "CExpat", "CZlib", "CDigest"], settings: small),
         library("CorestonePredicate", ["CorestoneValues", "CPCRE2"]),
         library(
-            "CorestoneModel", ["CorestonePredicate", "CorestoneFormats", "CorestoneFileSystem", "CExpat", "CPlatform"],
+            "CorestoneModel", ["CorestonePredicate", "CorestoneFormats", "CorestoneFileSystem"],
             settings: small),
         library("CorestoneGraph", ["CorestoneModel", "CPlatform"]),
         library("CorestoneSQL", ["CorestoneGraph"]),
@@ -69,8 +69,7 @@ let package = Package(
             name: "CorestoneABI",
             dependencies: [
                 "CCorestone", "CFFI", "CPlatform", "CorestoneValues", "CorestonePredicate", "CorestoneModel",
-                "CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CorestoneContainers",
-                "CorestoneCustomStores",
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneContainers", "CorestoneCustomStores",
                 "CorestoneMigration",
             ],
             exclude: ["corestone.ld", "corestone.map"],
@@ -89,15 +88,14 @@ let package = Package(
                         "-Xlinker", "-T\(Context.packageDirectory)/Sources/CorestoneABI/corestone.ld",
                         "-Xlinker", "--no-eh-frame-hdr", "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
                     ], .when(configuration: .release)),
-                // In a test program the script would hide the interceptors of a sanitizer. What Debian built for programs
-                // alone must be hidden all the same.
+                // In a test program, the script would hide the interceptors of a sanitizer. The symbols of Debian's libz.a
+                // must still be hidden.
                 .unsafeFlags(["-Xlinker", "--exclude-libs=libz.a"], .when(configuration: .debug)),
             ]),
         library(
             "Corestone",
             [
-                "CorestoneGraph", "CorestoneSQLite", "CorestoneAtomicStores", "CorestoneContainers",
-                "CorestoneCustomStores",
+                "CorestoneGraph", "CorestoneSQLite", "CorestoneContainers", "CorestoneCustomStores",
                 "CorestoneMigration",
             ]),
         .executableTarget(

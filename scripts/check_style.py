@@ -16,7 +16,18 @@ from pathlib import Path
 from project import ROOT, finish
 
 PLACES = ("Sources", "include", "bindings", "docs", "examples", "Tests", "scripts", "bench")
-SUFFIXES = {".swift", ".h", ".c", ".py", ".md", ".sh"}
+SUFFIXES = {".swift", ".h", ".c", ".py", ".md", ".sh", ".ini", ".toml", ".dot"}
+# Files outside of these folders, or without such a suffix.
+OTHERS = (
+    "*.md",
+    "*.toml",
+    "Makefile",
+    "Package.swift",
+    ".ci/run",
+    "Tests/c/Makefile",
+    "Tests/*.ini",
+    "examples/*/Makefile",
+)
 # Files that quote the phrases, and files that are generated from checked sources.
 EXEMPT = {
     "docs/STYLE.md",
@@ -146,7 +157,8 @@ def prose_of(root: Path, file: str) -> str:
 
 
 def checked_files(root: Path) -> Iterator[Path]:
-    yield from sorted(root.glob("*.md"))
+    for pattern in OTHERS:
+        yield from sorted(root.glob(pattern))
     for place in PLACES:
         for path in sorted((root / place).rglob("*")):
             parts = path.relative_to(root).parts

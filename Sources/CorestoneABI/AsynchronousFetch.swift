@@ -24,7 +24,7 @@ private func fetchBox(_ pointer: OpaquePointer?) throws -> AsynchronousFetchBox 
 private final class FetchEnd {
     private let done: cst_fetch_done_fn?
     private var userdata: Userdata?
-    var token: Token = 0
+    var token: HandleToken = 0
 
     init(_ done: cst_fetch_done_fn?, _ userdata: Userdata) { (self.done, self.userdata) = (done, userdata) }
 

@@ -8,10 +8,10 @@ import CorestoneValues
 final class ContainerBox {
     let container: Container
     /// The token of the coordinator's handle, which the box retains.
-    let coordinatorToken: Token
+    let coordinatorToken: HandleToken
     private let view = Locked<ContextBox?>(nil)
 
-    init(_ container: Container, coordinatorToken: Token) {
+    init(_ container: Container, coordinatorToken: HandleToken) {
         self.container = container
         self.coordinatorToken = coordinatorToken
     }

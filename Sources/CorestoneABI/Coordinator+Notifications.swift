@@ -25,7 +25,7 @@ public func cst_coordinator_observe(
     }
 }
 
-/// The function that lends the content of a notification to a callback.
+/// The function that passes the content of a notification to a callback, borrowed for the call.
 private enum BorrowedStores {
     static func withView(of changes: StoreChanges, to body: (UnsafePointer<cst_store_changes>) -> Void) {
         var handles: [OpaquePointer?] = []

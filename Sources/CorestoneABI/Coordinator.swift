@@ -14,13 +14,15 @@ func coordinator(_ pointer: OpaquePointer?) throws -> CoordinatorBox { try resol
 /// `keepContextAlive` makes the handle of an object keep the object's context alive.
 struct HandleBridge: HostBridge {
     func retainHandle(_ slot: UInt) -> HandleRetention { ContextBox.retainHandle(slot) }
-    func release(_ slot: UInt) { HandleTable.release(Token(slot)) }
+    func release(_ slot: UInt) { HandleTable.release(HandleToken(slot)) }
     func keepContextAlive(for object: ManagedObject) {
         if let context = object.context, let box = try? contextBox(context) { keepAlive(box, for: object) }
     }
 }
 
-/// The installation of the bridge and of the loans of migrations. It runs once, when it is first read.
+/// The installation of the bridge and of the handles that hosts borrow from migrations.
+///
+/// It runs once, when it is first read.
 let installsHandleBridge: Void = {
     Context.hostBridge = HandleBridge()
     installMigrationHandles()
@@ -45,7 +47,7 @@ public func cst_coordinator_new(
 /// - Parameter pointer: The handle of the model; nil if the host does not have one yet.
 func coordinatorHandle(_ coordinator: Coordinator, model pointer: OpaquePointer?) throws -> Handle? {
     _ = installsHandleBridge
-    let modelToken: Token
+    let modelToken: HandleToken
     if pointer == nil {
         coordinator.model.atEnd = withdrawTokens
         modelToken = try HandleTable.makeInner(coordinator.model, .model)

@@ -11,7 +11,7 @@ final class DocumentBox {
     let contextHandle: Handle?
 
     /// Creates a box, which takes ownership of one of the library's references to the coordinator's token.
-    init(_ document: Document, coordinatorToken: Token) throws {
+    init(_ document: Document, coordinatorToken: HandleToken) throws {
         self.document = document
         context = ContextBox(document.context, coordinatorToken: coordinatorToken)
         contextHandle = try context.makeBorrowedHandle()

@@ -293,7 +293,7 @@ final class HistoryCursorBox {
     }
 
     /// Whether a thread is reading the next transaction. The flag detects threads that share a cursor: one of them
-    /// would free the memory that is lent to the other one.
+    /// would free the memory that the other one borrowed.
     private let isBusy = Atomic(false)
 
     func next() throws -> UnsafePointer<cst_history_transaction>? {
@@ -325,7 +325,7 @@ final class HistoryCursorBox {
     }
 }
 
-/// The memory of a transaction, which is lent to the host until the host reads the next transaction.
+/// The memory of a transaction, which the host borrows until it reads the next transaction.
 private final class TransactionBuffer {
     private let transaction = UnsafeMutablePointer<cst_history_transaction>.allocate(capacity: 1)
     private var changes: [cst_history_change] = []
@@ -443,7 +443,7 @@ private final class TransactionBuffer {
     }
 }
 
-/// Texts that are lent to the host as long as this value exists.
+/// Texts that the host borrows as long as this value exists.
 struct TextBuffer {
     private var copies: [Text] = []
 

@@ -20,7 +20,7 @@ public func cst_version_string() -> cst_string { cst_string(versionText) }
 @_cdecl("cst_retain") @implementation
 public func cst_retain(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     if platform_is_forked() { return nil }
-    return HandleTable.retainForHost(Token(UInt(bitPattern: pointer))) ? pointer : nil
+    return HandleTable.retainForHost(HandleToken(UInt(bitPattern: pointer))) ? pointer : nil
 }
 
 @_cdecl("cst_release") @implementation
@@ -28,7 +28,7 @@ public func cst_release(_ pointer: UnsafeMutableRawPointer?) -> cst_status {
     guard let pointer else { return Status.ok.rawValue }
     if platform_is_forked() { return Status.forked.rawValue }
     // If the host does not own a reference, as for a borrowed handle, the call fails as for an invalid handle.
-    return HandleTable.releaseByHost(Token(UInt(bitPattern: pointer)))
+    return HandleTable.releaseByHost(HandleToken(UInt(bitPattern: pointer)))
         ? Status.ok.rawValue : Status.invalidHandle.rawValue
 }
 

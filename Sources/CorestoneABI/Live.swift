@@ -88,7 +88,7 @@ func noSection(_ section: Int, of count: Int) -> CoreError {
         value: sizeValue(section))
 }
 
-// MARK: - Lending
+// MARK: - Borrowed differences
 
 extension cst_index_path {
     init(_ path: ResultsIndexPath?) {
@@ -105,7 +105,7 @@ extension cst_object_change {
     }
 }
 
-/// Lends a difference to a callback until the callback returns.
+/// Passes a difference to a callback, borrowed until the callback returns.
 func withBorrowedDifference(
     _ difference: ResultsDifference, _ objects: [ManagedObject], _ box: ContextBox,
     to body: (UnsafePointer<cst_difference>) -> Void

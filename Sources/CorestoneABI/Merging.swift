@@ -85,7 +85,7 @@ private final class HostMergePolicy: MergePolicy, @unchecked Sendable {
 
     override func resolve(_ conflicts: [SaveConflict]) throws {
         guard let function = callback.function else { return }
-        let context = conflicts.first?.context.map { handle(Token($0.hostSlot.value)) } ?? nil
+        let context = conflicts.first?.context.map { handle(HandleToken($0.hostSlot.value)) } ?? nil
         let handles = try conflicts.map { try HandleTable.make(ConflictBox($0), .conflict) }
         defer { for each in handles { HandleTable.releaseForHost(token(each)) } }
         try callHost("the merge policy's function") { error in
@@ -104,8 +104,8 @@ final class ConflictBox: @unchecked Sendable {
     let conflict: SaveConflict
     let message: Text
     let properties: [Text]
-    let objectIDs: [Token]
-    let databaseID: Token
+    let objectIDs: [HandleToken]
+    let databaseID: HandleToken
     private let lock = RecursiveLock(.leaf)
     private let kept = ComputedValueCache()
 

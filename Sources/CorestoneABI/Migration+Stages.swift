@@ -7,10 +7,10 @@ import CorestoneValues
 /// A reference to a model, and the token of the model if the host passed the model itself.
 final class ModelReferenceBox: @unchecked Sendable {
     let reference: ModelReference
-    let modelToken: Token
+    let modelToken: HandleToken
 
     /// Creates a box, which takes ownership of one of the library's references to the model's token, unless it is 0.
-    init(_ reference: ModelReference, modelToken: Token = 0) {
+    init(_ reference: ModelReference, modelToken: HandleToken = 0) {
         (self.reference, self.modelToken) = (reference, modelToken)
     }
 

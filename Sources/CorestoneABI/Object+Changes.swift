@@ -46,7 +46,7 @@ public func cst_object_has_persistent_changes(
     boundary(error) {
         let out = try required(out, "out_changes")
         let object = try object(pointer)
-        if object.isGone { throw object.gone() }
+        if object.isGone { throw object.detachedError() }
         out.pointee = object.hasPersistentChangedValues
     }
 }

@@ -373,7 +373,7 @@ public func cst_object_copy_id(
     boundary(error) {
         let out = try place(out, "out_id")
         let object = try object(pointer)
-        if object.isGone { throw object.gone() }
+        if object.isGone { throw object.detachedError() }
         out.pointee = try HandleTable.make(ObjectIDBox(object.objectID), .objectID)
     }
 }
@@ -403,7 +403,7 @@ public func cst_object_state(
 public func cst_object_refresh(_ pointer: OpaquePointer?, _ mergeChanges: Bool, _ error: ErrorOut) -> cst_status {
     boundary(error) {
         let object = try object(pointer)
-        if object.isGone { throw object.gone() }
+        if object.isGone { throw object.detachedError() }
         // An unattached object does not have a store to read.
         guard let context = object.context else { return }
         HandleTable.drain(context.hostSlot.pendingReleases)

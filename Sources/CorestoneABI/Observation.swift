@@ -78,7 +78,7 @@ func notificationKind<Kind: RawRepresentable<UInt32>>(_ number: UInt32, choices:
         value: .int(Int64(number)))
 }
 
-/// Lends an object and a change of its value to a callback until the callback returns.
+/// Passes an object and a change of its value to a callback, borrowed until the callback returns.
 private func withBorrowedChange(
     _ change: ValueChange, _ path: Text, of object: ManagedObject,
     to body: (OpaquePointer?, UnsafePointer<cst_value_change>) -> Void
@@ -101,7 +101,7 @@ private func withBorrowedChange(
     }
 }
 
-/// The function that lends the content of a notification to a callback.
+/// The function that passes the content of a notification to a callback, borrowed for the call.
 private enum BorrowedChanges {
     static func withView(
         of changes: ContextChanges, _ kind: ContextNotification, _ box: ContextBox,

@@ -18,7 +18,7 @@ public func cst_context_merges_remote_changes(
 }
 
 extension RemoteChange {
-    /// Lends the change to a callback. The caller owns the handle of the store.
+    /// Passes the change to a callback, borrowed for the call. The caller owns the handle of the store.
     func withView(_ store: OpaquePointer?, to body: (UnsafePointer<cst_remote_change>) -> Void) {
         var output = cst_remote_change()
         output.store = store

@@ -196,7 +196,7 @@ public func cst_undo_manager_observe(
         let kind: UndoNotification = try notificationKind(
             notification, choices: "CST_UNDO_CHECKPOINT to CST_UNDO_DID_REDO")
         let token = manager.observe(kind) { manager in
-            let known = partLock.with { Token(manager.hostSlot) }
+            let known = partLock.with { HandleToken(manager.hostSlot) }
             guard let borrowed = try? BorrowedHandle(of: known, { try undoHandle(manager) }) else { return }
             defer { borrowed.end() }
             observe(payload.pointer, borrowed.handle, notification)
@@ -210,8 +210,8 @@ public func cst_undo_manager_observe(
 /// Returns the only handle of a manager, with one more reference of the host.
 private func undoHandle(_ manager: UndoManager) throws -> Handle? {
     try partLock.with {
-        if manager.hostSlot != 0, HandleTable.retainForHost(Token(manager.hostSlot)) {
-            return handle(Token(manager.hostSlot))
+        if manager.hostSlot != 0, HandleTable.retainForHost(HandleToken(manager.hostSlot)) {
+            return handle(HandleToken(manager.hostSlot))
         }
         let made = try HandleTable.make(manager, .undoManager)
         manager.hostSlot = UInt(token(made))

@@ -15,7 +15,8 @@ public struct Extrapolation: Sendable, Hashable {
 }
 
 extension Model {
-    /// All unconfirmed features of the model (store-format.md, sections 1 and 5), by entity and property.
+    /// All unconfirmed features of the model, by entity and property (docs/reference/store.md, "Compatibility with
+    /// Apple's framework").
     public var extrapolations: [Extrapolation] {
         let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
             fetchRequestTemplates[name].map { template in

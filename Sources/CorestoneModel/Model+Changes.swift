@@ -50,7 +50,7 @@ private struct ModelComparer {
 
     init(areSources: Bool) { self.areSources = areSources }
 
-    // The fields that affect version hashes (store-format.md, section 5); for properties only if they are persistent.
+    // The fields that affect version hashes; for properties only if they are persistent.
     private static let entityFields: Set<String> = ["abstract", "parent", "uniqueConstraints", "versionHashModifier"]
     private static let propertyFields: Set<String> = [
         "derivation", "destination", "elements", "externalStorage", "inverse", "kind", "maximumCount", "minimumCount",

@@ -267,7 +267,7 @@ public final class Model: @unchecked Sendable {
     /// The entities without a parent, in order of creation.
     public var roots: [Entity] { entities.filter { $0.parent == nil } }
 
-    /// The entities in the order in which a store numbers them (store-format.md 1.1).
+    /// The entities in the order in which a store numbers them.
     ///
     /// Parents precede children. Roots and siblings are ordered by name, without regard to case.
     public var preorder: [Entity] {

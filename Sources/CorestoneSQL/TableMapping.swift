@@ -23,7 +23,7 @@ package struct TableMapping: Sendable {
     /// Whether the table also holds rows of entities outside `numbers`, which a fetch has to exclude.
     package let isTableShared: Bool
     /// The mappings by slot, in the order of `Entity.properties`.
-    package let properties: [PropertyMapping]
+    package let properties: [ColumnMapping]
     /// The R-trees over attributes of the entity. The store keeps these R-trees up to date.
     package var spatialIndexes: [SpatialMapping] = []
     /// The paths of attributes and to-one relationships that have an index in the file; empty for an entity without an
@@ -32,7 +32,7 @@ package struct TableMapping: Sendable {
 
     package init(
         entity: Entity, table: String, number: Int64, numbers: [Int64], isTableShared: Bool,
-        properties: [PropertyMapping]
+        properties: [ColumnMapping]
     ) {
         self.entity = entity
         self.table = table
@@ -57,7 +57,7 @@ package struct SpatialMapping: Sendable {
 }
 
 /// The columns or tables that hold the values of one property.
-package enum PropertyMapping: Sendable {
+package enum ColumnMapping: Sendable {
     /// A transient property, which is not stored.
     case none
     case attribute(column: String)
@@ -92,7 +92,7 @@ extension TableMapping {
     var hasEntityColumn: Bool { isTableShared || numbers.count > 1 }
 
     /// The mapping of a property of the entity.
-    package subscript(property: Property) -> PropertyMapping {
+    package subscript(property: Property) -> ColumnMapping {
         let slot = Int(property.slot)
         return slot < properties.count ? properties[slot] : .none
     }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from source_models import Attribute, Entity, Relationship, SourceModel
 
-# Groups of columns, in their order in a table (store-format 1.2.2).
+# Groups of columns, in their order in a table.
 GROUPS = {
     "Integer 16": 0, "Integer 32": 0, "Integer 64": 0, "Boolean": 0, "Double": 2, "Float": 2, "Date": 2, "Decimal": 3,
     "String": 4, "URI": 5, "UUID": 6, "Transformable": 7, "Binary": 8,

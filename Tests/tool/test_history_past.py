@@ -156,7 +156,7 @@ def test_missing_objects_are_reported(complete: Path) -> None:
         ("Note/p77", 0, "does not have a change of Note/p77"),
         ("Nte/p1", 2, 'did you mean "Note"?'),
         ("Note", 2, "pass one that corestone history prints"),
-        ("x-coredata://00000000-0000-0000-0000-000000000000/Note/p1", 2, "pass a URI of this store"),
+        ("x-coredata://00000000-0000-0000-0000-000000000000/Note/p1", 2, "does not belong to"),
     ):
         done = run("history", "object", complete, uri)
         assert (done.returncode, text in done.stderr) == (code, True), done.stderr

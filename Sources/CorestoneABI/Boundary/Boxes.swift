@@ -8,10 +8,10 @@ import CorestoneValues
 /// A coordinator, and the token of its model, which the box retains.
 final class CoordinatorBox: Sendable {
     let coordinator: Coordinator
-    let modelToken: Token
+    let modelToken: HandleToken
 
     /// Creates a box, which takes ownership of one of the library's references to the model's token.
-    init(_ coordinator: Coordinator, modelToken: Token) {
+    init(_ coordinator: Coordinator, modelToken: HandleToken) {
         self.coordinator = coordinator
         self.modelToken = modelToken
     }
@@ -147,7 +147,7 @@ final class RowsBox {
     func enter() throws { try box?.enter() }
 }
 
-/// A list of objects or of IDs, with a token for each object whose handle was lent.
+/// A list of objects or of IDs, with a token for each object whose handle was borrowed.
 final class ResultList {
     /// The box of the context, which is the owner of the list's handle; nil for a list without a context.
     ///
@@ -164,8 +164,8 @@ final class ResultList {
     /// which is the context or the model, keeps the entity alive.
     private let nearEntity: Unmanaged<Entity>?
     var entity: Entity? { nearEntity?.takeUnretainedValue() }
-    /// The tokens by index; 0 for objects whose handle was not lent yet.
-    private var tokens: UnsafeMutablePointer<Token>?
+    /// The tokens by index; 0 for objects whose handle was not borrowed yet.
+    private var tokens: UnsafeMutablePointer<HandleToken>?
     /// The elements of `objects`, which never changes. They are read for each row of a fetch without being retained.
     let references: UnsafePointer<Unmanaged<ManagedObject>>?
     /// The number of objects of a list that is not lazy. `ResultList+Lazy` implements lazy lists.
@@ -249,7 +249,7 @@ final class ResultList {
 
     /// Returns a borrowed handle, which the list retains until it is freed.
     ///
-    /// A lazy list releases the handle earlier, when it has lent handles of several later batches.
+    /// A lazy list releases the handle earlier, when handles of several later batches were borrowed.
     @inline(__always)
     func borrowedHandle(at index: Int) throws -> Handle? {
         if objectCount == 0 { return try lazyHandle(at: index) }
@@ -260,8 +260,8 @@ final class ResultList {
         return handle(tokens[index])
     }
 
-    private func makeTokens() -> UnsafeMutablePointer<Token> {
-        let fresh = UnsafeMutablePointer<Token>.allocate(capacity: objectCount)
+    private func makeTokens() -> UnsafeMutablePointer<HandleToken> {
+        let fresh = UnsafeMutablePointer<HandleToken>.allocate(capacity: objectCount)
         fresh.initialize(repeating: 0, count: objectCount)
         tokens = fresh
         return fresh

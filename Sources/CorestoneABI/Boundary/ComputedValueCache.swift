@@ -14,7 +14,7 @@ final class ComputedValueCache {
     }
 
     private var values: [Place: PropertyValue] = [:]
-    private var tokens: [Place: Token] = [:]
+    private var tokens: [Place: HandleToken] = [:]
     /// The object that owns the cache; nil for another owner.
     private let owner: ObjectIdentifier?
 

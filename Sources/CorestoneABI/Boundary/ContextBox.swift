@@ -6,11 +6,11 @@ import CorestoneValues
 /// The object behind a `cst_context`.
 ///
 /// The box is alive as long as the host has its handle or a handle that depends on it, for example of an object, as
-/// long as the library lends its handle, or as long as work of the host is enqueued on the context's queue.
+/// long as its handle is borrowed, or as long as work of the host is enqueued on the context's queue.
 final class ContextBox {
     let context: Context
     /// The token of the coordinator's handle, retained for `cst_context_coordinator`.
-    let coordinatorToken: Token
+    let coordinatorToken: HandleToken
     /// The box of the parent context, which a nested context keeps alive; nil for other contexts.
     let parent: ContextBox?
     /// The head of the list of objects that other threads released. They are freed at the next call.
@@ -19,7 +19,7 @@ final class ContextBox {
     private var temporaryContexts: [Handle?] = []
 
     /// Creates a box, which takes ownership of one of the library's references to the coordinator's token.
-    init(_ context: Context, coordinatorToken: Token, parent: ContextBox? = nil) {
+    init(_ context: Context, coordinatorToken: HandleToken, parent: ContextBox? = nil) {
         self.context = context
         self.parent = parent
         self.coordinatorToken = coordinatorToken
@@ -32,20 +32,22 @@ final class ContextBox {
         // other threads released.
         HandleTable.drain(pendingReleases)
         context.detachHost()
-        if context.hostSlot.value != 0 { boxLock.with { HandleTable.release(Token(context.hostSlot.value)) } }
+        if context.hostSlot.value != 0 { boxLock.with { HandleTable.release(HandleToken(context.hostSlot.value)) } }
         // Locks that the host did not release would block work of the library, such as the autosave of a document.
         context.releaseLocks()
         HandleTable.release(coordinatorToken)
     }
 
-    var handle: Handle? { CorestoneABI.handle(Token(context.hostSlot.value)) }
+    var handle: Handle? { CorestoneABI.handle(HandleToken(context.hostSlot.value)) }
 
     /// Retains the box of a context's token, unless the box is being freed.
     ///
     /// Used for work that the library starts on the context's queue.
     static func retainHandle(_ token: UInt) -> HandleRetention {
         boxLock.with {
-            guard let entry = platform_handle_find(Token(token), HandleType.context.rawValue) else { return .none }
+            guard let entry = platform_handle_find(HandleToken(token), HandleType.context.rawValue) else {
+                return .none
+            }
             guard let box = swift_tryRetain(entry.pointee.object) else { return .beingReleased }
             return .retained(Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue())
         }
@@ -53,7 +55,7 @@ final class ContextBox {
 
     /// Creates the handle with a reference for the host.
     ///
-    /// The box also owns a reference, so that the handle can be lent.
+    /// The box also owns a reference, so that the handle can be borrowed.
     func makeHandle() throws -> Handle? {
         let made = try HandleTable.make(self, .context, owner: self)
         _ = HandleTable.retain(token(made))
@@ -61,7 +63,7 @@ final class ContextBox {
         return made
     }
 
-    /// Creates the handle of a context that the library lends, for example the view context of a container.
+    /// Creates the borrowed handle of a context, for example the view context of a container.
     ///
     /// The host does not own a reference, so it cannot release more references than it added.
     func makeBorrowedHandle() throws -> Handle? {

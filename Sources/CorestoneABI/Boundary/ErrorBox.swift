@@ -9,11 +9,11 @@ final class ErrorBox {
     let domain, message: Text
     let entity, key, predicate, objectURI, file: Text?
     /// The handles of the details.
-    let details: [Token]
+    let details: [HandleToken]
     /// The handles of the conflicts of a save.
-    let conflicts: [Token]
+    let conflicts: [HandleToken]
     /// The handle of the object ID that is the error's value; 0 for other values.
-    let valueToken: Token
+    let valueToken: HandleToken
     /// The error's value with its own memory and handles if it is a list, a set or a dictionary; otherwise null.
     private var collection = cst_value()
 

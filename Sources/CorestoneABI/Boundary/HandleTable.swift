@@ -4,11 +4,11 @@ import CorestoneValues
 
 /// A handle in the C interface, and its token, the number in it.
 typealias Handle = OpaquePointer
-typealias Token = UInt64
+typealias HandleToken = UInt64
 typealias HandleEntry = UnsafeMutablePointer<platform_handle>
 
-@inline(__always) func token(_ handle: Handle?) -> Token { Token(UInt(bitPattern: handle)) }
-@inline(__always) func handle(_ token: Token) -> Handle? { Handle(bitPattern: UInt(token)) }
+@inline(__always) func token(_ handle: Handle?) -> HandleToken { HandleToken(UInt(bitPattern: handle)) }
+@inline(__always) func handle(_ token: HandleToken) -> Handle? { Handle(bitPattern: UInt(token)) }
 
 /// The table of handles, with two kinds of references to the object of a handle.
 ///
@@ -34,17 +34,17 @@ enum HandleTable {
         return handle(try make(.fromOpaque(object.toOpaque()), type, owner: owner, isLoose: isLoose, hosts: 1))
     }
 
-    /// Creates a token without a reference of the host, for handles that the library lends.
+    /// Creates a token without a reference of the host, for borrowed handles.
     static func makeInner(
         _ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false
-    ) throws -> Token {
+    ) throws -> HandleToken {
         let owner = owner.map { Unmanaged.passUnretained($0) }
         return try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 0)
     }
 
     private static func make(
         _ object: Unmanaged<AnyObject>, _ type: HandleType, owner: Unmanaged<AnyObject>?, isLoose: Bool, hosts: UInt32
-    ) throws -> Token {
+    ) throws -> HandleToken {
         guard hosts == 0 || retainOwner(owner?.toOpaque()) else {
             if type.isRetained { object.release() }
             throw ownerEnds(of: type)
@@ -71,12 +71,12 @@ enum HandleTable {
 
     /// Adds a reference of the library. Returns false if the token is no longer valid.
     @inline(__always)
-    static func retain(_ token: Token) -> Bool { platform_handle_retain(token) }
+    static func retain(_ token: HandleToken) -> Bool { platform_handle_retain(token) }
 
     /// Removes a reference of the library.
     ///
     /// Must be called on a thread that may free the object, or when no other thread can use it.
-    static func release(_ token: Token) {
+    static func release(_ token: HandleToken) {
         var word: UInt64 = 0
         guard platform_handle_release(token, &word) else { return }
         finish(platform_handle_index(token), isRetained: HandleType(ended: word).isRetained)
@@ -94,14 +94,14 @@ enum HandleTable {
 
 extension HandleTable {
     /// Adds a reference of the host. Returns false if the handle is not valid.
-    static func retainForHost(_ token: Token) -> Bool {
+    static func retainForHost(_ token: HandleToken) -> Bool {
         guard let entry = platform_handle_find_any(token) else { return false }
         // The owner changes when a context inserts an unattached object, so `partLock` protects it.
         if platform_handle_has_flag(entry) { return partLock.with { addHost(token, entry) } }
         return addHost(token, entry)
     }
 
-    private static func addHost(_ token: Token, _ entry: HandleEntry) -> Bool {
+    private static func addHost(_ token: HandleToken, _ entry: HandleEntry) -> Bool {
         // This reference keeps the entry alive until the host's reference is counted.
         guard platform_handle_retain(token) else { return false }
         if platform_handle_add_another_host(entry) {
@@ -132,16 +132,16 @@ extension HandleTable {
     }
 
     /// Removes a reference of the host that the library created and holds on its behalf.
-    static func releaseForHost(_ token: Token) {
+    static func releaseForHost(_ token: HandleToken) {
         if case .last(let finalRelease) = removeHostReference(token) { finalRelease.end() }
     }
 
-    /// Removes the reference of a loan, after the callback has returned.
+    /// Removes the reference of a borrowed handle, after the callback has returned.
     ///
-    /// - Parameter hadReferences: Whether the host had references before the loan. If it does not have references now,
-    ///   the callback released them. The current call may still use the object, which is then freed at the end of the
-    ///   outermost call.
-    static func endBorrowing(_ token: Token, hadReferences: Bool) {
+    /// - Parameter hadReferences: Whether the host had references before it borrowed the handle. If it does not have
+    ///   references now, the callback released them. The current call may still use the object, which is then freed at
+    ///   the end of the outermost call.
+    static func endBorrowing(_ token: HandleToken, hadReferences: Bool) {
         guard case .last(let finalRelease) = removeHostReference(token) else { return }
         if hadReferences && platform_call_depth() > 0 { finalRelease.endAfterCall() } else { finalRelease.end() }
     }
@@ -151,7 +151,7 @@ extension HandleTable {
     /// Returns false if the host does not have a reference, or the handle is not valid. Within a callback the handle
     /// becomes invalid immediately. The object is freed at the end of the thread's outermost call, which may be using
     /// it.
-    static func releaseByHost(_ token: Token) -> Bool {
+    static func releaseByHost(_ token: HandleToken) -> Bool {
         switch removeHostReference(token) {
         case .notReferenced: return false
         case .stillReferenced: return true
@@ -208,14 +208,14 @@ extension HandleTable {
     }
 
     @inline(__always)
-    private static func removeHostReference(_ token: Token) -> ReferenceRemoval {
+    private static func removeHostReference(_ token: HandleToken) -> ReferenceRemoval {
         guard let entry = platform_handle_find_any(token) else { return .notReferenced }
         return platform_handle_has_flag(entry)
             ? partLock.with { removeHostReference(token, entry) } : removeHostReference(token, entry)
     }
 
     @inline(__always)
-    private static func removeHostReference(_ token: Token, _ entry: HandleEntry) -> ReferenceRemoval {
+    private static func removeHostReference(_ token: HandleToken, _ entry: HandleEntry) -> ReferenceRemoval {
         let owner = entry.pointee.owner
         switch platform_handle_drop_host(entry) {
         case 0: return .notReferenced
@@ -264,9 +264,9 @@ extension HandleTable {
     }
 }
 
-// MARK: - Loans
+// MARK: - Borrowed handles
 
-/// A handle that is lent to a callback.
+/// A handle that a callback borrows.
 ///
 /// It is a reference of the host that the library removes when the callback has returned.
 struct BorrowedHandle {
@@ -274,17 +274,17 @@ struct BorrowedHandle {
     /// Whether the host had references before.
     let hadReferences: Bool
 
-    /// Lends an object. Must be called on the object's queue.
+    /// Borrows the handle of an object. Must be called on the object's queue.
     init(_ object: ManagedObject) throws {
-        try self.init(of: Token(object.hostSlot)) { try ownedHandle(object) }
+        try self.init(of: HandleToken(object.hostSlot)) { try ownedHandle(object) }
     }
 
-    /// Lends a handle.
+    /// Borrows a handle.
     ///
     /// - Parameters:
     ///   - token: The token that the object had before, or 0.
     ///   - make: Returns a handle with one more reference of the host.
-    init(of token: Token, _ make: () throws -> Handle?) throws {
+    init(of token: HandleToken, _ make: () throws -> Handle?) throws {
         hadReferences = platform_handle_find_any(token).map { platform_handle_hosts($0) > 0 } ?? false
         handle = try make()
     }
@@ -292,7 +292,7 @@ struct BorrowedHandle {
     func end() { HandleTable.endBorrowing(token(handle), hadReferences: hadReferences) }
 }
 
-/// Lends an object to a callback until it returns.
+/// Passes the handle of an object to a callback, borrowed until the callback returns.
 @discardableResult
 func withBorrowedHandle<Result>(_ object: ManagedObject, to body: (Handle?) throws -> Result) throws -> Result {
     let borrowed = try BorrowedHandle(object)

@@ -121,7 +121,7 @@ let partLock = RecursiveLock(.leaf)
 /// Returns the only token of an entity, attribute or relationship. It is borrowed, and valid as long as its model.
 private func partToken(_ part: AnyObject, _ type: HandleType, _ cached: inout UInt, _ model: Model) throws -> Handle? {
     if cached == 0 { cached = UInt(try HandleTable.makeInner(part, type, owner: model)) }
-    return handle(Token(cached))
+    return handle(HandleToken(cached))
 }
 
 func borrowedHandle(_ entity: Entity) throws -> Handle? {
@@ -139,11 +139,11 @@ func withdrawTokens(of model: Model) {
     for entity in model.entities + model.removedEntities {
         for property in entity.ownAttributes.flatMap(\.withElements) as [Property] + entity.ownRelationships
             as [Property]
-        where property.hostSlot != 0 { HandleTable.release(Token(property.hostSlot)) }
-        if entity.hostSlot != 0 { HandleTable.release(Token(entity.hostSlot)) }
+        where property.hostSlot != 0 { HandleTable.release(HandleToken(property.hostSlot)) }
+        if entity.hostSlot != 0 { HandleTable.release(HandleToken(entity.hostSlot)) }
     }
     for property in model.removedProperties where property.hostSlot != 0 {
-        HandleTable.release(Token(property.hostSlot))
+        HandleTable.release(HandleToken(property.hostSlot))
     }
 }
 

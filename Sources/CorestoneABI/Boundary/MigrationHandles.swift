@@ -8,10 +8,10 @@ import CorestoneValues
 /// The object behind a `cst_migration_manager`.
 final class MigrationManagerBox: @unchecked Sendable {
     let manager: MigrationManager
-    let sourceToken, destinationToken: Token
+    let sourceToken, destinationToken: HandleToken
 
     /// Creates a box, which takes ownership of one of the library's references to the token of each model.
-    init(_ manager: MigrationManager, sourceToken: Token, destinationToken: Token) {
+    init(_ manager: MigrationManager, sourceToken: HandleToken, destinationToken: HandleToken) {
         self.manager = manager
         (self.sourceToken, self.destinationToken) = (sourceToken, destinationToken)
     }
@@ -35,7 +35,7 @@ final class MigrationManagerBox: @unchecked Sendable {
 }
 
 /// Creates a token of a model that a migration loaded, or for which the host has another token.
-private func innerToken(of model: Model) throws -> Token {
+private func innerToken(of model: Model) throws -> HandleToken {
     // The `atEnd` of a model that the host passed is already set. It is not written again, because another thread may
     // use the model.
     if model.atEnd == nil { model.atEnd = withdrawTokens }
@@ -48,7 +48,7 @@ private final class BorrowedContext {
 
     init(_ context: Context) throws {
         let model = try innerToken(of: context.coordinator.model)
-        let coordinator: Token
+        let coordinator: HandleToken
         do {
             coordinator = try HandleTable.makeInner(
                 CoordinatorBox(context.coordinator, modelToken: model), .coordinator)
@@ -69,7 +69,7 @@ private final class BorrowedContext {
     }
 }
 
-/// Installs the functions by which migrations lend their contexts and managers to hosts.
+/// Installs the functions by which hosts borrow the contexts and managers of migrations.
 func installMigrationHandles() {
     MigrationHosting.openContextHandles = { contexts in
         var borrowed: [BorrowedContext] = []
@@ -85,8 +85,8 @@ func installMigrationHandles() {
         }
     }
     MigrationHosting.openManagerHandle = { manager in
-        let known = Token(manager.hostSlot)
-        // The host has a handle of the manager, or the manager is already lent.
+        let known = HandleToken(manager.hostSlot)
+        // The host has a handle of the manager, or already borrowed it.
         if known != 0, HandleTable.retain(known) { return { HandleTable.release(known) } }
         let made = try HandleTable.makeInner(MigrationManagerBox(borrowed: manager), .migrationManager)
         manager.hostSlot = UInt(made)
@@ -95,13 +95,13 @@ func installMigrationHandles() {
 }
 
 extension MigrationManager {
-    /// The handle of the manager while it is lent.
-    var handle: Handle? { CorestoneABI.handle(Token(hostSlot)) }
+    /// The handle of the manager while it is borrowed.
+    var handle: Handle? { CorestoneABI.handle(HandleToken(hostSlot)) }
 }
 
 extension Context {
-    /// The handle of a migration's context while it is lent.
-    var hostHandle: Handle? { handle(Token(hostSlot.value)) }
+    /// The handle of a migration's context while it is borrowed.
+    var hostHandle: Handle? { handle(HandleToken(hostSlot.value)) }
 }
 
 extension PropertyValue {

@@ -9,7 +9,9 @@ import CorestoneValues
 /// Returns a handle with one more reference of the host. Must be called on the object's queue.
 @inline(__always)
 func ownedHandle(_ object: ManagedObject) throws -> Handle? {
-    if object.hostSlot != 0, HandleTable.retainForHost(Token(object.hostSlot)) { return handle(Token(object.hostSlot)) }
+    if object.hostSlot != 0, HandleTable.retainForHost(HandleToken(object.hostSlot)) {
+        return handle(HandleToken(object.hostSlot))
+    }
     return handle(try newToken(object, hosts: 1))
 }
 
@@ -17,15 +19,15 @@ func ownedHandle(_ object: ManagedObject) throws -> Handle? {
 ///
 /// Must be called on the object's queue.
 @inline(__always)
-func innerToken(_ object: ManagedObject, in box: Unmanaged<ContextBox>? = nil) throws -> Token {
-    if object.hostSlot != 0, HandleTable.retain(Token(object.hostSlot)) { return Token(object.hostSlot) }
+func innerToken(_ object: ManagedObject, in box: Unmanaged<ContextBox>? = nil) throws -> HandleToken {
+    if object.hostSlot != 0, HandleTable.retain(HandleToken(object.hostSlot)) { return HandleToken(object.hostSlot) }
     return try newToken(object, hosts: 0, in: box)
 }
 
-/// Creates a token. Because it is called for each object that a fetch lends, it creates the entry directly.
+/// Creates a token. Because it is called for each object of a fetch, it creates the entry directly.
 private func newToken(
     _ object: ManagedObject, hosts: UInt32, in known: Unmanaged<ContextBox>? = nil
-) throws -> Token {
+) throws -> HandleToken {
     let owner: Unmanaged<AnyObject>
     var isLoose = false
     if let known {
@@ -33,8 +35,8 @@ private func newToken(
     } else if let context = object.context, context.hostSlot.value != 0 {
         // The entry of a context's handle is valid as long as the context's box, to which it points. The context may
         // outlive the box, as a parent or for work of the library.
-        guard let entry = platform_handle_find(Token(context.hostSlot.value), HandleType.context.rawValue) else {
-            throw invalidHandle(handle(Token(context.hostSlot.value)), .context)
+        guard let entry = platform_handle_find(HandleToken(context.hostSlot.value), HandleType.context.rawValue) else {
+            throw invalidHandle(handle(HandleToken(context.hostSlot.value)), .context)
         }
         owner = Unmanaged.fromOpaque(entry.pointee.object)
     } else if let context = object.context, let host = context.batchOwner {
@@ -63,18 +65,19 @@ private func newToken(
 @inline(__always)
 func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
     guard let token = object.contextSlot else { return nil }
-    guard let entry = platform_handle_find(Token(token), HandleType.context.rawValue) else {
-        throw invalidHandle(handle(Token(token)), .context)
+    guard let entry = platform_handle_find(HandleToken(token), HandleType.context.rawValue) else {
+        throw invalidHandle(handle(HandleToken(token)), .context)
     }
     return Unmanaged.fromOpaque(entry.pointee.object)
 }
 
 /// Returns the box of a context that has a handle.
-func contextBox(_ context: Context) throws -> ContextBox { try contextBox(handle(Token(context.hostSlot.value))) }
+func contextBox(_ context: Context) throws -> ContextBox { try contextBox(handle(HandleToken(context.hostSlot.value))) }
 
 /// Makes the host's handle of an object that was inserted into a context keep the context alive.
 func keepAlive(_ box: ContextBox, for object: ManagedObject) {
-    guard object.hostSlot != 0, let entry = platform_handle_find(Token(object.hostSlot), HandleType.object.rawValue)
+    guard object.hostSlot != 0,
+        let entry = platform_handle_find(HandleToken(object.hostSlot), HandleType.object.rawValue)
     else {
         return
     }
@@ -90,7 +93,9 @@ func keepAlive(_ box: ContextBox, for object: ManagedObject) {
 
 /// Returns a borrowed handle of a to-one target. The source keeps it until the relationship changes.
 func borrowedHandle(_ target: ManagedObject, by source: ManagedObject, key: UInt32) throws -> Handle? {
-    if target.hostSlot != 0, source.targetToken(key: key) == target.hostSlot { return handle(Token(target.hostSlot)) }
+    if target.hostSlot != 0, source.targetToken(key: key) == target.hostSlot {
+        return handle(HandleToken(target.hostSlot))
+    }
     let token = try innerToken(target)
     if !source.retainTargetToken(UInt(token), key: key) { HandleTable.release(token) }
     return handle(token)

@@ -3,8 +3,8 @@ import CorestoneGraph
 /// The borrowed handles of a lazy list of results. Handles of older batches are released.
 final class LazyHandles {
     let results: Results
-    /// Tokens in the order in which they were lent.
-    private var tokens: [Token] = []
+    /// Tokens in the order in which they were borrowed.
+    private var tokens: [HandleToken] = []
     /// The objects whose values the last call returned.
     var objects: [ManagedObject] = []
 
@@ -12,7 +12,7 @@ final class LazyHandles {
 
     deinit { for token in tokens { HandleTable.release(token) } }
 
-    func add(_ token: Token) { tokens.append(token) }
+    func add(_ token: HandleToken) { tokens.append(token) }
 
     /// Releases all but the newest `count` tokens, if there are more than twice as many.
     func trim(to count: Int) {
@@ -26,7 +26,7 @@ extension ResultList {
     /// The number of newest batches whose borrowed handles are always kept.
     private static let batches = 4
 
-    /// Releases the handles of older batches. Must be called before a call lends handles.
+    /// Releases the handles of older batches. Must be called before a call returns borrowed handles.
     func trimLazyHandles() {
         if let lazyHandles { lazyHandles.trim(to: ResultList.batches * lazyHandles.results.batchSize) }
     }

@@ -110,7 +110,7 @@ func dispose(_ value: UnsafeMutablePointer<cst_value>, byHost: Bool = false) {
     putNull(value)
 }
 
-/// Lends values to a callback of the host until the callback returns.
+/// Passes values to a callback of the host, borrowed until the callback returns.
 func withBorrowedValues<Result>(
     _ values: [PropertyValue], _ body: (UnsafePointer<cst_value>) throws -> Result
 ) throws -> Result {

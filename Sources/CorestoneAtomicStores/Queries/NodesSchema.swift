@@ -20,7 +20,7 @@ struct NodesSchema: SchemaMapping {
         }
     }
 
-    private static func mapping(of property: Property) -> PropertyMapping {
+    private static func mapping(of property: Property) -> ColumnMapping {
         if property.isTransient { return .none }
         let column = "Z\(property.slot)"
         guard let relationship = property as? Relationship else { return .attribute(column: column) }

@@ -232,15 +232,15 @@ struct XMLLinks {
     }
 
     private func missingLists(of relationship: Relationship, against inverse: Relationship) throws -> Lists {
-        var told: [Int64: Set<Int64>] = [:]
+        var membersByOwner: [Int64: Set<Int64>] = [:]
         for list in lists where list.relationship === relationship {
-            told[records[list.owner].primaryKey, default: []].formUnion(members[list.members])
+            membersByOwner[records[list.owner].primaryKey, default: []].formUnion(members[list.members])
         }
         var missing: Lists = [:]
         for list in lists where list.relationship === inverse {
             let member = records[list.owner].primaryKey
             for owner in members[list.members] {
-                if let known = told[owner] {
+                if let known = membersByOwner[owner] {
                     if known.contains(member) { continue }
                 } else if relationship.isToMany {
                     missing[owner, default: []].append(member)

@@ -79,10 +79,10 @@ extension ExternalChanges {
             init(_ row: RowKey) { (entity, key) = row }
         }
         let new = Set(inserted.map(Row.init))
-        var told = Set(deleted.map(Row.init))
+        var reported = Set(deleted.map(Row.init))
         deleted.removeAll { new.contains(Row($0)) }
-        inserted.removeAll { !told.insert(Row($0)).inserted }
-        updated.removeAll { !told.insert(Row($0)).inserted }
-        indirect.removeAll { !told.insert(Row($0)).inserted }
+        inserted.removeAll { !reported.insert(Row($0)).inserted }
+        updated.removeAll { !reported.insert(Row($0)).inserted }
+        indirect.removeAll { !reported.insert(Row($0)).inserted }
     }
 }

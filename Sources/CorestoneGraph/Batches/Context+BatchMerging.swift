@@ -58,7 +58,7 @@ extension Context {
 
     /// Returns the objects whose changed properties have the same values in the newest row as in the former row.
     func mergeable(_ objects: [ManagedObject], in store: Store) throws -> [ManagedObject] {
-        var groups = Groups<Entity, ManagedObject>()
+        var groups = GroupedElements<Entity, ManagedObject>()
         for object in objects where object.record != nil && !object.isDeleted {
             groups.add(object, to: object.entity.root)
         }

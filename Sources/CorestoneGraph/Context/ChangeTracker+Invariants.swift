@@ -2,8 +2,13 @@ extension ChangeTracker {
     /// Verifies, in debug builds:
     /// - An object of a list has the list's flag, and is in the list once.
     /// - The event does not begin after the end of a list.
+    ///
+    /// They hold between any two changes of the tracker, also after an object has left the context, because it keeps
+    /// these flags until the lists are cleared. Called when an event ends, before observers and the undo manager are
+    /// notified, and before the lists are cleared. Only trackers with at most 256 entries are checked.
     func checkInvariants() {
         #if DEBUG
+            guard inserted.count + updated.count + deleted.count <= 256 else { return }
             for (list, flag) in [
                 (inserted, ManagedObject.State.listedInserted), (updated, .listedUpdated), (deleted, .listedDeleted),
             ] {
@@ -24,7 +29,7 @@ extension Context {
 
     /// Verifies, in debug builds, the invariants of the change tracker and the identity map.
     ///
-    /// Called when changes were saved or discarded.
+    /// Called when changes were saved or discarded, before the lists of changes are cleared.
     func checkInvariants() {
         #if DEBUG
             changeTracker.checkInvariants()

@@ -30,7 +30,7 @@ struct ChangeTracker {
     /// Unchanged objects whose versions the next save checks; see `detectConflicts(for:)`.
     var locked: [ManagedObject] = []
     /// Deleted objects whose rows no longer exist. A save does not delete these rows.
-    var rowlessDeletions: Set<ObjectIdentifier> = []
+    var missingRowDeletions: Set<ObjectIdentifier> = []
     /// Objects of the save whose rows were deleted and are inserted again.
     var reinserted: [ManagedObject] = []
 
@@ -92,9 +92,9 @@ extension Context {
 
     /// Empties the lists of changed objects, and begins a new event.
     func clearChanges() {
+        checkInvariants()
         forgetEvent()
         changeTracker.removeAll()
-        checkInvariants()
         platform_store64(owner + 2, 0)
         undoRecorder?.stamp += 1
     }

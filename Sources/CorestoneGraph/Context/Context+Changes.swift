@@ -81,7 +81,7 @@ extension Context {
     /// `propagatesDeletesAtEndOfEvent` is false.
     public func delete(_ object: ManagedObject) throws {
         try checkQueue()
-        if object.state.contains(.gone) { throw object.gone() }
+        if object.state.contains(.detached) { throw object.detachedError() }
         guard object.context === self else {
             throw object.elsewhere("delete it there")
         }
@@ -93,7 +93,7 @@ extension Context {
         }
         if object.isFault && !object.state.contains(.inserted) { try object.fire() }
         try object.sendPrepareForDeletion()
-        if !object.state.isDisjoint(with: [.deleted, .gone, .preparing]) { return }
+        if !object.state.isDisjoint(with: [.deleted, .detached, .preparing]) { return }
         markDeleted(object)
     }
 
@@ -271,8 +271,8 @@ extension Context {
         let leaving = objects.filter { $0.context === self && $0.state.contains(.inserted) }
         for object in leaving {
             for relationship in object.entity.relationships {
-                // Errors are ignored, because the hook's error is reported. A target without a row does not refer to
-                // the object.
+                // Errors are ignored, because the hook's error is reported. A target whose row is missing does not
+                // refer to the object.
                 try? disconnect(
                     object, relationship,
                     from: targets(of: relationship, object).filter {
@@ -312,9 +312,9 @@ extension Context {
             discardInserted(object)
         }
         // Objects that were deleted elsewhere are not restored.
-        let gone = Set(mergeState.deletedElsewhere.map(ObjectIdentifier.init))
+        let deletedIdentifiers = Set(mergeState.deletedElsewhere.map(ObjectIdentifier.init))
         let restored = (updated + deleted.filter { !$0.state.contains(.listedUpdated) }).filter {
-            $0.context === self && !gone.contains(ObjectIdentifier($0))
+            $0.context === self && !deletedIdentifiers.contains(ObjectIdentifier($0))
         }
         replacingValues(of: restored) {
             for object in restored {

@@ -53,7 +53,7 @@ struct TouchedObject {
     /// The values that were already changed.
     let values: [SlotValue]
 
-    var existed: Bool { state.isDisjoint(with: [.gone, .deleted]) }
+    var existed: Bool { state.isDisjoint(with: [.detached, .deleted]) }
 }
 
 /// The value of a property, identified by its slot.
@@ -105,6 +105,7 @@ extension Context {
     /// Changes that observers make belong to the next event.
     func endEvent() {
         guard hasEvent else { return closeUndoGroup() }
+        changeTracker.checkInvariants()
         noteTouchedBeforeSave()
         var changes = hasEventObservers ? changesOfEvent() : nil
         if observation.trackers.hasObservers(.slots) { changes?.noteSlots() }
@@ -162,7 +163,9 @@ extension Context {
             event.invalidated, event.isAllInvalidated
         )
         (changeTracker.event.refreshed, changeTracker.event.isEverything) = (event.refreshed, event.isEverything)
-        for object in touched where object.state.isDisjoint(with: [.gone, .deleted]) { noteRefreshedIfObserved(object) }
+        for object in touched where object.state.isDisjoint(with: [.detached, .deleted]) {
+            noteRefreshedIfObserved(object)
+        }
     }
 
     /// Calls `body` with every object that the event touched, and with its entry if it has one.
@@ -192,7 +195,7 @@ extension Context {
         changes.merged = changeTracker.event.merged
         changes.isEverything = changeTracker.event.isEverything
         forEachTouched { object, entry in
-            let isThere = object.state.isDisjoint(with: [.gone, .deleted])
+            let isThere = object.state.isDisjoint(with: [.detached, .deleted])
             let isNew = entry == nil && object.isInserted
             switch (entry?.existed ?? !object.state.contains(.inserted) && !isNew, isThere) {
             case (false, true): changes.inserted.append(object)

@@ -10,7 +10,7 @@ extension Context {
     ///   inaccessible; if nil, a missing row is an error.
     func loadRow(of object: ManagedObject, reading slot: Int? = nil) throws {
         if parent != nil { return try loadNestedRow(of: object, reading: slot) }
-        guard let store = object.store else { throw object.gone() }
+        guard let store = object.store else { throw object.detachedError() }
         let root = object.entity.root
         try watchFault(of: object, in: store)
         try using(store) { try fill(object, root, store) }
@@ -192,7 +192,7 @@ extension Context {
     /// Groups saved objects by store, because primary keys are unique only within a store. Unsaved objects are omitted.
     func byStore(_ objects: [ManagedObject]) -> [(key: Store, elements: [ManagedObject])] {
         if let store = objects.first?.store, objects.allUnretained({ $0.store === store }) { return [(store, objects)] }
-        var groups = Groups<Store, ManagedObject>()
+        var groups = GroupedElements<Store, ManagedObject>()
         for object in objects { if let store = object.store { groups.add(object, to: store) } }
         return groups.list
     }

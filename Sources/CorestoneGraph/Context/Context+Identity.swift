@@ -248,13 +248,13 @@ extension Context {
             }
         }
         guard concerned else { return }
-        let gone = Set(deleted.map(ObjectIdentifier.init))
+        let deletedIdentifiers = Set(deleted.map(ObjectIdentifier.init))
         for object in everyObject {
             for case let keeper? in object.toManyRelationships {
-                let forget = { keeper.forget { gone.contains(ObjectIdentifier($0)) } }
+                let forget = { keeper.forget { deletedIdentifiers.contains(ObjectIdentifier($0)) } }
                 if whereverTheyAre { object.replacingMembers(of: keeper, forget) } else { forget() }
             }
-            object.releaseTargets(withChanges: whereverTheyAre) { gone.contains($0) }
+            object.releaseTargets(withChanges: whereverTheyAre) { deletedIdentifiers.contains($0) }
         }
     }
 

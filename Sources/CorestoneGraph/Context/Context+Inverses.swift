@@ -7,7 +7,7 @@ import CorestoneValues
 extension Context {
     /// Updates the inverses of an object's to-one relationships, in the current and former targets.
     func updateInverses(of object: ManagedObject) throws {
-        if object.state.contains(.gone) || object.isDeleted { return }
+        if object.state.contains(.detached) || object.isDeleted { return }
         for relationship in object.entity.relationships where !relationship.isToMany {
             if object.overlay?.isChanged(Int(relationship.slot)) == true {
                 try updateInverse(of: relationship, object)
@@ -77,7 +77,7 @@ extension Context {
 
 extension ManagedObject {
     fileprivate func isUsable(in context: Context) -> Bool {
-        self.context === context && state.isDisjoint(with: [.gone, .deleted, .propagated])
+        self.context === context && state.isDisjoint(with: [.detached, .deleted, .propagated])
     }
 
     /// Sets the target on this side only. If the row has the same target, the object is not marked as changed.
@@ -92,7 +92,9 @@ extension ManagedObject {
     /// Whether an unsaved change sets another target than `owner`.
     func refersElsewhere(_ relationship: Relationship, than owner: ManagedObject) -> Bool {
         let slot = Int(relationship.slot)
-        guard let overlay, overlay.isChanged(slot), state.isDisjoint(with: [.propagated, .gone]) else { return false }
+        guard let overlay, overlay.isChanged(slot), state.isDisjoint(with: [.propagated, .detached]) else {
+            return false
+        }
         if case .object(let target as ManagedObject) = overlay[slot] { return target !== owner }
         return true
     }

@@ -38,7 +38,7 @@ extension Context {
         if relationships.isEmpty { return }
         let sought = Set(objects.map(ObjectIdentifier.init))
         for holder in changeTracker.inserted + changeTracker.updated
-        where holder.state.isDisjoint(with: [.gone, .propagated]) {
+        where holder.state.isDisjoint(with: [.detached, .propagated]) {
             // A holder whose row was deleted is not saved, so it is skipped.
             for relationship in relationships[ObjectIdentifier(holder.entity)] ?? [] {
                 try holder.unlessRowIsMissing {

@@ -15,11 +15,11 @@ extension Context {
     public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
         try checkQueue()
         try refuseInHook("refresh \(object.entity.name) \(object.objectID.uri)")
-        if object.state.contains(.gone) { throw object.gone() }
+        if object.state.contains(.detached) { throw object.detachedError() }
         if !mergeChanges, mergesDeletion(of: object) { return }
         if object.isDeleted, isDeletedElsewhere(object) {
             if !mergeChanges { return }
-            throw object.store.map { object.deleted(from: $0) } ?? object.gone()
+            throw object.store.map { object.deleted(from: $0) } ?? object.detachedError()
         }
         if !mergeChanges, object.hasChanges { return try unrecorded { try refreshNow(object, mergeChanges: false) } }
         try refreshNow(object, mergeChanges: mergeChanges)
@@ -35,7 +35,7 @@ extension Context {
                 return try throwHookFailure()
             }
             if object.state.contains(.observed) {
-                // Observers read the values, so the newest row is read now. Without a row, the object stays a fault.
+                // Observers read the values, so the newest row is read now. If it is missing, the object stays a fault.
                 try object.refreshingValues {
                     try object.becomeFault()
                     try withNewestRow(of: object, in: store) { if let row = $0 { object.setRecord(row) } }
@@ -109,13 +109,13 @@ extension Context {
     /// Observers are notified when all objects have their rows.
     private func rebaseOnNewestRows(_ objects: [ManagedObject], in store: Store) throws {
         if objects.isEmpty { return }
-        var groups = Groups<Entity, ManagedObject>()
+        var groups = GroupedElements<Entity, ManagedObject>()
         for object in objects { groups.add(object, to: object.entity.root) }
         try together {
-            var gone: [ManagedObject] = []
-            for (root, group) in groups.list { gone += try rebaseOnNewestRows(group, root, in: store) }
+            var objectsMissingRows: [ManagedObject] = []
+            for (root, group) in groups.list { objectsMissingRows += try rebaseOnNewestRows(group, root, in: store) }
             // Last, because observed key paths of other objects may contain them.
-            for object in gone {
+            for object in objectsMissingRows {
                 object.turnIntoFault()
                 noteRefreshedIfObserved(object)
             }

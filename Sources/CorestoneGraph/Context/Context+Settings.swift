@@ -61,7 +61,7 @@ extension Context {
         set { onQueue { settings.propagatesDeletesAtEndOfEvent = newValue } }
     }
 
-    /// Whether an object without a row counts as deleted, with nil values, when a value is read.
+    /// Whether an object whose row is missing counts as deleted, with nil values, when a value is read.
     ///
     /// If false, the read fails with code 133000. The default is true.
     public var shouldDeleteInaccessibleFaults: Bool {

@@ -39,7 +39,7 @@ extension Context {
     ///   entity; `.objectGone` if the object was removed from its context.
     public func assign(_ object: ManagedObject, to store: Store) throws {
         try checkQueue()
-        if object.state.contains(.gone) { throw object.gone() }
+        if object.state.contains(.detached) { throw object.detachedError() }
         func refused(_ why: String) -> CoreError {
             CoreError(
                 .invalidArgument, "\(object.objectID.uri) cannot be assigned to \(store.path): \(why)",

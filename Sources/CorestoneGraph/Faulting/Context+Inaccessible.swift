@@ -11,7 +11,7 @@ public typealias InaccessibleFaultHandler = (ManagedObject, ObjectID, String?) t
 // An inaccessible fault is an object whose row was deleted before it was read. When the application reads a value of
 // the object, the settings of the context decide whether the read fails or the object counts as deleted.
 extension Context {
-    /// Handles a read from an object without a row.
+    /// Handles a read from an object whose row is missing.
     ///
     /// - Throws: Code 133000 if the handler returns false, or `shouldDeleteInaccessibleFaults` is false without a
     ///   handler; the errors of the handler.
@@ -28,7 +28,7 @@ extension Context {
             DebugLog.write("CoreData: fault: \(failure.message)")
             isTaken = shouldDeleteInaccessibleFaults
         }
-        if object.state.contains(.gone) { throw object.gone() }
+        if object.state.contains(.detached) { throw object.detachedError() }
         if object.record != nil { return }
         guard isTaken else { throw failure }
         object.state.remove(.fault)
@@ -42,7 +42,7 @@ extension Context {
     ///
     /// - Throws: Code 133000 with the index of the row if `shouldDeleteInaccessibleFaults` is false.
     package func isMissing(_ object: ManagedObject, row: Int) throws -> Bool {
-        if !object.state.contains(.left) { return false }
+        if !object.state.contains(.detachedIndividually) { return false }
         if shouldDeleteInaccessibleFaults { return true }
         let uri = object.objectID.uri
         throw CoreError(

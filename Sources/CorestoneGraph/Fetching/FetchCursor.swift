@@ -108,7 +108,7 @@ public final class FetchCursor {
         let found = try objects.compactMap { object -> ManagedObject? in
             if !object.isGone { return object }
             // An object that was never saved cannot be fetched again.
-            guard !object.hasTemporaryID, !object.state.contains(.left) else { return nil }
+            guard !object.hasTemporaryID, !object.state.contains(.detachedIndividually) else { return nil }
             let other = try context.object(with: object.objectID)
             replaced.append(other)
             return other

@@ -72,7 +72,10 @@ extension Context {
 extension Context {
     var generation: Generation? {
         get { generationState.generation }
-        set { generationState.generation = newValue }
+        set {
+            generationState.generation = newValue
+            checkGeneration()
+        }
     }
 
     /// The context that reads the stores for this one: itself, or its outermost parent.

@@ -13,8 +13,8 @@ struct Generation: Sendable {
 
 /// The generation of a context. The context's child contexts read it too, on their own threads.
 final class GenerationState: Sendable {
-    private let isSet = Atomic(false)
-    private let value = Locked<Generation?>(nil)
+    let isSet = Atomic(false)
+    let value = Locked<Generation?>(nil)
 
     @inline(__always)
     var isNone: Bool { !isSet.load(ordering: .acquiring) }
@@ -31,6 +31,7 @@ final class GenerationState: Sendable {
             }
             withExtendedLifetime(former) {}
             isSet.store(newValue != nil, ordering: .releasing)
+            checkInvariants()
         }
     }
 
@@ -41,6 +42,7 @@ final class GenerationState: Sendable {
     func pin(to token: QueryGenerationToken) -> QueryGenerationToken? {
         value.withLock { generation in
             if generation?.token.isCurrent == true { generation?.token = token }
+            generation?.checkPinned()
             return generation?.token
         }
     }

@@ -1,5 +1,34 @@
 import CorestoneValues
 
+// How a context reads one state of its stores. Steps 1 and 7 run on the context's queue, and steps 2 to 6 on the
+// reading thread. Child contexts read the generation of their outermost parent on their own threads, so
+// `GenerationState` guards it with a lock and an atomic flag.
+//
+// 1. `Context.setQueryGeneration` sets the generation: the token of a state, or `current`, which does not have pins
+//    yet. For `current` it creates a token and discards it, so that a store that cannot be pinned fails this call. The
+//    generation is then unchanged.
+// 2. The first read calls `Context.generationToRead`, through `requireReadable` or, in a fetch, `stores(for:)`. If the
+//    token is `current`, it requests `Coordinator.currentQueryGenerationToken`.
+// 3. `currentQueryGenerationToken` calls `pinnedReader` of each store. With several stores it holds the `writer` locks
+//    of all of them (`performAndWait`), so that no save of this coordinator comes between the pins. A store that does
+//    not support generations is listed in `others`. If that applies to all stores, the token is nil and the newest
+//    state is read.
+// 4. A pinned reader of an SQLite store is an idle or new connection whose read transaction stays open
+//    (`PinnedReaders`). If it cannot be opened, the read fails, the pins of the other stores end (step 8), and the
+//    token stays `current`: the next read tries again.
+// 5. `GenerationState.pin(to:)` replaces `current` under its lock. If the thread of another context was first, its
+//    token is used and this one is released.
+// 6. `Context.reader(of:)` and `Context.rowCache(of:)` return the reader and the cache of the `StorePin`. A store that
+//    was added later is not included: fetches leave it out, and `requireReadable` throws `.objectGone` for other reads.
+// 7. A save writes to the store itself. `Context.resolve` unpins the context, because conflicts are compared with the
+//    newest state. Afterwards `saveAndAdvance` restores the generation and, if anything was written, calls
+//    `advanceGeneration`, even if the save failed in another store. A merge advances too, and a reset sets `current`
+//    again. If `advanceGeneration` cannot pin, the token stays `current`. Automatic merges skip a context whose state
+//    the application chose (`Generation.isChosen`).
+// 8. A generation ends with the last owner of its token, on any thread: `StorePin.deinit` calls `unpin`, which ends the
+//    read transaction. Up to two connections stay idle for reuse. Backing files that only this reader needed are
+//    removed. `GenerationState` releases a former token outside its lock, because this may close a connection.
+
 /// A token for a query generation.
 ///
 /// A query generation is one state of a coordinator's stores, which pinned contexts read regardless of later saves.

@@ -31,7 +31,7 @@ extension Store {
         var values = [[String: PropertyValue]?](repeating: nil, count: ids.count)
         let reader = backing.makeReader()
         let wanted = ids.indices.map(properties)
-        var groups = Groups<Entity, Int>()
+        var groups = GroupedElements<Entity, Int>()
         for (place, id) in ids.enumerated() where wanted[place] != nil { groups.add(place, to: id.entity.root) }
         try use {
             reader.endRead()
@@ -54,7 +54,7 @@ extension Store {
         _ ids: [ObjectID], _ properties: [[Property]?], _ places: [Int], _ reader: any StoreReading,
         into values: inout [[String: PropertyValue]?]
     ) throws {
-        var owners = Groups<Relationship, Int>()
+        var owners = GroupedElements<Relationship, Int>()
         for place in places where values[place] != nil {
             for case let relationship as Relationship in properties[place] ?? []
             where relationship.isToMany && !relationship.isTransient {

@@ -62,7 +62,7 @@ extension ManagedObject {
     private func awake(_ hook: LifecycleHooks.Hook?) throws {
         guard let context else { return try run(hook) }
         try context.withoutTracking { try run(hook) }
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
     }
 
     private func run(_ hook: LifecycleHooks.Hook?, in place: Context? = nil) throws {

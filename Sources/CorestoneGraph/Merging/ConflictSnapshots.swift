@@ -59,8 +59,8 @@ extension ManagedObject {
 extension ManagedObject {
     /// Returns the stored properties that were changed here or in `row`, in the model's order.
     ///
-    /// Without a row, returns the properties that were changed here. The rows are compared, not the snapshots, so that
-    /// a difference is found even if a backing file cannot be read.
+    /// If the row is missing, returns the properties that were changed here. The rows are compared, not the snapshots,
+    /// so that a difference is found even if a backing file cannot be read.
     func differences(
         to row: Record?, base: ConflictSnapshot, mine: ConflictSnapshot, theirs: ConflictSnapshot?
     ) -> [PropertyDifference] {

@@ -94,7 +94,7 @@ extension Context {
             let state = store.rowCache.state
             store.backing.endRead()
             var conflicts: [MergeConflict] = []
-            var groups = Groups<Entity, ManagedObject>()
+            var groups = GroupedElements<Entity, ManagedObject>()
             for object in based { groups.add(object, to: object.entity.root) }
             for (root, objects) in groups.list {
                 let batch = try store.backing.rows(of: root, primaryKeys: objects.map(keyForSave))
@@ -107,7 +107,7 @@ extension Context {
                     if let row, row.version == object.version, object.record != nil, !isReported { continue }
                     // Both sides deleted the row, which is not a conflict.
                     if row == nil, object.isDeleted {
-                        changeTracker.rowlessDeletions.insert(ObjectIdentifier(object))
+                        changeTracker.missingRowDeletions.insert(ObjectIdentifier(object))
                         continue
                     }
                     let (cached, chunk) = store.rowCache.retainedRow(root, key) ?? (nil, nil)
@@ -136,7 +136,7 @@ extension Context {
     ///   context; `.wrongThread`; the errors of firing a fault.
     public func detectConflicts(for object: ManagedObject) throws {
         try checkQueue()
-        if object.state.contains(.gone) { throw object.gone() }
+        if object.state.contains(.detached) { throw object.detachedError() }
         guard object.context === self else {
             throw object.elsewhere("detect its conflicts there")
         }

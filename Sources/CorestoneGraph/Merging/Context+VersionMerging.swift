@@ -21,7 +21,7 @@ extension Context {
                 try object.replacingValues { try mergeValues(of: object, with: row, as: type) }
             }
         } else if object.isDeleted {
-            changeTracker.rowlessDeletions.insert(ObjectIdentifier(object))
+            changeTracker.missingRowDeletions.insert(ObjectIdentifier(object))
         } else if type == .overwrite || type == .objectTrump && object.hasChanges {
             try object.replacingValues { try reinsert(object) }
         } else {
@@ -31,7 +31,8 @@ extension Context {
 
     /// Whether the row of a deleted object is already deleted in the store.
     func isRowDeleted(_ object: ManagedObject) -> Bool {
-        !changeTracker.rowlessDeletions.isEmpty && changeTracker.rowlessDeletions.contains(ObjectIdentifier(object))
+        !changeTracker.missingRowDeletions.isEmpty
+            && changeTracker.missingRowDeletions.contains(ObjectIdentifier(object))
     }
 
     // MARK: Changed rows
@@ -208,7 +209,7 @@ extension Context {
             for case let keeper? in partner.toManyRelationships { partner.rereadMembers(of: keeper) }
         }
         object.state.insert([.deleted, .propagated])
-        changeTracker.rowlessDeletions.insert(ObjectIdentifier(object))
+        changeTracker.missingRowDeletions.insert(ObjectIdentifier(object))
         noteDeleted(object)
     }
 
@@ -262,7 +263,7 @@ extension Context {
         guard inverse.deleteRule == .cascade else { return object.placeTarget(nil, relationship) }
         // The object's row is not inserted. The object's own delete rules apply, as for any deletion.
         object.state.remove(.inserted)
-        changeTracker.rowlessDeletions.insert(ObjectIdentifier(object))
+        changeTracker.missingRowDeletions.insert(ObjectIdentifier(object))
         try delete(object)
     }
 

@@ -29,12 +29,12 @@ extension Context {
     /// Merges skipped changes of rows into objects whose own changes were rolled back, undone or saved.
     func mergeDeferred() {
         if mergeState.deferred.isEmpty { return }
-        let gone = Set(mergeState.deletedElsewhere.map(ObjectIdentifier.init))
+        let deletedIdentifiers = Set(mergeState.deletedElsewhere.map(ObjectIdentifier.init))
         let fitting = mergeableDeferred()
         var ids = ChangedIDs()
         for (key, entry) in mergeState.deferred {
             let object = entry.object
-            let isKnown = object.context === self && !gone.contains(key)
+            let isKnown = object.context === self && !deletedIdentifiers.contains(key)
             if isKnown && (object.isDeleted || object.hasChanges && entry.waitsForSave && !fitting.contains(key)) {
                 continue
             }

@@ -63,7 +63,7 @@ extension Context {
         // An object that was treated as deleted because its row was missing may have a row now.
         for id in ids.inserted + ids.updated { registered(with: id)?.endInaccessibility() }
         for id in try ids.updated + ids.refreshed + reinsertedRows(among: ids) {
-            guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
+            guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .detached]) else {
                 continue
             }
             if object.isDeleted {
@@ -135,11 +135,11 @@ extension Context {
     /// Their loaded values can be read until the next save. The objects are removed from the members of relationships
     /// and from the identity map, so that a row that is inserted again has a new object.
     ///
-    /// - Returns: The deleted objects that were not faults, and the objects without a row, which left the context.
+    /// - Returns: The deleted objects that were not faults, and the objects with missing rows, which left the context.
     private func mergeDeletions(_ ids: [ObjectID]) throws -> (seen: [ManagedObject], left: [ManagedObject]) {
         var deleted: [ManagedObject] = []
         for id in ids {
-            guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .gone]) else {
+            guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .detached]) else {
                 continue
             }
             if object.hasChanges && !object.isDeleted { try object.revertRelationships() }

@@ -187,7 +187,7 @@ extension ManagedObject {
             if layout.kind == .none { continue }
             if let overlay, overlay.isChanged(slot) {
                 if case .object(let target as ManagedObject) = overlay[slot] {
-                    if target.state.isDisjoint(with: [.gone, .deleted]) {
+                    if target.state.isDisjoint(with: [.detached, .deleted]) {
                         writer.setTarget(target.primaryKey, entity: target.entity.index, slot, layout)
                     }
                 } else {

@@ -123,7 +123,7 @@ private struct Transfer {
     /// The parent already has the newer rows of these objects, so without this check, changes that are based on older
     /// rows would overwrite them without a conflict.
     func conflicts() -> [(key: Store, elements: [MergeConflict])] {
-        var conflicts = Groups<Store, MergeConflict>()
+        var conflicts = GroupedElements<Store, MergeConflict>()
         // Retains the rows that are written here until the conflicts retain them.
         var writer: RecordWriter?
         let deletions = plan.deleted.map { ($0, parent.counterpart(of: $0)) }
@@ -163,22 +163,22 @@ private struct Transfer {
     private func writeMembers(of object: ManagedObject, _ own: ManagedObject) throws {
         for keeper in object.keptToManyRelationships where keeper.hasChanges {
             let relationship = keeper.relationship
-            let ownKeeper = try own.toMany(relationship)
+            let parentMembers = try own.toMany(relationship)
             // If this side does not own the join rows, the inverse or the to-one side moves the pairs.
             if relationship.ownsJoinRows {
                 let inverse = relationship.resolvedInverse
                 for member in keeper.removedMembers where !member.isGone {
                     guard let ownMember = try present(member) else { continue }
-                    ownKeeper.remove(ownMember)
+                    parentMembers.remove(ownMember)
                     if let inverse { try ownMember.toMany(inverse).remove(own) }
                 }
-                for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .gone]) {
+                for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .detached]) {
                     guard let ownMember = try present(member) else { continue }
-                    ownKeeper.add(ownMember)
+                    parentMembers.add(ownMember)
                     if let inverse { try ownMember.toMany(inverse).add(own) }
                 }
             }
-            if relationship.isOrdered, keeper.isOrderChanged { try writeOrder(keeper, ownKeeper) }
+            if relationship.isOrdered, keeper.isOrderChanged { try writeOrder(keeper, parentMembers) }
         }
     }
 
@@ -194,15 +194,15 @@ private struct Transfer {
     }
 
     /// Arranges the parent's members in the child's order, followed by the members that only the parent has.
-    private func writeOrder(_ keeper: ToManyRelationship, _ ownKeeper: ToManyRelationship) throws {
-        let members = try ownKeeper.all()
+    private func writeOrder(_ keeper: ToManyRelationship, _ parentMembers: ToManyRelationship) throws {
+        let members = try parentMembers.all()
         var (rest, order) = (ObjectList(members), ObjectList())
-        for member in try keeper.all() where member.state.isDisjoint(with: [.deleted, .gone]) {
+        for member in try keeper.all() where member.state.isDisjoint(with: [.deleted, .detached]) {
             let own = parent.counterpart(of: member)
             if rest.remove(own, keepingOrder: true) { _ = order.append(own) }
         }
         for own in rest.objects { _ = order.append(own) }
-        if !order.objects.elementsEqual(members, by: ===) { ownKeeper.arrange(order.objects) }
+        if !order.objects.elementsEqual(members, by: ===) { parentMembers.arrange(order.objects) }
     }
 
     // MARK: Commit
@@ -214,7 +214,7 @@ private struct Transfer {
             object.didSave(object.writeValues(&writer))
             object.state.insert(.nested)
         }
-        for object in plan.rowless { object.dropChanges() }
+        for object in plan.missingRowUpdates { object.dropChanges() }
         child.forgetMembers(among: plan.deleted)
         for object in plan.deleted {
             child.unregister(object)
@@ -282,7 +282,7 @@ extension ManagedObject {
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) && entity.layout.slots[slot].role == .toOne
         {
             if case .object(let target as ManagedObject) = overlay[slot],
-                target.state.isDisjoint(with: [.deleted, .gone])
+                target.state.isDisjoint(with: [.deleted, .detached])
             {
                 targets.append((entity.relationship(slot), target))
             } else {

@@ -119,7 +119,7 @@ extension Context {
         let store = try withAncestors {
             try parent?.counterpart(of: object).target(of: object.entity.relationship(slot))?.store
         }
-        guard let store = store ?? stores.first else { throw object.gone() }
+        guard let store = store ?? stores.first else { throw object.detachedError() }
         return self.object(store: store, entity: entity, primaryKey: key)
     }
 

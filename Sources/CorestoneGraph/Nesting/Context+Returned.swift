@@ -86,7 +86,7 @@ extension Context {
 
     /// Returns the IDs of objects whose rows were deleted by other writers and exist again in `store`.
     func returned(to store: Store) throws -> [ObjectID] {
-        var groups = Groups<Entity, ManagedObject>()
+        var groups = GroupedElements<Entity, ManagedObject>()
         for object in mergeState.deletedElsewhere where object.store === store {
             groups.add(object, to: object.entity.root)
         }
@@ -103,12 +103,12 @@ extension Context {
         if parent != nil || ids.inserted.isEmpty { return [] }
         let deleted = Set(ids.deleted)
         let known = ids.inserted.filter { !deleted.contains($0) }.compactMap { registered(with: $0) }.filter {
-            $0.record != nil && $0.state.isDisjoint(with: [.inserted, .gone, .deleted, .nested])
+            $0.record != nil && $0.state.isDisjoint(with: [.inserted, .detached, .deleted, .nested])
                 && !hasDeferredMerge($0)
         }
         var found: [ObjectID] = []
         for (store, objects) in byStore(known) {
-            var groups = Groups<Entity, ManagedObject>()
+            var groups = GroupedElements<Entity, ManagedObject>()
             for object in objects { groups.add(object, to: object.entity.root) }
             for (root, group) in groups.list {
                 try forEachNewestRow(of: group, root, store) { object, own, row in
@@ -157,7 +157,7 @@ extension Context {
     /// A batch request can delete members without a change of the owners' rows.
     func noteOwners(of deleted: [ManagedObject]) {
         if deleted.isEmpty || !observation.trackers.hasObservers(.slots) { return }
-        let gone = Set(deleted.map(ObjectIdentifier.init))
+        let deletedIdentifiers = Set(deleted.map(ObjectIdentifier.init))
         var owners = ObjectList()
         for object in deleted {
             guard let record = object.record, let store = object.store else { continue }
@@ -172,10 +172,10 @@ extension Context {
         }
         for object in everyObject {
             let loses = object.toManyRelationships.contains { keeper in
-                keeper?.knownMembers.contains { gone.contains(ObjectIdentifier($0)) } == true
+                keeper?.knownMembers.contains { deletedIdentifiers.contains(ObjectIdentifier($0)) } == true
             }
             if loses { _ = owners.append(object) }
         }
-        for owner in owners.objects where !gone.contains(ObjectIdentifier(owner)) { noteRefreshed(owner) }
+        for owner in owners.objects where !deletedIdentifiers.contains(ObjectIdentifier(owner)) { noteRefreshed(owner) }
     }
 }

@@ -23,8 +23,8 @@ extension ManagedObject {
         if let targets = toOneTargets {
             toOneTargets = moved(targets, toOneTargetsSize).assumingMemoryBound(to: ToOneTarget.self)
         }
-        if let keepers = toManyKeepers {
-            toManyKeepers = moved(keepers, toManyKeepersSize).assumingMemoryBound(to: ToManyRelationship?.self)
+        if let block = toManyBlock {
+            toManyBlock = moved(block, toManyBlockSize).assumingMemoryBound(to: ToManyRelationship?.self)
         }
         context = new
     }
@@ -38,11 +38,11 @@ extension ManagedObject {
     }
 
     var toOneTargetsSize: Int { entity.layout.toOneCount * MemoryLayout<ToOneTarget>.stride }
-    private var toManyKeepersSize: Int { entity.layout.toManyCount * MemoryLayout<ToManyRelationship?>.stride }
+    private var toManyBlockSize: Int { entity.layout.toManyCount * MemoryLayout<ToManyRelationship?>.stride }
 
     /// To-many relationships by ordinal; nil for those that were not accessed.
     var toManyRelationships: UnsafeMutableBufferPointer<ToManyRelationship?> {
-        UnsafeMutableBufferPointer(start: toManyKeepers, count: toManyKeepers == nil ? 0 : entity.layout.toManyCount)
+        UnsafeMutableBufferPointer(start: toManyBlock, count: toManyBlock == nil ? 0 : entity.layout.toManyCount)
     }
 
     /// The existing to-many relationships, retained.
@@ -50,18 +50,18 @@ extension ManagedObject {
     /// The array is for loops that may call the application, which could turn the object into a fault.
     var keptToManyRelationships: [ToManyRelationship] { toManyRelationships.compactMap { $0 } }
 
-    func allocateToManyKeepers() -> UnsafeMutablePointer<ToManyRelationship?> {
+    func allocateToManyBlock() -> UnsafeMutablePointer<ToManyRelationship?> {
         let count = entity.layout.toManyCount
-        let keepers = allocate(toManyKeepersSize).bindMemory(to: ToManyRelationship?.self, capacity: count)
-        keepers.initialize(repeating: nil, count: count)
-        toManyKeepers = keepers
-        return keepers
+        let block = allocate(toManyBlockSize).bindMemory(to: ToManyRelationship?.self, capacity: count)
+        block.initialize(repeating: nil, count: count)
+        toManyBlock = block
+        return block
     }
 
     func dropToManyRelationships() {
-        guard let keepers = toManyKeepers else { return }
-        toManyKeepers = nil
-        keepers.deinitialize(count: entity.layout.toManyCount)
-        free(keepers, toManyKeepersSize)
+        guard let block = toManyBlock else { return }
+        toManyBlock = nil
+        block.deinitialize(count: entity.layout.toManyCount)
+        free(block, toManyBlockSize)
     }
 }

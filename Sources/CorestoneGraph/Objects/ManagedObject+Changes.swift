@@ -125,7 +125,7 @@ extension ManagedObject {
     /// This call does not read the store.
     package func hasFault(key: UInt32) throws -> Bool {
         let relationship = try requireRelationship(key: key)
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         let (slot, layout) = (Int(relationship.slot), entity.layout.slots[Int(relationship.slot)])
         if relationship.isToMany {
             return toMany(ordinal: Int(layout.ordinal)).map { !$0.isLoaded } ?? !state.contains(.inserted)
@@ -155,7 +155,7 @@ extension ManagedObject {
                 + keeper.addedMembers.map(\.objectID).filter { !known.contains($0) }
         }
         let (slot, layout) = (Int(relationship.slot), entity.layout.slots[Int(relationship.slot)])
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         if let overlay, overlay.isChanged(slot) {
             return changedTarget(overlay, slot).map { [$0.objectID] } ?? []
         }

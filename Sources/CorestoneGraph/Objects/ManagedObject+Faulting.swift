@@ -2,9 +2,9 @@ import CorestoneModel
 import CorestoneValues
 
 extension ManagedObject {
-    func fireIfNeeded() throws { if !state.isDisjoint(with: [.fault, .gone, .inaccessible]) { try fire() } }
+    func fireIfNeeded() throws { if !state.isDisjoint(with: [.fault, .detached, .inaccessible]) { try fire() } }
 
-    func fireIfNeeded(for slot: Int) throws { if !state.isDisjoint(with: [.fault, .gone]) { try fire(for: slot) } }
+    func fireIfNeeded(for slot: Int) throws { if !state.isDisjoint(with: [.fault, .detached]) { try fire(for: slot) } }
 
     /// Fires the fault for the value of a property.
     ///
@@ -29,10 +29,10 @@ extension ManagedObject {
 
     @inline(__always)
     private func fill(reading slot: Int?) throws {
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         if owner[1] != 0 { context?.dropStaleRow(of: self) }
         if record == nil {
-            guard let context else { throw gone() }
+            guard let context else { throw detachedError() }
             try context.loadRow(of: self, reading: slot)
         }
         if state.contains(.partial) { completePart() }
@@ -40,7 +40,7 @@ extension ManagedObject {
         guard wasFault, entity.has(.awakeFromFetch), !state.contains(.inaccessible) else { return }
         do { try sendAwakeFromFetch() } catch {
             // The hook runs again at the next access, because it may have left the object in an intermediate state.
-            if !state.contains(.gone) { state.insert(.fault) }
+            if !state.contains(.detached) { state.insert(.fault) }
             throw error
         }
     }
@@ -96,7 +96,7 @@ extension ManagedObject {
         context = nil
         // These flags describe list entries that still exist.
         state = state.intersection([.listedInserted, .listedUpdated, .listedDeleted, .snapshotting]).union(
-            alone ? [.gone, .left] : .gone)
+            alone ? [.detached, .detachedIndividually] : .detached)
         if let detachedOwner { setDetachedOwner(detachedOwner) }
     }
 }

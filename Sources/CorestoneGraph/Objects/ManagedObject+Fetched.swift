@@ -31,7 +31,7 @@ extension ManagedObject {
     }
 
     func fetched(_ property: FetchedProperty) throws -> [ManagedObject] {
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         guard let context else {
             throw CoreError(
                 .invalidArgument,

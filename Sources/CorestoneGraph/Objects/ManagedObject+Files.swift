@@ -93,7 +93,7 @@ extension ManagedObject {
 
 extension ManagedObject {
     private func read(_ slot: Int, _ name: String) throws -> Bytes {
-        guard let context, let store else { throw gone() }
+        guard let context, let store else { throw detachedError() }
         try store.requireOpen()
         let value = store.backing.externalValue(named: name)
         if case .missing(let file) = value {

@@ -1,7 +1,7 @@
-/// Handling of ghosts: objects that are referenced although the store does not have their rows.
+/// Handling of missing rows: objects that are referenced although the store does not have their rows.
 ///
-/// The reference dangles because the row was deleted without updating its referrers. The values of a ghost cannot be
-/// read, but references to it can be removed.
+/// The reference dangles because the row was deleted without updating its referrers. The values of
+/// such an object cannot be read, but references to it can be removed.
 extension ManagedObject {
     /// Whether the row of a saved object is neither in memory nor in the store.
     func isRowMissing() throws -> Bool {
@@ -11,7 +11,7 @@ extension ManagedObject {
 
     /// Runs `body`, which uses the object's values.
     ///
-    /// Returns nil if `body` failed and the object is a ghost. The row is looked up only after a failure.
+    /// Returns nil if `body` failed and the row is missing. The row is looked up only after a failure.
     @discardableResult
     func unlessRowIsMissing<Result>(_ body: () throws -> Result) throws -> Result? {
         do { return try body() } catch {

@@ -23,7 +23,7 @@ extension ManagedObject {
     }
 
     private func partView(_ slot: Int) throws -> ValueView? {
-        guard record == nil, !state.contains(.gone), let part = context?.faultLoader.parts[ObjectIdentifier(self)],
+        guard record == nil, !state.contains(.detached), let part = context?.faultLoader.parts[ObjectIdentifier(self)],
             part.keys.contains(entity.slotKeys[slot])
         else { return nil }
         let layout = entity.layout.slots[slot]

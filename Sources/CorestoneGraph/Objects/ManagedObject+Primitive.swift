@@ -9,7 +9,7 @@ extension ManagedObject {
     /// Returns null for an unchanged property of a fault, and for a to-many relationship that is not loaded.
     package func primitiveValue(key: UInt32) throws -> PropertyValue {
         let slot = try self.slot(of: key)
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         let layout = entity.layout.slots[slot]
         if layout.role == .toMany { return try primitiveMembers(key: key)?.asValue ?? .null }
         return isFault && overlay?.isChanged(slot) != true ? .null : try value(slot: slot)
@@ -18,7 +18,7 @@ extension ManagedObject {
     /// Returns the members of a to-many relationship; nil if they are not loaded.
     package func primitiveMembers(key: UInt32) throws -> [ManagedObject]? {
         let relationship = try toManyRelationship(key: key)
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         let keeper = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
         // An object that was never saved does not have stored members.
         if keeper == nil, state.contains(.inserted) { return [] }
@@ -28,7 +28,7 @@ extension ManagedObject {
     /// Returns the value of an attribute or to-one relationship in memory, without a copy or firing a fault.
     package func primitiveView(key: UInt32) throws -> ValueView {
         let slot = try self.slot(of: key)
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         return isFault && overlay?.isChanged(slot) != true ? .null : try view(key: key)
     }
 

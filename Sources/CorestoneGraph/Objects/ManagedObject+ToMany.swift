@@ -3,19 +3,19 @@ import CorestoneValues
 
 extension ManagedObject {
     func toMany(ordinal: Int) -> ToManyRelationship? {
-        toManyKeepers?[ordinal]
+        toManyBlock?[ordinal]
     }
 
     /// Returns the object for a to-many relationship without retaining it; nil before the first access.
     @inline(__always)
     func nearToMany(ordinal: Int) -> Unmanaged<ToManyRelationship>? {
-        guard let toManyKeepers else { return nil }
-        return UnsafeRawPointer(toManyKeepers + ordinal).load(as: Unmanaged<ToManyRelationship>?.self)
+        guard let toManyBlock else { return nil }
+        return UnsafeRawPointer(toManyBlock + ordinal).load(as: Unmanaged<ToManyRelationship>?.self)
     }
 
     /// Returns the object for a to-many relationship, created at the first access.
     func toMany(_ relationship: Relationship) throws -> ToManyRelationship {
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         let ordinal = Int(entity.layout.slots[Int(relationship.slot)].ordinal)
         return toMany(ordinal: ordinal) ?? makeToMany(relationship, ordinal).takeUnretainedValue()
     }
@@ -23,7 +23,7 @@ extension ManagedObject {
     /// Whether the members are not loaded. Creates the relationship's object if necessary.
     @inline(__always)
     func awaitsMembers(of relationship: Relationship) throws -> Bool {
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         let ordinal = Int(entity.layout.slots[Int(relationship.slot)].ordinal)
         let keeper = nearToMany(ordinal: ordinal) ?? makeToMany(relationship, ordinal)
         return !keeper._withUnsafeGuaranteedRef { $0.isLoaded }
@@ -31,7 +31,7 @@ extension ManagedObject {
 
     private func makeToMany(_ relationship: Relationship, _ ordinal: Int) -> Unmanaged<ToManyRelationship> {
         let keeper = Unmanaged.passRetained(ToManyRelationship(owner: self, relationship: relationship))
-        ((toManyKeepers ?? allocateToManyKeepers()) + ordinal).initialize(to: keeper.takeRetainedValue())
+        ((toManyBlock ?? allocateToManyBlock()) + ordinal).initialize(to: keeper.takeRetainedValue())
         return keeper
     }
 
@@ -63,7 +63,7 @@ extension ManagedObject {
     @inline(__always)
     private func loadedToMany(_ slot: Int) -> Unmanaged<ToManyRelationship>? {
         let layout = entity.layout.slots[slot]
-        guard layout.role == .toMany, !state.contains(.gone), let keeper = nearToMany(ordinal: Int(layout.ordinal)),
+        guard layout.role == .toMany, !state.contains(.detached), let keeper = nearToMany(ordinal: Int(layout.ordinal)),
             keeper._withUnsafeGuaranteedRef({ $0.isLoaded })
         else { return nil }
         return keeper

@@ -15,7 +15,7 @@ extension ManagedObject {
     func toOneTarget(_ slot: Int, _ layout: SlotLayout) throws -> Unmanaged<ManagedObject>? {
         if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
         guard let record, let (key, index) = Record(record).target(slot, layout) else { return nil }
-        guard let context else { throw gone() }
+        guard let context else { throw detachedError() }
         guard let store, key >= 0 else {
             guard let target = try context.unsavedTarget(of: self, slot, key: key, entity: index) else { return nil }
             return keep(.passRetained(target), layout)
@@ -83,7 +83,7 @@ extension ManagedObject {
         guard case .object(let value) = overlay[slot] else { return nil }
         // The value of a to-one relationship in the overlay is always a managed object.
         let target = unsafeDowncast(value as AnyObject, to: ManagedObject.self)
-        return target.state.contains(.gone) ? nil : target
+        return target.state.contains(.detached) ? nil : target
     }
 
     /// Releases deleted targets from the cache. They are looked up again by the record.
@@ -121,7 +121,7 @@ extension ManagedObject {
     package func borrowedTargetToken(key: UInt32) -> UInt {
         let slot = Int(key & 0xFFF)
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key,
-            state.isDisjoint(with: [.fault, .gone]), let targets = toOneTargets
+            state.isDisjoint(with: [.fault, .detached]), let targets = toOneTargets
         else { return 0 }
         let layout = entity.layout.slots[slot]
         return layout.role == .toOne ? targets[Int(layout.ordinal)].hostSlot : 0
@@ -199,8 +199,8 @@ extension ManagedObject {
         // Equal owners mean the same context, except for objects without a context. The index identifies the entity
         // within the context's model.
         let ownStore = storeReference?.toOpaque(), otherStore = member.storeReference?.toOpaque()
-        return owner == member.owner && state.isDisjoint(with: [.gone, .unattached, .propagated])
-            && member.state.isDisjoint(with: [.gone, .unattached, .propagated])
+        return owner == member.owner && state.isDisjoint(with: [.detached, .unattached, .propagated])
+            && member.state.isDisjoint(with: [.detached, .unattached, .propagated])
             && member.entityIndex == relationship.destinationIndex
             && (ownStore == otherStore || ownStore == nil || otherStore == nil)
     }
@@ -211,7 +211,7 @@ extension ManagedObject {
     /// Checks that an object may be a target or a member of a relationship of this object.
     func checkMember(_ member: ManagedObject, _ relationship: Relationship) throws {
         if isPlainMember(member, relationship) { return }
-        if member.state.contains(.gone) { throw member.gone() }
+        if member.state.contains(.detached) { throw member.detachedError() }
         // The delete rules of one of the objects have already been applied, so the new reference would not be removed.
         guard !state.contains(.propagated) else {
             throw CoreError(

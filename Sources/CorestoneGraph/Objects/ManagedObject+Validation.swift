@@ -107,7 +107,7 @@ extension ManagedObject {
                 try validateComposite(slot, layout, into: &failures)
             case .toOne:
                 if layout.conditions.isDisjoint(with: [.required, .ruled]) { continue }
-                // A ghost is not saved, so it is not validated.
+                // An object whose row is missing is not saved, so it is not validated.
                 guard
                     try unlessRowIsMissing({
                         try validateToOne(slot, layout, isChanged: isNew || isChanged, into: &failures)
@@ -132,7 +132,7 @@ extension ManagedObject {
     private func memberCount(_ relationship: Relationship) throws -> Int {
         let members = try toMany(relationship)
         if !relationship.isOneSided { return try members.count() }
-        return try members.all().count { $0.state.isDisjoint(with: [.gone, .deleted]) }
+        return try members.all().count { $0.state.isDisjoint(with: [.detached, .deleted]) }
     }
 
     private func validateUnchanged(
@@ -175,7 +175,7 @@ extension ManagedObject {
             if let record, Record(record).target(slot, layout) == nil {
                 failures.append(missingValueError(relationship))
             }
-        } else if let target = try target(of: relationship), target.state.isDisjoint(with: [.gone, .deleted]) {
+        } else if let target = try target(of: relationship), target.state.isDisjoint(with: [.detached, .deleted]) {
             // A save writes nil for a deleted target.
             if layout.conditions.contains(.ruled) { validateRules(.object(target), relationship, into: &failures) }
         } else if layout.conditions.contains(.required) {

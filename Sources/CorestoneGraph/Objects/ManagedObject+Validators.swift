@@ -65,7 +65,7 @@ extension ManagedObject {
         _ validator: (key: String, check: EntityValidators.ValueCheck), _ purpose: ValidationPurpose,
         into failures: inout ValidationFailures
     ) throws {
-        guard !state.contains(.gone), let property = entity.property(named: validator.key) else { return }
+        guard !state.contains(.detached), let property = entity.property(named: validator.key) else { return }
         let layout = entity.layout.slots[Int(property.slot)]
         // Like the model's rules, validators skip unchanged to-many relationships.
         if layout.role == .toMany, purpose != .insert, toMany(ordinal: Int(layout.ordinal))?.hasChanges != true {
@@ -74,7 +74,7 @@ extension ManagedObject {
         let value = try self.value(slot: Int(property.slot))
         do {
             let checked = try asHook { try validator.check(self, value, purpose) }
-            if checked != value, !state.contains(.gone) { try setValue(checked, forKey: property.name) }
+            if checked != value, !state.contains(.detached) { try setValue(checked, forKey: property.name) }
         } catch { failures.append(validatorError(error, property, value)) }
     }
 
@@ -132,7 +132,7 @@ extension Context {
                 for object in objects where asked.insert(Asked(object, purpose)).inserted {
                     isNew = true
                     // Another validator may have deleted the object, which may then have left the context.
-                    if object.state.contains(.gone) || object.isDeleted != (purpose == .delete) { continue }
+                    if object.state.contains(.detached) || object.isDeleted != (purpose == .delete) { continue }
                     try object.runValidators(purpose, into: &failures)
                 }
             }

@@ -11,7 +11,7 @@ extension ManagedObject {
     package func view(key: UInt32) throws -> ValueView {
         let slot = Int(key & 0xFFF)
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else { throw unknownKey(key) }
-        if !state.isDisjoint(with: [.fault, .gone]), let view = try partViewOrFire(slot) { return view }
+        if !state.isDisjoint(with: [.fault, .detached]), let view = try partViewOrFire(slot) { return view }
         let layout = entity.layout.slots[slot]
         if let overlay, let view = overlayView(overlay, slot) { return view }
         if layout.role == .attribute {
@@ -27,7 +27,7 @@ extension ManagedObject {
     @inlinable @inline(__always)
     package func plainView(key: UInt32) -> ValueView? {
         let slot = Int(key & 0xFFF)
-        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key, state.isDisjoint(with: [.fault, .gone])
+        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key, state.isDisjoint(with: [.fault, .detached])
         else { return nil }
         let layout = entity.layout.slots[slot]
         guard layout.role == .attribute else { return nil }
@@ -75,7 +75,7 @@ extension ManagedObject {
     /// - Returns: False if nothing was set, because `set` must be called.
     package func setPlainly(_ value: PropertyValue, key: UInt32) -> Bool {
         let slot = Int(key & 0xFFF)
-        guard state.intersection([.touched, .observed, .fault, .gone, .inaccessible]) == .touched,
+        guard state.intersection([.touched, .observed, .fault, .detached, .inaccessible]) == .touched,
             slot < Int(entity.slotCount), entity.slotKeys[slot] == key, entity.layout.slots[slot].holds(value)
         else { return false }
         overlayForWriting().set(value, slot)
@@ -84,7 +84,7 @@ extension ManagedObject {
 
     @inline(__always)
     func set(_ value: PropertyValue, slot: Int) throws {
-        if !state.isDisjoint(with: [.fault, .gone, .inaccessible]) { try fire() }
+        if !state.isDisjoint(with: [.fault, .detached, .inaccessible]) { try fire() }
         // A relationship's slot does not accept a plain value, so most calls need not check the role.
         if entity.layout.slots[slot].holds(value) { return write(value, slot) }
         try convert(value, slot)
@@ -208,7 +208,7 @@ extension ManagedObject {
     func change(_ slot: Int, _ body: () -> Void) {
         let isObserved = state.contains(.observed)
         if isObserved { willChangeObserved(slot) }
-        if state.contains(.gone) { return }
+        if state.contains(.detached) { return }
         willChange(ofRelationship: entity.layout.slots[slot].role == .toOne)
         if let context, context.hookState.namesCulprit { context.noteCulprit(self, [slot]) }
         body()
@@ -268,7 +268,7 @@ extension ManagedObject {
     /// Whether the property was set since the last fetch or save, even to an equal value.
     package func isChanged(key: UInt32) throws -> Bool {
         let slot = try self.slot(of: key)
-        if state.contains(.gone) { throw gone() }
+        if state.contains(.detached) { throw detachedError() }
         let layout = entity.layout.slots[slot]
         if layout.role == .toMany { return toMany(ordinal: Int(layout.ordinal))?.hasChanges ?? false }
         if layout.role == .composite { return isCompositeChanged(slot) }
@@ -327,7 +327,7 @@ extension ManagedObject {
             objectURI: objectID.uri)
     }
 
-    package func gone() -> CoreError {
+    package func detachedError() -> CoreError {
         let closed = store.flatMap { $0.isOpen ? nil : $0.path }
         let reason =
             if let closed {

@@ -37,7 +37,7 @@ public final class ManagedObject {
     /// The targets of accessed to-one relationships, by ordinal.
     @usableFromInline var toOneTargets: UnsafeMutablePointer<ToOneTarget>?
     /// Accessed to-many relationships, by ordinal; see `toManyRelationships`.
-    var toManyKeepers: UnsafeMutablePointer<ToManyRelationship?>?
+    var toManyBlock: UnsafeMutablePointer<ToManyRelationship?>?
     @usableFromInline package internal(set) var state: State
     /// The number of the group of faults without rows that were fetched together; 0 without a group.
     var faultGroup: UInt32 = 0
@@ -62,7 +62,7 @@ public final class ManagedObject {
         /// The object is deleted, and has not left its context yet.
         @inlinable package static var deleted: State { State(rawValue: 8) }
         /// The object has left its context.
-        @inlinable package static var gone: State { State(rawValue: 16) }
+        @inlinable package static var detached: State { State(rawValue: 16) }
         /// Delete rules were applied.
         static var propagated: State { State(rawValue: 32) }
         /// Delete rules were applied and must be applied once more.
@@ -103,9 +103,9 @@ public final class ManagedObject {
         /// The object has an entry in its context's `parts`.
         static var partial: State { State(rawValue: 1 << 27) }
         /// The object left its context individually, for example as a deleted object, and not in a reset.
-        static var left: State { State(rawValue: 1 << 18) }
+        static var detachedIndividually: State { State(rawValue: 1 << 18) }
         /// The object left its context and retains a `DetachedOwner` through `owner`.
-        static var departed: State { State(rawValue: 1 << 28) }
+        static var retainsDetachedOwner: State { State(rawValue: 1 << 28) }
         /// The object has observers, or manual changes are in progress.
         @usableFromInline static var observed: State { State(rawValue: 1 << 17) }
     }
@@ -143,7 +143,7 @@ public final class ManagedObject {
             dropRetainedValues()
         }
         dropRecord()
-        if toOneTargets != nil || overlay != nil || toManyKeepers != nil { releaseReferences() }
+        if toOneTargets != nil || overlay != nil || toManyBlock != nil { releaseReferences() }
         // The owner is released last, because its deallocation may deallocate the entity.
         dropDetachedOwner()
     }
@@ -204,13 +204,13 @@ extension ManagedObject {
     }
 
     private func dropDetachedOwner() {
-        if state.remove(.departed) != nil { DetachedOwner.release(owner) }
+        if state.remove(.retainsDetachedOwner) != nil { DetachedOwner.release(owner) }
     }
 
     /// Retains a `DetachedOwner` when the object leaves its context.
     func setDetachedOwner(_ detachedOwner: DetachedOwner) {
         owner = detachedOwner.retained()
-        state.insert(.departed)
+        state.insert(.retainsDetachedOwner)
     }
 
     private func changeOwner() {
@@ -234,12 +234,12 @@ extension ManagedObject {
     /// Whether the object is a fault.
     ///
     /// As in Core Data, this is also true for an object that has left its context, whose values cannot be read again.
-    public var isFault: Bool { !state.isDisjoint(with: [.fault, .gone]) }
+    public var isFault: Bool { !state.isDisjoint(with: [.fault, .detached]) }
     /// Whether the object has left its context.
     ///
     /// An object leaves its context, for example, by a reset, by the save of its deletion, or when the context is
     /// closed.
-    public var isGone: Bool { state.contains(.gone) }
+    public var isGone: Bool { state.contains(.detached) }
     /// Whether the object has an unsaved insertion, update or deletion.
     public var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 }

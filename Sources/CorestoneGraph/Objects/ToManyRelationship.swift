@@ -145,7 +145,7 @@ final class ToManyRelationship {
 
     func load() throws {
         if isLoaded { return forgetEnded() }
-        guard let context = owner.context else { throw owner.gone() }
+        guard let context = owner.context else { throw owner.detachedError() }
         if owner.state.contains(.inaccessible) { return didLoad([]) }
         if context.faultLoader.watch != nil { try context.applyFaultPolicy(owner, along: relationship) }
         try context.loadMembers(of: relationship, owners: [owner])

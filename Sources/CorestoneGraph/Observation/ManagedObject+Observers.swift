@@ -18,7 +18,7 @@ extension ManagedObject {
     public func observe(
         keyPath: String, options: ObservationOptions = [], _ handler: @escaping (ManagedObject, ValueChange) -> Void
     ) throws -> Observation {
-        if isGone { throw gone() }
+        if isGone { throw detachedError() }
         guard let context else {
             throw CoreError(
                 .invalidArgument,

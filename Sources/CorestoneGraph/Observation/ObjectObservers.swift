@@ -2,6 +2,40 @@ import CPlatform
 import CorestoneValues
 import Synchronization
 
+// How a change of a property reaches its observers. Everything runs on the context's queue, except where a step names
+// another thread. No lock is held while a handler runs.
+//
+// 1. `ManagedObject.observe` creates an `ObjectObserver` and its token. `ObjectObserver.begin` checks the key path and
+//    adds an `ObserverLink` for each object on the path (`add`), which sets the flag `.observed` of the object. If
+//    `begin` throws, the release of the token removes the links that were added.
+// 2. Code that writes a property tests the flag. If it is set, it calls `willChangeObserved` before the write and
+//    `didChangeObserved` after it. An object without observers costs this one test.
+// 3. `ObjectObserver.willChange` records the former value in the link. With `ObservationOptions.prior`, it notifies the
+//    handler immediately. Nested changes of one link (`ObserverLink.depth`) count as one change.
+// 4. `ObjectObserver.didChange` creates a `ValueChange` from the former and the new value. For values that were not set
+//    individually, and for added and removed members, it does so only if they differ. If a target on the path has
+//    changed, `relink` replaces the links after it. A value that cannot be read counts as null.
+// 5. `together` surrounds an operation, for example a change of both sides of a relationship. `replacing` does so for
+//    values that are replaced without being set, for example by a merge, and lists the links in `replaced`.
+// 6. `notify(_:of:to:)` receives the `ValueChange`. Within an operation it appends the change to `waiting`, otherwise
+//    it notifies the handler. A prior notification never waits. While one runs within an operation, `together` throws
+//    `.invalidArgument`, because the two sides of a relationship may differ.
+// 7. `endOperation` ends an operation, even if its body threw. The outermost one first compares the replaced values
+//    (`compareReplaced`, in path order), then notifies the handlers of all waiting changes in their order
+//    (`notifyWaiting`). If a handler runs an operation, the end of that operation continues the list.
+// 8. `notifyNow` calls the handler through `ObserverState.notify`, unless the observer is cancelled or already runs 8
+//    times recursively. Handlers cannot throw. `isNotifying` makes `Context.unlock` fail in the meantime.
+// 9. The changed objects stay in `held` until `sweep` runs outside notifications and operations: before the next change
+//    of an observed object, or when pending changes are processed.
+// 10. `ObjectObserver.cancel` may run on any thread. `mayRemoveObservers` compares the thread with the context's owner,
+//     under the lock of `owner`. On another thread, the observer is only marked, and the next `sweep` removes its
+//     links.
+// 11. `forget` removes the links to an object that leaves the context, and the links after them. `end` clears `owner`
+//     when the context is deallocated.
+//
+// The notifications of a context itself do not use these links. `Context.endEvent` posts `objectsDidChange`, and
+// `SavePipeline` posts `willSave` and `didSave`, through `Context.post`.
+
 /// The observers of the objects of one context. Used on the context's queue, except for `mayRemoveObservers` and `end`.
 ///
 /// Observed objects are retained. Otherwise an unreferenced object could be deallocated, and a new object of its row

@@ -15,7 +15,7 @@ extension ManagedObject {
     /// Throws if the calling thread did not create this object, which is not in a context.
     package func checkCreator() throws {
         if platform_is_forked() { throw Context.forked() }
-        if isGone { throw gone() }
+        if isGone { throw detachedError() }
         guard creator == platform_thread_id() else {
             throw CoreError(
                 .wrongThread,

@@ -3,6 +3,41 @@ import CorestoneValues
 import Glibc
 import Synchronization
 
+// How a thread or a block gets its turn. The queue's mutex guards `entries`; it is never held while a block runs. Lock
+// order: the mutex of a queue, then the mutex of the pool. The lock of `WaitGraph` is not held while a thread waits.
+//
+// 1. A thread calls `acquire`, for `Context.runAndWait` or `Context.lock`. If the queue is free and has no entries,
+//    `tryAcquire` stores the thread in `holder`. This is the usual case, in which neither `WaitGraph` nor the pool is
+//    used.
+// 2. Otherwise `acquire` adds a `Turn`, a semaphore of the thread, to `entries`. A queue that is being closed rejects
+//    entries of the application, except those of the closing thread (`requireAdmission`, `.invalidHandle`).
+// 3. `WaitGraph.whileWaiting` follows the chain of owners under its lock. A wait that would close a cycle fails with
+//    code 132000; otherwise the wait is recorded. A thread that holds a lock of a store must not wait
+//    (`Coordinator.requireNoStoreInUse`).
+// 4. `Workers.whileWaiting` frees the slot of a waiting worker, so that another worker can run the blocks for which it
+//    waits. It fails if no other worker is left (`canSpareOne`).
+// 5. The thread waits in `Turn.wait`, one second at a time. Between the waits it releases the queue of a thread that
+//    has ended (`releaseIfHolderEnded`). If no thread is available for the blocks before it for three seconds
+//    (`isStarved`), it fails with `WaitGraph.noThreadError`.
+// 6. After any of these failures, `acquire` removes the entry. If the turn was signalled in the meantime, it releases
+//    the queue to the next entry.
+// 7. A block is added by `enqueue`, on any thread. `Workers.expectWork` first ensures that the pool has a worker; if no
+//    thread can be created, the block is not added (`.noMemory`).
+// 8. `release` and the end of `serve` call `passOn` under the mutex. If the first entry is a turn, its thread becomes
+//    `holder` before it wakes, so no other thread can acquire the queue in between. If the first entry is a block,
+//    `Workers.submit` receives the queue, once (`isSubmitted`).
+// 9. `Workers.dispatch` assigns submitted queues to idle or new workers while fewer than `Workers.most` run. Other
+//    queues stay in `Workers.ready`, in order.
+// 10. A worker runs `serve`: it removes the blocks at the front one by one and runs each as `holder`, without the
+//     mutex. It stops at a turn, or after `fairCount` blocks if other queues wait, and calls `passOn`. Errors of a
+//     block are handled within it (`Context.performQueued`).
+// 11. While queues wait for a worker, or blocks wait for a thread of the application, `Workers.runWatch` runs on a
+//     worker ten times per second. It reassigns the slots of workers that sleep in application code, and releases the
+//     queues of threads that have ended (`needsWatch`). If application code ends a worker's thread,
+//     `Workers.removeEnded` calls `leave`.
+// 12. After a fork, `release` and `serve` return in the child without using the mutex, which a thread that does not
+//     exist there may hold.
+
 /// A serial queue, in order of arrival.
 ///
 /// Waiting callers run their blocks on their own threads. A thread of the pool runs the queued blocks.

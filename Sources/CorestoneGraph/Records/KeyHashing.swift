@@ -147,6 +147,10 @@ package final class KeyTable {
         }
         entries[place].key = 0
         count &-= 1
+        #if DEBUG
+            // Large tables are not checked, because each check reads all places.
+            if count <= 64 && mask < 128 { checkInvariants() }
+        #endif
         return value
     }
 

@@ -4,6 +4,8 @@ extension KeyTable {
     /// - `count` is the number of entries with a key.
     /// - Robin Hood order: an entry is at most one place farther from its home than its predecessor, and an entry after
     ///   a free one is at its home.
+    ///
+    /// Called after the table grew, and after a removal from a table of at most 128 places and 64 entries.
     func checkInvariants() {
         #if DEBUG
             let capacity = mask + 1

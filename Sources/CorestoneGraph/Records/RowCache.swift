@@ -2,6 +2,38 @@ import CorestoneModel
 import CorestoneValues
 import Synchronization
 
+// How the cache stays at the newest known state while several threads read and one saves. Each function acquires the
+// lock `rows` only for its own duration. The lock is not held while a store is read or written.
+//
+// 1. A thread that needs a row calls `row`. It returns nil while a save of the entity tree is being committed
+//    (`Tree.isInDoubt`). The thread then reads the store, as for any row that is not cached.
+// 2. Before it reads, it requests `state`, an atomic number that increases when rows are saved or removed. A save makes
+//    older read transactions of its coordinator obsolete (in SQLite `ConnectionPool.catchUp`), so the rows are not
+//    older than that state.
+// 3. The read rows are passed to `add` with that state. `place(of:asOf:)` rejects them if the tree is in doubt, or if
+//    its rows were saved or removed after the state (`Tree.changedAt`): they may be older than those changes. The
+//    reading context uses the rows in any case. Of two reads of one row, `enter` keeps the higher version.
+// 4. A saving thread holds the store's `writer` lock (`Context.writing`), so there is one save at a time.
+//    `SavePipeline.commit` calls `beginSave` with the trees that it changes, within the transaction and immediately
+//    before the commit. Until then, the cached rows are the newest committed rows.
+// 5. After the commit, `SaveWriter.commit` passes the chunks of the saved rows to `keep`, adds the rows without a
+//    state, and removes deleted ones. `adoptComputedRows` replaces rows in which the store computed values.
+// 6. `endSave` sets `changedAt` of the trees to a new state and resumes lookups. Rows of reads that began before it are
+//    rejected from then on.
+// 7. If the transaction fails, `SavePipeline.commit` calls `endSave` without adding rows. The cached rows are still
+//    valid. Rows that were read in the meantime are rejected. A custom store that has all rows in memory and reported
+//    conflicts has loaded its rows again, so `forgetAll` removes them.
+// 8. If another writer changed rows, `Coordinator.forgetRows` ends the open read transactions of the store and calls
+//    `forget`, on the thread that found the change. Outside a save, `forget` removes the row and sets `changedAt`.
+// 9. During a save of the tree, `forget` removes the whole tree and sets `Tree.isOvertaken`: the other writer may have
+//    saved after this commit. `place(of:asOf:)` then rejects the saved rows too, until `endSave`. Later faults read
+//    them again.
+// 10. A batch request calls `beginSave` for all trees before it starts, and `endSave` when it has ended, with or
+//     without an error: its own thread reads uncommitted rows meanwhile.
+// 11. `sweep` evicts chunks that only the cache retains, the oldest first. It is called by `keep`, under the lock.
+//
+// The cache of a `StorePin` has rows of one state of the store. No save changes it.
+
 /// The cache of rows of one store, shared by the contexts of its coordinator.
 ///
 /// A fault thus does not require a query if another context has read or saved its row.

@@ -72,9 +72,9 @@ extension Context {
     ///
     /// Objects whose rows were deleted and exist again are added as inserted.
     func compareVersions(with store: Store, _ found: inout ChangedIDs) throws {
-        var groups = Groups<Entity, ManagedObject>()
+        var groups = GroupedElements<Entity, ManagedObject>()
         for object in everyObject
-        where object.store === store && object.state.isDisjoint(with: [.inserted, .gone, .inaccessible]) {
+        where object.store === store && object.state.isDisjoint(with: [.inserted, .detached, .inaccessible]) {
             groups.add(object, to: object.entity.root)
         }
         found.inserted += try returned(to: store)
@@ -96,11 +96,11 @@ extension Context {
     private func compareDerived(with store: Store, _ found: inout ChangedIDs) throws {
         let slots = entities.map(\.slotsOfOtherRows)
         if slots.allSatisfy(\.isEmpty) { return }
-        let told = Set(found.updated + found.deleted)
-        var groups = Groups<Entity, ManagedObject>()
+        let reported = Set(found.updated + found.deleted)
+        var groups = GroupedElements<Entity, ManagedObject>()
         for object in everyObject
         where object.store === store && object.record != nil && !slots[Int(object.entity.index)].isEmpty
-            && object.state.isDisjoint(with: [.inserted, .gone]) && !told.contains(object.objectID)
+            && object.state.isDisjoint(with: [.inserted, .detached]) && !reported.contains(object.objectID)
         {
             groups.add(object, to: object.entity.root)
         }

@@ -67,7 +67,9 @@ struct DependencyPaths {
 
     /// Returns the property that a subentity has under a name.
     private static func requireBelow(_ entity: Entity, _ name: String) throws -> Property {
-        for heir in entity.withDescendants { if let property = heir.property(named: name) { return property } }
+        for subentity in entity.withDescendants {
+            if let property = subentity.property(named: name) { return property }
+        }
         return try entity.requireProperty(named: name)
     }
 

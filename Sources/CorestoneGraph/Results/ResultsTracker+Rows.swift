@@ -83,7 +83,7 @@ extension ResultsTracker {
     /// Whether a fetch would return the object, regardless of offset and limit.
     func isResult(_ object: ManagedObject) throws -> Bool {
         let state = object.state
-        if object.context !== context || state.contains(.gone) { return false }
+        if object.context !== context || state.contains(.detached) { return false }
         if request.includesPendingChanges {
             if state.contains(.deleted) || object.record == nil && !state.contains(.inserted) { return false }
         } else if state.contains(.inserted) || object.record == nil || context.isDeletedElsewhere(object)

@@ -57,6 +57,10 @@ final class ResultsTracker {
     /// Code that calls the client or the application detects these events by it.
     private(set) var epoch = 0
     private var observations: [Observation] = []
+    #if DEBUG
+        /// Whether the order of the results is checked; see `checkInvariants()`.
+        var isOrderChecked = false
+    #endif
 
     /// An object in the results.
     struct Member {
@@ -117,6 +121,10 @@ final class ResultsTracker {
         withExtendedLifetime(former) {}
         snapshot = ResultsSnapshot(RowList(fresh.rows), fresh.sections)
         stores = context.coordinator.stores.map(\.number)
+        #if DEBUG
+            isOrderChecked = true
+        #endif
+        checkInvariants()
     }
 
     private func forget() {

@@ -1,6 +1,34 @@
 import CorestonePredicate
 import CorestoneValues
 
+// How tracked results follow the changes of a context. All steps run on the context's queue. The thread waits for other
+// contexts only in `Context.withAncestors`, which holds the parents while the update is computed.
+//
+// 1. `ResultsTracker.begin` observes the ends of events and the saves of the context (`ContextObservation.trackers`).
+// 2. `eventDidEnd` and `contextDidSave` add the changes to `pendingChanges`. A reset of the context discards the
+//    results, and the client receives `resultsWereLost`.
+// 3. `processPendingChanges` removes the collected changes and applies them (`apply`). Calls within it return
+//    immediately (`isBusy`), so changes that the client causes are applied in a further round, at most 8 in all.
+// 4. `apply` selects `updateByFetching` if the changes are unknown, if stores were added or removed, or if the results
+//    that merged saves affect cannot be found from the changed objects (`isBeyondFollowing`). Otherwise it selects
+//    `update`.
+// 5. `update` collects the candidates: changed objects of the request's entity, merged and saved ones, and owners of
+//    dependencies (`candidates`). With an offset, any candidate may shift all results, so it fetches instead.
+// 6. `outcome` reads missing rows, evaluates the request for each candidate (`isResult`), and compares the new row with
+//    the member: the object is removed, inserted, moved (`replaced`), updated, or not affected. If positions change and
+//    the request has a limit, `update` fetches instead.
+// 7. `place` finds positions by binary search in the total order of sort keys and tie-breaker. `rearrange` changes a
+//    copy of the list, and `sections` derives the new sections from the former ones.
+// 8. `updateByFetching` fetches again and compares the lists by the former row of each object. The longest run of rows
+//    in their former order keeps its places (`longestRise`); other common rows have moved.
+// 9. `apply` compares `ResultsTracker.epoch`. If code of the application fetched again or reset the context in the
+//    meantime, the update is discarded. An update without a visible change is committed without a notification.
+// 10. The client receives `resultsWillChange` while the results are still the former ones. If it fetched again or reset
+//     the context there, the update is discarded; after a reset, it receives `resultsDidNotChange`.
+// 11. `commit` replaces members and snapshot, and the client receives `resultsDidChange` with the difference.
+// 12. If an error is thrown before that, by a read, a predicate or a comparator, the results are discarded and the
+//     client receives `resultsWereLost` with the error. After another fetch or a reset, the error is ignored.
+
 /// The changed results, before the client is notified.
 struct ResultsUpdate {
     let snapshot: ResultsSnapshot

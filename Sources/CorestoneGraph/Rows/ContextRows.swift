@@ -39,7 +39,7 @@ final class ContextRows: RowSource {
     }
 
     private func read(_ key: Int64, _ root: Entity, for row: StoredRow, _ relationship: Relationship) throws {
-        makeRoom()
+        discardIfAboveLimit()
         var keys = [key]
         var wanted: Set<Int64> = [key]
         for record in row.neighbours(ContextRows.stride) {
@@ -68,7 +68,7 @@ final class ContextRows: RowSource {
     }
 
     private func readMembers(of row: StoredRow, _ relationship: Relationship) throws {
-        makeRoom()
+        discardIfAboveLimit()
         let owners = owners(row, relationship) { members[relationship.key]?[$0] == nil }
         let read = try stored(relationship, owners, includingRows: true)
         let group = RowGroup(read.batch)
@@ -85,7 +85,7 @@ final class ContextRows: RowSource {
     func memberCount(of row: StoredRow, _ relationship: Relationship) throws -> Int {
         if let known = members[relationship.key]?[row.primaryKey] { return known.places.count }
         if let known = counts[relationship.key]?[row.primaryKey] { return known }
-        makeRoom()
+        discardIfAboveLimit()
         let owners = owners(row, relationship) { counts[relationship.key]?[$0] == nil }
         for owner in owners { counts[relationship.key, default: [:]][owner] = 0 }
         for member in try stored(relationship, owners, includingRows: false).members {
@@ -113,7 +113,9 @@ final class ContextRows: RowSource {
         return [row.primaryKey] + others.map(\.primaryKey)
     }
 
-    private func makeRoom() { if size > ContextRows.limit { (found, members, counts, size) = ([:], [:], [:], 0) } }
+    private func discardIfAboveLimit() {
+        if size > ContextRows.limit { (found, members, counts, size) = ([:], [:], [:], 0) }
+    }
 
     func externalValue(named name: String) -> ExternalValue { store.backing.externalValue(named: name) }
 

@@ -10,7 +10,7 @@ extension Context {
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
         try checkQueue()
         for object in objects {
-            if object.state.contains(.gone) { throw object.gone() }
+            if object.state.contains(.detached) { throw object.detachedError() }
             guard object.context === self else {
                 throw object.elsewhere("obtain its permanent ID there")
             }
@@ -43,7 +43,7 @@ extension Context {
             keepingHold { observation.trackers.notify(.save, renamed) }
         }
         sendRenamedIDs()
-        if let lost = temporary.first(where: \.isGone) { throw lost.gone() }
+        if let lost = temporary.first(where: \.isGone) { throw lost.detachedError() }
     }
 
     /// Reserves consecutive primary keys per entity tree, in the order of the objects.

@@ -38,7 +38,7 @@ extension Context {
 
     /// Returns the conflicts of one constraint with stored rows.
     private func storedConflicts(
-        _ places: ArraySlice<UniqueValues>, _ groups: UniqueGroups, _ store: Store
+        _ places: ArraySlice<UniqueKey>, _ groups: UniqueGroups, _ store: Store
     ) throws -> [ConstraintConflict] {
         guard let first = places.first else { return [] }
         let predicate = try Predicate.or(
@@ -56,7 +56,7 @@ extension Context {
             return batch.records.compactMap { record in
                 let entity = entity(at: record.header.pointee.entity)
                 let values = entity.slots(of: first.keys).map { entity.value(of: record, $0, store) }
-                let place = UniqueValues(entity: first.entity, keys: first.keys, values: values)
+                let place = UniqueKey(entity: first.entity, keys: first.keys, values: values)
                 guard let object = groups.owners(of: place).first else { return nil }
                 let known = registered(store: store, root: entity, primaryKey: record.primaryKey)
                 // The object's own row is not a conflict, nor are rows whose values this save changes.
@@ -69,12 +69,12 @@ extension Context {
 }
 
 /// The values of a unique constraint.
-struct UniqueValues: Hashable {
+struct UniqueKey: Hashable {
     let entity: Entity
     let keys: [String]
     let values: [PropertyValue]
 
-    static func == (a: UniqueValues, b: UniqueValues) -> Bool {
+    static func == (a: UniqueKey, b: UniqueKey) -> Bool {
         a.entity === b.entity && a.keys == b.keys && a.values == b.values
     }
 
@@ -83,15 +83,15 @@ struct UniqueValues: Hashable {
 
 /// The objects by the values of their unique constraints, in the order of addition.
 struct UniqueGroups {
-    private(set) var list: [(place: UniqueValues, objects: [ManagedObject])] = []
-    private var places: [UniqueValues: Int] = [:]
+    private(set) var list: [(place: UniqueKey, objects: [ManagedObject])] = []
+    private var places: [UniqueKey: Int] = [:]
 
     init(of objects: [ManagedObject]) throws {
         for object in objects {
             for (entity, constraint) in object.entity.allUniqueConstraints {
                 let values = try constraint.map { try object.value(forKeyPath: $0) }
                 if values.contains(where: \.isNull) { continue }
-                let place = UniqueValues(entity: entity, keys: constraint, values: values)
+                let place = UniqueKey(entity: entity, keys: constraint, values: values)
                 if let known = places[place] {
                     list[known].objects.append(object)
                 } else {
@@ -102,10 +102,10 @@ struct UniqueGroups {
         }
     }
 
-    func owners(of place: UniqueValues) -> [ManagedObject] { places[place].map { list[$0].objects } ?? [] }
+    func owners(of place: UniqueKey) -> [ManagedObject] { places[place].map { list[$0].objects } ?? [] }
 
     /// The values grouped by constraint.
-    var byConstraint: [[UniqueValues]] {
+    var byConstraint: [[UniqueKey]] {
         list.map(\.place).reduce(into: []) { lists, place in
             if let known = lists.firstIndex(where: { $0[0].entity === place.entity && $0[0].keys == place.keys }) {
                 lists[known].append(place)
@@ -117,7 +117,7 @@ struct UniqueGroups {
 }
 
 extension ManagedObject {
-    fileprivate func has(_ place: UniqueValues) -> Bool {
+    fileprivate func has(_ place: UniqueKey) -> Bool {
         (try? place.keys.map { try value(forKeyPath: $0) } == place.values) ?? false
     }
 }

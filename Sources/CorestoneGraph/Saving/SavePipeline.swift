@@ -101,11 +101,11 @@ struct SavePipeline {
 
     /// Reads the rows of updated and deleted objects, and the members of changed ordered relationships.
     ///
-    /// Updated objects without a row become ghosts of the plan if only references to them were removed.
+    /// Updated objects whose rows are missing move to `missingRowUpdates` if only references to them were removed.
     func load(_ plan: SavePlan) throws -> SavePlan {
         var plan = plan
-        let rowless = try context.loadRows(of: plan.updated) + context.loadRows(of: plan.deleted)
-        if !rowless.isEmpty { plan.separateRowless(among: rowless) }
+        let missing = try context.loadRows(of: plan.updated) + context.loadRows(of: plan.deleted)
+        if !missing.isEmpty { plan.separateMissingRowUpdates(among: missing) }
         try context.loadOrders(of: plan.updated)
         return plan
     }

@@ -6,8 +6,10 @@ struct SavePlan {
     let inserted: [ManagedObject]
     private(set) var updated: [ManagedObject]
     let deleted: [ManagedObject]
-    /// Updated objects without a row, to which references were removed. Only their removed join rows are written.
-    private(set) var rowless: [ManagedObject] = []
+    /// Updated objects whose rows are missing, to which references were removed.
+    ///
+    /// Only their removed join rows are written.
+    private(set) var missingRowUpdates: [ManagedObject] = []
 
     init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
         self.inserted = inserted
@@ -15,7 +17,7 @@ struct SavePlan {
         self.deleted = deleted
     }
 
-    var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && rowless.isEmpty }
+    var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && missingRowUpdates.isEmpty }
 
     /// The changes for the notifications of the save.
     var changes: ContextChanges {
@@ -37,22 +39,22 @@ struct SavePlan {
         var part = SavePlan(
             inserted: inserted.filter { targets.store(of: $0) === store },
             updated: updated.filter { $0.store === store }, deleted: deleted.filter { $0.store === store })
-        part.rowless = rowless.filter { $0.store === store }
+        part.missingRowUpdates = missingRowUpdates.filter { $0.store === store }
         return part
     }
 
-    /// Moves updated objects without a row to `rowless` if only references to them were removed.
+    /// Moves updated objects whose rows are missing to `missingRowUpdates` if only references to them were removed.
     ///
-    /// The save can thus repair a store with dangling references. An object without a row that was changed otherwise,
-    /// or to which a new reference exists, stays in the plan and causes a conflict.
-    mutating func separateRowless(among objects: [ManagedObject]) {
+    /// The save can thus repair a store with dangling references. An object with a missing row stays in the plan and
+    /// causes a conflict if it was changed otherwise, or if a new reference to it exists.
+    mutating func separateMissingRowUpdates(among objects: [ManagedObject]) {
         var found = Set(objects.filter(\.onlyLostReferences).map(ObjectIdentifier.init))
         for object in inserted + updated {
             for relationship in object.entity.relationships {
                 found.subtract(object.newPartners(relationship).map(ObjectIdentifier.init))
             }
         }
-        rowless = updated.filter { found.contains(ObjectIdentifier($0)) }
+        missingRowUpdates = updated.filter { found.contains(ObjectIdentifier($0)) }
         updated.removeAll { found.contains(ObjectIdentifier($0)) }
     }
 
@@ -85,10 +87,10 @@ extension ManagedObject {
         let slot = Int(relationship.slot)
         if relationship.isToMany {
             let keeper = toMany(ordinal: Int(entity.layout.slots[slot].ordinal))
-            return keeper?.addedMembers.filter { $0.state.isDisjoint(with: [.deleted, .gone]) } ?? []
+            return keeper?.addedMembers.filter { $0.state.isDisjoint(with: [.deleted, .detached]) } ?? []
         }
         guard let overlay, overlay.isChanged(slot), case .object(let target as ManagedObject) = overlay[slot],
-            target.state.isDisjoint(with: [.deleted, .gone])
+            target.state.isDisjoint(with: [.deleted, .detached])
         else { return [] }
         return [target]
     }

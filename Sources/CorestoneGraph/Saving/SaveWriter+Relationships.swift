@@ -6,7 +6,7 @@ extension Context {
     /// A member that was added through its own side belongs at the end. In the store, it does not have a position, or
     /// has one in its former list.
     func loadOrders(of updated: [ManagedObject]) throws {
-        var owners = Groups<Relationship, ManagedObject>()
+        var owners = GroupedElements<Relationship, ManagedObject>()
         for object in updated where object.state.contains(.membersChanged) {
             for keeper in object.toManyRelationships {
                 guard let keeper, keeper.relationship.isOrdered, keeper.hasChanges, !keeper.isLoaded else { continue }
@@ -24,7 +24,7 @@ extension SaveWriter {
         var ordered: [(owner: ManagedObject, keeper: ToManyRelationship)] = []
         for object in plan.inserted { try note(object, &links, &ordered) }
         for object in plan.updated where object.state.contains(.membersChanged) { try note(object, &links, &ordered) }
-        for object in plan.rowless { try noteRemovedPairs(of: object, &links) }
+        for object in plan.missingRowUpdates { try noteRemovedPairs(of: object, &links) }
         try links.flush()
         try writeOrders(ordered, transaction)
     }
@@ -44,7 +44,7 @@ extension SaveWriter {
         }
     }
 
-    /// Adds the removed join rows that only the ghost's side reports.
+    /// Adds the removed join rows that only the side with the missing row reports.
     private func noteRemovedPairs(of object: ManagedObject, _ links: inout LinkBatches) throws {
         for keeper in object.toManyRelationships {
             if let keeper, keeper.relationship.ownsJoinRows { try links.add(keeper, of: object) }
@@ -54,9 +54,9 @@ extension SaveWriter {
     private func writeOrders(
         _ changed: [(owner: ManagedObject, keeper: ToManyRelationship)], _ transaction: any SaveTransaction
     ) throws {
-        var orders = Groups<Relationship, (owner: Int64, members: [Int64])>()
+        var orders = GroupedElements<Relationship, (owner: Int64, members: [Int64])>()
         for (owner, keeper) in changed {
-            let members = try keeper.all().filter { !$0.isDeleted && !$0.state.contains(.gone) }.map(\.primaryKey)
+            let members = try keeper.all().filter { !$0.isDeleted && !$0.state.contains(.detached) }.map(\.primaryKey)
             orders.add((owner.primaryKey, members), to: keeper.relationship)
         }
         for (relationship, owners) in orders.list { try transaction.setOrder(relationship, owners: owners) }
@@ -84,7 +84,7 @@ private struct LinkBatches {
         let relationship = keeper.relationship
         let place = place(of: relationship)
         let mirrored = relationship.resolvedInverse === relationship
-        for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .gone]) {
+        for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .detached]) {
             if mirrored && LinkBatches.isReportedByMember(owner, member) { continue }
             batches[place].added.append(Link(owner: owner.primaryKey, member: member.primaryKey))
         }

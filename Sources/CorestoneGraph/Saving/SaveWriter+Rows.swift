@@ -95,7 +95,7 @@ extension SaveWriter {
     }
 
     /// Clears the changed unique values, so that objects can exchange them.
-    func makeRoom(_ transaction: any SaveTransaction) throws {
+    func clearChangedUniqueValues(_ transaction: any SaveTransaction) throws {
         for (entity, places) in placesByEntity(plan.updated) {
             let unique = Set(entity.allUniqueConstraints.flatMap { entity.slots(of: $0.attributes) })
             for object in places.map({ plan.updated[$0] }) {

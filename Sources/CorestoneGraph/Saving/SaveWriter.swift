@@ -33,7 +33,7 @@ final class SaveWriter {
         updatedRecords = Array(repeating: nil, count: plan.updated.count)
         // Rows are deleted first, because a new object may have a unique value of a deleted object.
         var isStale = try deleteRows(transaction)
-        if context.mergeState.passesUniqueValues { try makeRoom(transaction) }
+        if context.mergeState.passesUniqueValues { try clearChangedUniqueValues(transaction) }
         isStale = try updateRows(transaction) || isStale
         isStale = try checkLocked(transaction) || isStale
         if isStale { throw SaveObstacle.stale }
@@ -114,7 +114,7 @@ final class SaveWriter {
         _ value: PropertyValue, _ slot: Int, _ layout: SlotLayout, _ transaction: any SaveTransaction
     ) throws {
         if case .object(let target as ManagedObject) = value {
-            if target.state.isDisjoint(with: [.gone, .deleted]) && !target.hasTemporaryID {
+            if target.state.isDisjoint(with: [.detached, .deleted]) && !target.hasTemporaryID {
                 writer.setTarget(target.primaryKey, entity: target.entity.index, slot, layout)
             }
         } else if layout.role == .external {
@@ -156,7 +156,7 @@ final class SaveWriter {
             // If the row was not written, the row cache may contain a newer state, which must not be replaced.
             if record.version == object.version { object.didSave(record) } else { adopt(record, object) }
         }
-        for object in plan.rowless { object.dropChanges() }
+        for object in plan.missingRowUpdates { object.dropChanges() }
         context.forgetMembers(among: plan.deleted)
         context.batchingNotices(store.observesRegistrations) {
             for object in plan.deleted {
@@ -228,7 +228,7 @@ extension ManagedObject {
 
     /// Moves a saved target from the changed values to the cached targets; removes the cached target if it is nil.
     private func keepSavedTarget(_ value: PropertyValue, ordinal: Int) {
-        if case .object(let target as ManagedObject) = value, target.state.isDisjoint(with: [.gone, .deleted]) {
+        if case .object(let target as ManagedObject) = value, target.state.isDisjoint(with: [.detached, .deleted]) {
             keepTarget(target, ordinal: ordinal)
         } else {
             dropTarget(ordinal)

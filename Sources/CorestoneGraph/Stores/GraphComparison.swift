@@ -34,7 +34,7 @@ public struct GraphComparison {
     public init(_ first: Coordinator, _ second: Coordinator) throws {
         let left = try GraphSide(first, "first")
         let right = try GraphSide(second, "second")
-        for pair in try EntityPair.all(left, right) {
+        for pair in try ComparedEntities.all(left, right) {
             let (count, otherCount) = (left.keys(of: pair.entity).count, right.keys(of: pair.other).count)
             objects += count
             if count != otherCount {
@@ -59,7 +59,7 @@ public struct GraphComparison {
     }
 
     private mutating func compareRows(
-        of pair: EntityPair, _ range: Range<Int>, _ left: GraphSide, _ right: GraphSide
+        of pair: ComparedEntities, _ range: Range<Int>, _ left: GraphSide, _ right: GraphSide
     ) throws {
         let (rows, otherRows) = (try left.rows(of: pair.entity, range), try right.rows(of: pair.other, range))
         for place in range {
@@ -81,7 +81,7 @@ public struct GraphComparison {
     }
 
     private mutating func compareMembers(
-        of relationship: Relationship, _ other: Relationship, _ pair: EntityPair, _ range: Range<Int>,
+        of relationship: Relationship, _ other: Relationship, _ pair: ComparedEntities, _ range: Range<Int>,
         _ left: GraphSide, _ right: GraphSide
     ) throws {
         let members = try left.members(of: relationship, pair.entity, range)
@@ -103,7 +103,7 @@ public struct GraphComparison {
 }
 
 /// An entity of one model, and the entity of the same name in the other model.
-private struct EntityPair {
+private struct ComparedEntities {
     let entity: Entity
     let other: Entity
     /// The attributes, the elements of composite attributes, and the to-one relationships.
@@ -114,7 +114,7 @@ private struct EntityPair {
     /// Returns the pairs of all entities.
     ///
     /// - Throws: `.invalidArgument` with entity and key if the models differ.
-    static func all(_ left: GraphSide, _ right: GraphSide) throws -> [EntityPair] {
+    static func all(_ left: GraphSide, _ right: GraphSide) throws -> [ComparedEntities] {
         let names = Set(left.model.entities.map(\.name)).symmetricDifference(right.model.entities.map(\.name))
         if let name = sortedByBytes(names).first {
             throw CoreError(
@@ -125,14 +125,14 @@ private struct EntityPair {
         }
         return try left.model.entities.map { entity in
             let other = try right.model.requireEntity(named: entity.name)
-            if let key = EntityPair.differingKey(entity, other) {
+            if let key = ComparedEntities.differingKey(entity, other) {
                 throw CoreError(
                     .invalidArgument,
                     "\(left.path) and \(right.path) have models with different properties: \(entity.name).\(key) "
-                        + "\(EntityPair.difference(of: key, entity, other, left, right)); open both with the same model",
+                        + "\(ComparedEntities.difference(of: key, entity, other, left, right)); open both with the same model",
                     entity: entity.name, key: key, file: right.path)
             }
-            return EntityPair(entity, other)
+            return ComparedEntities(entity, other)
         }
     }
 

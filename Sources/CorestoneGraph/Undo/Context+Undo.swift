@@ -130,8 +130,8 @@ private struct EventChanges {
     private(set) var hasAny = false
 
     mutating func note(_ object: ManagedObject, _ entry: TouchedObject?, in context: Context) {
-        let isThere = object.state.isDisjoint(with: [.gone, .deleted])
-        let existed = entry?.existed ?? object.state.isDisjoint(with: [.inserted, .gone])
+        let isThere = object.state.isDisjoint(with: [.detached, .deleted])
+        let existed = entry?.existed ?? object.state.isDisjoint(with: [.inserted, .detached])
         if !existed && !isThere { return }
         var contents: Contents?
         let first = (values.count, members.count)

@@ -1,6 +1,37 @@
 import CorestoneModel
 import CorestoneValues
 
+// How a change is recorded and undone. All steps run on the thread that may use the context. The undo manager's lock
+// guards only its stacks, and is not held while an action or an observer runs.
+//
+// 1. At the end of an event, `Context.recordUndo` collects the earlier values and members of each object that the event
+//    touched, and creates a `ContextUndo`. An object that left the context in the event has its contents copied before
+//    (`keepContents`). If registration is disabled, only `UndoRecorder.stamp` changes.
+// 2. `UndoManager.register` adds the action to the open group, or opens one for the event. While `mode` is recording,
+//    it discards the steps to redo.
+// 3. `UndoManager.undo` records the changes so far (`checkpoint`) and closes the open group. `redo` closes only the
+//    group of an event. Both throw `.invalidArgument` within another undo or redo, and if other groups are open.
+// 4. `perform` calls `check` of each action. `Context.prepareRestore` checks the thread and the stores, and reads the
+//    rows and members that the undo needs. After a failure, nothing has changed and the step stays on its stack.
+// 5. `perform` moves the step from its stack to `running` and sets `mode`, under the lock. It notifies observers and
+//    opens a group for the opposite step. Then it runs the actions, the newest first.
+// 6. `ContextUndo.run` calls `Restoration.run`, which is one operation for observers of objects (`Context.together`).
+//    `registerRestored` returns deleted objects to the context, before any value can refer to them.
+// 7. `restoreValues` sets attributes and to-one targets. A property that had the value of its row receives the value of
+//    the present row, if no save and no unrecorded change came between (`isExact`). An object that was refreshed since
+//    the event stays as it is (`isOutdated`).
+// 8. `markForRemoval` marks the objects that the event inserted. `restoreMembers` then restores to-many relationships.
+//    Both sides of a relationship have their own record, so inverses are not applied. `updateInverses` only adapts them
+//    to changes of other writers and to refreshed objects.
+// 9. `removeMarked` removes the marked objects without delete rules, and clears references to them.
+// 10. `discardEqualChanges` ends changes that equal the row. Hooks run (`sendAwake`), and `processPendingChanges` ends
+//     the event. Its record is an action of the opposite step.
+// 11. When all actions have run, `perform` closes the group, which becomes the newest step of the opposite stack, and
+//     sets `mode` to recording. Contexts then merge the saves that they had deferred (`mergeDeferred`).
+// 12. An error of a hook is thrown after the restoration; an error of reading rows ends it early. An error also ends
+//     the loop of `perform`: the remaining actions become the newest step of their stack, and what was undone can be
+//     redone. A `ContextUndo` that began to change objects is not run again (`canBeRepeated`).
+
 extension Context {
     /// Throws if the changes of an event cannot be undone now.
     ///
@@ -108,7 +139,7 @@ struct Restoration {
             object.primaryKey = TemporaryReference.next()
         }
         object.context = context
-        object.state.subtract([.gone, .left])
+        object.state.subtract([.detached, .detachedIndividually])
         object.state.formUnion([.inserted, .touched])
         context.register(object)
         context.noteInserted(object)
@@ -356,7 +387,7 @@ extension ManagedObject {
     /// - Parameter wasClean: Whether the object was unchanged when it had its current values. If true, only to-one
     ///   targets and the values in `restored` that are not transient count as changes.
     fileprivate func discardEqualChanges(wasClean: Bool, restored: ArraySlice<ChangedValue>) {
-        guard state.contains(.updated), state.isDisjoint(with: [.inserted, .gone]) else { return }
+        guard state.contains(.updated), state.isDisjoint(with: [.inserted, .detached]) else { return }
         var isChanged = false
         if let overlay {
             for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {

@@ -118,6 +118,7 @@ extension UndoManager {
     func endGroup() {
         listeners.notify(.willCloseGroup, self)
         let outdated = lock.with { () -> [UndoGroup] in
+            defer { checkInvariants() }
             guard let group = open else { return [] }
             open = group.parent
             if group.items.isEmpty { return [] }

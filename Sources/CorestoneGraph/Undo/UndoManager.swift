@@ -9,7 +9,7 @@ import CorestoneValues
 /// group, the first action opens a group, which closes when a context ends its event.
 ///
 /// Thread-safe. Actions run on the thread that undoes them, so the actions of a context must be undone on the context's
-/// queue. `UndoManager+Invariants.swift` lists the invariants.
+/// queue. `UndoManager+Invariants.swift` lists the invariants, and `Restoration.swift` the steps of an undo.
 public final class UndoManager: @unchecked Sendable {
     let lock = RecursiveLock(.leaf)
     /// The steps to undo, the newest last. The lock guards the state of the manager.

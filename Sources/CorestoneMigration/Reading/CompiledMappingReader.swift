@@ -3,7 +3,8 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A reader of a `.cdm`, a keyed archive of `NSMappingModel` (store-format.md section 3), from an untrusted file.
+/// A reader of a `.cdm`, a keyed archive of `NSMappingModel` (docs/reference/mapping.md, "Files"), from an untrusted
+/// file.
 struct CompiledMappingReader {
     /// The limit of mappings and user info entries. A small archive can contain many of them, because mappings can
     /// share lists.

@@ -4,9 +4,9 @@ import CorestonePredicate
 import CorestoneValues
 
 extension MappingModel {
-    /// Returns the content of a `.cdm`: a keyed archive that Apple's framework reads (store-format.md section 3).
+    /// Returns the content of a `.cdm`: a keyed archive that Apple's framework reads.
     ///
-    /// It does not contain the models and their paths.
+    /// It does not contain the models and their paths (docs/reference/mapping.md, "Files").
     ///
     /// - Throws: `.unsupported` for an expression that cannot be archived.
     public func compiled() throws -> [UInt8] { try CompiledMappingWriter().encoded(entityMappings) }

@@ -15,7 +15,7 @@ extension MappingModel {
     public func source() throws -> [UInt8] { try XcodeMappingWriter(self).encoded() }
 }
 
-/// A writer of a mapping model as a Core Data XML store (store-format.md section 2).
+/// A writer of a mapping model as a Core Data XML store (docs/reference/mapping.md, "Files").
 private final class XcodeMappingWriter {
     private let model: MappingModel
     private let defaults: MappingDefaults

@@ -9,7 +9,7 @@ public enum CompiledModelForm: Sendable {
     case cache
 }
 
-/// Encodes the model as a keyed archive that Apple's framework can read (store-format.md, section 3).
+/// Encodes the model as a keyed archive that Apple's framework can read (docs/reference/model.md, "Writing models").
 ///
 /// The model does not have to be frozen. In a store, an entity lists inherited properties too; in a file, it lists only
 /// its own. All known files of Apple's framework have these forms.

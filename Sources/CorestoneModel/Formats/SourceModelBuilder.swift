@@ -1,7 +1,8 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// A builder of a model from the elements of a source model (store-format.md, section 4).
+/// A builder of a model from the elements of a source model (docs/reference/model.md, "Models that
+/// Xcode wrote").
 ///
 /// Elements are added one by one. `finish` resolves references to elements that may follow later. Content that `Model`
 /// does not represent is kept in the `extras` of its part, so that no information is lost.

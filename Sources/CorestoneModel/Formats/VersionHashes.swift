@@ -1,7 +1,7 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// Returns the version hash of every entity, 32 bytes each, by name (store-format.md, section 5, hashes version 3).
+/// Returns the version hash of every entity, 32 bytes each, by name (hashes version 3).
 ///
 /// Two models with equal version hashes can use the same store. The model does not have to be frozen.
 public func entityVersionHashes(of model: Model) -> [String: [UInt8]] {

@@ -32,7 +32,7 @@ extension PredicateCompiler {
     }
 
     private mutating func aggregate(
-        _ operation: CollectionOperator, _ members: MemberRows, _ keys: ArraySlice<KeyName>, _ condition: Condition,
+        _ operation: CollectionOperator, _ members: MemberTables, _ keys: ArraySlice<KeyName>, _ condition: Condition,
         _ format: String
     ) throws -> Operand {
         if operation == .count {

@@ -3,7 +3,7 @@ import CorestonePredicate
 import CorestoneValues
 
 /// The members of a to-many relationship as rows of a subselect.
-struct MemberRows {
+struct MemberTables {
     let scope: Scope
     /// The tables, without those that the scope joins later.
     let tables: SQLFragment
@@ -26,19 +26,19 @@ extension PredicateCompiler {
     /// Returns the members of a relationship as rows with a new alias.
     ///
     /// - Parameter required: The to-one paths from a member that must not be nil.
-    mutating func rows(_ path: MemberPath, required: Set<String>) throws -> MemberRows {
+    mutating func rows(_ path: MemberPath, required: Set<String>) throws -> MemberTables {
         let mapping = try schema.mapping(of: path.relationship.destination)
         let scope = Scope(mapping, alias: newAlias(), required: required)
         let member = scope.alias
         let table: SQLFragment = "\(identifier: mapping.table) \(member)"
         switch path.mapping {
         case .inverseColumn(_, let column, _):
-            return MemberRows(scope: scope, tables: table, link: "\(member, column) = \(path.owner)", pairs: nil)
+            return MemberTables(scope: scope, tables: table, link: "\(member, column) = \(path.owner)", pairs: nil)
         case .joinTable(let join, let ownerColumn, let memberColumn, _):
             let pair = newAlias()
             let pairs: SQLFragment = "\(identifier: join) \(pair)"
             let link: SQLFragment = "\(pair, ownerColumn) = \(path.owner)"
-            return MemberRows(
+            return MemberTables(
                 scope: scope, tables: "\(pairs) JOIN \(table) ON \(member, "Z_PK") = \(pair, memberColumn)", link: link,
                 pairs: (pairs, link))
         case .symmetricJoinTable(let join, let first, let second):
@@ -48,14 +48,14 @@ extension PredicateCompiler {
                 \(path.owner) UNION ALL SELECT \(identifier: first) FROM \(identifier: join) WHERE \(identifier: second) = \
                 \(path.owner))
                 """
-            return MemberRows(scope: scope, tables: table, link: link, pairs: nil)
+            return MemberTables(scope: scope, tables: table, link: link, pairs: nil)
         }
     }
 
     /// Returns the members of a collection as rows, and the conditions of its subqueries.
     mutating func rows(
         _ collection: MemberCollection, _ path: MemberPath, required: Set<String>, _ environment: Environment
-    ) throws -> (rows: MemberRows, condition: Condition) {
+    ) throws -> (rows: MemberTables, condition: Condition) {
         var required = required
         for filter in collection.filters {
             required.formUnion(NullRejection(variable: filter.name).required(filter.condition))

@@ -20,8 +20,8 @@ final class InPlaceVerification {
     private let entities: [EntityComparison]
     private let pairs: [PairComparison]
     /// The measures by entity and column. The first measure of an entity is that of keys and versions.
-    private var measures: [[Measure]] = []
-    private var pairMeasures: [(pairs: Measure, dangling: Int, mismatched: Int)] = []
+    private var measures: [[ColumnMeasure]] = []
+    private var pairMeasures: [(pairs: ColumnMeasure, dangling: Int, mismatched: Int)] = []
 
     /// The maximum number of objects of an entity that are compared value by value.
     static let sampleSize = 100
@@ -73,11 +73,11 @@ final class InPlaceVerification {
 
     // MARK: - Columns
 
-    private func measure(_ entity: EntityComparison, isFormer: Bool) throws -> [Measure] {
+    private func measure(_ entity: EntityComparison, isFormer: Bool) throws -> [ColumnMeasure] {
         let columns = entity.columns
         let (table, number) =
             isFormer ? (entity.formerTable, entity.formerNumber) : (entity.wantedTable, entity.wantedNumber)
-        var measures: [Measure] = []
+        var measures: [ColumnMeasure] = []
         var start = 0
         repeat {
             let part = columns[start..<min(start + InPlaceVerification.width, columns.count)]
@@ -88,7 +88,7 @@ final class InPlaceVerification {
             if isFormer { bindDefaults(part, statement) }
             guard try statement.step(purpose) else { throw unreadable(entity.name) }
             for place in 0..<(keys.count + values.count) {
-                guard let measure = Measure(statement.text(Int32(place))) else { throw unreadable(entity.name) }
+                guard let measure = ColumnMeasure(statement.text(Int32(place))) else { throw unreadable(entity.name) }
                 measures.append(measure)
             }
             start += InPlaceVerification.width
@@ -102,7 +102,7 @@ final class InPlaceVerification {
         }
     }
 
-    private func compare(_ entity: EntityComparison, _ expected: [Measure], _ found: [Measure]) throws {
+    private func compare(_ entity: EntityComparison, _ expected: [ColumnMeasure], _ found: [ColumnMeasure]) throws {
         if expected[0].count != found[0].count {
             throw failure(
                 "\(entity.name) has \(counted(found[0].count, "object")), but \(expected[0].count) were expected",
@@ -178,10 +178,10 @@ final class InPlaceVerification {
 
     // MARK: - Relationships
 
-    private func measure(_ side: PairComparison.Side) throws -> (pairs: Measure, dangling: Int, mismatched: Int) {
+    private func measure(_ side: PairComparison.Side) throws -> (pairs: ColumnMeasure, dangling: Int, mismatched: Int) {
         let statement = try connection.prepare(
             "SELECT \(MeasureFunctions.measure)(\(side.columns)) \(side.preserved)", purpose)
-        guard try statement.step(purpose), let pairs = Measure(statement.text(0)) else { throw unreadable(nil) }
+        guard try statement.step(purpose), let pairs = ColumnMeasure(statement.text(0)) else { throw unreadable(nil) }
         let dangling = try connection.integer("SELECT count(*) \(side.dangling)", purpose)
         return (
             pairs, dangling, try side.mismatched.map { try connection.integer("SELECT count(*) \($0)", purpose) } ?? 0
@@ -189,8 +189,8 @@ final class InPlaceVerification {
     }
 
     private func compare(
-        _ pair: PairComparison, _ expected: (pairs: Measure, dangling: Int, mismatched: Int),
-        _ found: (pairs: Measure, dangling: Int, mismatched: Int)
+        _ pair: PairComparison, _ expected: (pairs: ColumnMeasure, dangling: Int, mismatched: Int),
+        _ found: (pairs: ColumnMeasure, dangling: Int, mismatched: Int)
     ) throws {
         let relationship = pair.relationship
         func fail(_ text: String, _ value: String) -> CoreError {

@@ -236,10 +236,10 @@ struct RouteVerification {
                 separator: ", ")
         }
         let list = lists.map { "\(MeasureFunctions.measure)(\($0))" }.joined(separator: ", ")
-        let measures = try [RouteVerification.database, "main"].map { database -> [Measure?] in
+        let measures = try [RouteVerification.database, "main"].map { database -> [ColumnMeasure?] in
             let statement = try connection.prepare("SELECT \(list) FROM \(database).\(table)", purpose)
             guard try statement.step(purpose) else { return [] }
-            return lists.indices.map { Measure(statement.text(Int32($0))) }
+            return lists.indices.map { ColumnMeasure(statement.text(Int32($0))) }
         }
         try progress.step()
         guard measures[0] != measures[1] else { return }

@@ -3,6 +3,36 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
+// How a store is migrated when it is opened. The thread that opens the store runs all steps, before the coordinator has
+// the store. One write transaction covers steps 2 to 10, so other processes see the old store or the new one.
+//
+// 1. `run` checks the settings of the backup (`MigrationBackup.requireSound`).
+// 2. `BEGIN IMMEDIATE` acquires SQLite's write lock, after waiting up to the store's time-out. Other processes can
+//    read, but not write. If the lock is not available, the store is unchanged.
+// 3. `StoreContents` is read under the lock. If the store already has the version hashes of the new model, another
+//    process has migrated it, and nothing is changed.
+// 4. `start` finds the store's own model (`SourceModelSearch`), and `MigrationOptions.method` selects a mapping or a
+//    route. `StoreExamination` maps the tables, and rejects a store that can only be opened read-only.
+//    `MigrationReport` calls `start` too, without a migration.
+// 5. `requireSpace` or `requireSpaceForCopy` compares the free disk space with an estimate.
+// 6. `backUp` copies the store, if the options request it. `MigrationCopy` reads through another connection, which sees
+//    the committed state. Nothing has been written so far.
+// 7. With a mapping, the tasks of an earlier deferred migration run first (`DeferredCleanup.runAll`), and `start` runs
+//    again. `InPlaceMigration.run` then executes the SQL statements of the `MigrationPlan`.
+// 8. With a route, `RouteMigration.run` lets the route write another store into a `WorkFolder` beside the file. It
+//    moves the backing files of that store (`BackingFileMove`), attaches the store, and replaces the content
+//    (`ContentReplacement`). Earlier deferred tasks are forgotten.
+// 9. Both ways also migrate the history, write the metadata and the model (`MigratedDocument`), verify the result if
+//    the options request it, and examine the file as for opening (`requireMigrated`).
+// 10. `COMMIT`. `MigrationCleanup.didCommit` then detaches the result of a route, removes backups beyond
+//     `MigrationBackup.keep`, and unlinks backing files to which no row refers, if the commit is durable. Its failures
+//     do not fail the migration.
+// 11. An error or a cancellation in steps 3 to 10 causes `ROLLBACK`. `MigrationCleanup.didRollBack` unlinks the backing
+//     files that were created, and removes the backup unless the commit had begun (`isAtCommit`): then the state of the
+//     file is unknown, and the backup stays.
+// 12. After a crash, SQLite rolls the transaction back when the file is opened. The next migration by a route removes
+//     the work folder that was left (`LocalFile.removeDrafts`).
+
 /// The migration of an SQLite store, which first determines whether the store must and can be migrated.
 struct StoreMigration {
     let connection: Connection

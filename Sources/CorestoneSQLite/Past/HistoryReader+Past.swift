@@ -24,7 +24,7 @@ extension HistoryReader {
         (options.isReadOnly, options.mustExist, options.dropsOldValues) = (true, true, false)
         (options.keepsHistory, options.keepsCompleteHistory) = (false, false)
         options.readOnlyReason = "it is the past of \(store.path); save to the present store"
-        let opened = try StoreOpening(
+        let opened = try StoreOpener(
             path, model: schema.model, options: options, versions: store.versionsOfCopies
         ).run()
         return StoredPast(try SQLiteStore(opened, options: options), unknown, in: folder)

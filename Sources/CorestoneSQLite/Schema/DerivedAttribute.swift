@@ -1,7 +1,8 @@
 import CorestoneModel
 import CorestonePredicate
 
-/// A derived attribute and the triggers by which the store computes it (store-format.md 1.6).
+/// A derived attribute and the triggers by which the store computes it (docs/reference/model.md, "Derived
+/// attributes").
 ///
 /// The triggers of `to-many.@count` and `to-one.attribute` are identical to those in Apple's stores. The triggers of
 /// `now()` are identical to those that Apple's framework logs. All other triggers follow the same pattern, and use only

@@ -3,7 +3,7 @@ import CorestonePredicate
 import CorestoneSQL
 import CorestoneValues
 
-/// An index as Core Data creates it (store-format.md 1.4).
+/// An index as Core Data creates it.
 struct StoreIndex {
     let name: String
     let table: String

@@ -25,7 +25,7 @@ extension StoreSchema: SchemaMapping {
         }
     }
 
-    private func property(mapping property: Property, table: TableSchema) -> PropertyMapping {
+    private func property(mapping property: Property, table: TableSchema) -> ColumnMapping {
         guard let relationship = property as? Relationship else {
             return table.column(of: property).map { .attribute(column: $0.name) } ?? .none
         }

@@ -17,7 +17,7 @@ extension Coordinator {
     public func addSQLiteStore(at path: String, options: StoreOptions = StoreOptions()) throws -> Store {
         // The configuration is checked first, so that no file is created for an unknown one.
         _ = try model.entities(ofConfiguration: options.configuration)
-        let opened = try StoreOpening(path, model: model, options: options).run()
+        let opened = try StoreOpener(path, model: model, options: options).run()
         return try add(SQLiteStore(opened, options: options), configuration: options.configuration)
     }
 
@@ -28,7 +28,7 @@ extension Coordinator {
         var options = options
         options.mustExist = true
         try model?.freeze()
-        let opened = try StoreOpening(path, model: model, options: options).run()
+        let opened = try StoreOpener(path, model: model, options: options).run()
         let coordinator: Coordinator
         do { coordinator = try Coordinator(model: opened.schema.model) } catch {
             opened.connection.close()

@@ -13,7 +13,7 @@ package struct SQLiteKind: StoreKind {
     package init() {}
 
     package func open(_ path: String, model: Model, options: StoreOptions) throws -> any PersistentStore {
-        let opened = try StoreOpening(path, model: model, options: options).run()
+        let opened = try StoreOpener(path, model: model, options: options).run()
         return try SQLiteStore(opened, options: options)
     }
 

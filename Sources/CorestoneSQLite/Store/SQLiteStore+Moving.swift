@@ -18,7 +18,7 @@ extension SQLiteStore {
         if !isReadOnly { options.isReadOnly = false }
         (options.mustExist, options.vacuums, options.analyzes) = (true, false, false)
         options.keepsHistory = keepsHistory
-        let opened = try StoreOpening(path, model: schema.model, options: options, versions: versionsOfCopies).run()
+        let opened = try StoreOpener(path, model: schema.model, options: options, versions: versionsOfCopies).run()
         do {
             guard opened.identifier == identifier else {
                 throw refusal(

@@ -33,7 +33,7 @@ final class MergeUndoRandomTests: GraphTestCase {
     /// Returns a random registered object of the entity that is not deleted.
     private func live(_ entity: String, _ context: Context) throws -> ManagedObject? {
         let found = context.registeredObjects.filter {
-            $0.entity.name == entity && $0.state.isDisjoint(with: [.deleted, .gone])
+            $0.entity.name == entity && $0.state.isDisjoint(with: [.deleted, .detached])
                 && ($0.record != nil || $0.isInserted)
         }
         return try found.map { (try name(of: $0), $0) }.sorted { $0.0 < $1.0 }.map(\.1)

@@ -72,7 +72,7 @@ enum Company {
                 name: name, table: "Z_RT_\(name)", bounds: Dictionary(bounds) { first, _ in first })
         }
 
-        private func place(_ property: Property) -> PropertyMapping {
+        private func place(_ property: Property) -> ColumnMapping {
             let column = "Z" + property.name.uppercased()
             if property.isTransient { return .none }
             guard let relationship = property as? Relationship else { return .attribute(column: column) }

@@ -25,7 +25,7 @@ class StoreTestCase: XCTestCase {
     func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
 
     func open(_ name: String, _ model: Model, options: StoreOptions = StoreOptions()) throws -> SQLiteStore {
-        try SQLiteStore(StoreOpening(path(name), model: model, options: options).run())
+        try SQLiteStore(StoreOpener(path(name), model: model, options: options).run())
     }
 
     /// Returns the output of the sqlite3 shell: one row per line, columns separated by bars.

@@ -237,7 +237,7 @@ final class MigrationVerificationTests: StoreTestCase {
 
     // MARK: - Measures
 
-    private func measure(_ values: String) throws -> Measure {
+    private func measure(_ values: String) throws -> ColumnMeasure {
         let connection = try Connection(":memory:", path: "memory", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         let functions = try MeasureFunctions(connection, externalFolder: "")
         defer { functions.end() }
@@ -246,7 +246,7 @@ final class MigrationVerificationTests: StoreTestCase {
             ? "SELECT NULL" : values.split(separator: ",").map { "SELECT \($0)" }.joined(separator: " UNION ALL ")
         let statement = try connection.prepare("WITH T(V) AS (\(list)) SELECT cst_measure(V) FROM T", "test")
         XCTAssertTrue(try statement.step("test"))
-        return try XCTUnwrap(Measure(statement.text(0)))
+        return try XCTUnwrap(ColumnMeasure(statement.text(0)))
     }
 
     func testMeasureIsExactAndIndependentOfOrder() throws {

@@ -94,18 +94,18 @@ final class OpeningTests: StoreTestCase {
         XCTAssertEqual(noFolder.status, .storeIO)
         XCTAssert(noFolder.message.contains("does not exist"), noFolder.message)
         XCTAssertEqual(
-            failure { _ = try StoreOpening("", model: model, options: StoreOptions()).run() }.status, .invalidArgument)
+            failure { _ = try StoreOpener("", model: model, options: StoreOptions()).run() }.status, .invalidArgument)
         XCTAssertEqual(
-            failure { _ = try StoreOpening("a\0b", model: model, options: StoreOptions()).run() }.status,
+            failure { _ = try StoreOpener("a\0b", model: model, options: StoreOptions()).run() }.status,
             .invalidArgument
         )
         XCTAssertEqual(
-            failure { _ = try StoreOpening(folder, model: model, options: StoreOptions()).run() }.status, .notAStore)
+            failure { _ = try StoreOpener(folder, model: model, options: StoreOptions()).run() }.status, .notAStore)
         XCTAssertEqual(
-            failure { _ = try StoreOpening(folder + "/", model: model, options: StoreOptions()).run() }.status,
+            failure { _ = try StoreOpener(folder + "/", model: model, options: StoreOptions()).run() }.status,
             .invalidArgument)
         XCTAssertEqual(
-            failure { _ = try StoreOpening("/dev/zero", model: model, options: StoreOptions()).run() }.status,
+            failure { _ = try StoreOpener("/dev/zero", model: model, options: StoreOptions()).run() }.status,
             .notAStore)
         XCTAssertEqual(try files(), [])
     }
@@ -324,7 +324,7 @@ final class OpeningTests: StoreTestCase {
         let here = FileManager.default.currentDirectoryPath
         defer { _ = FileManager.default.changeCurrentDirectoryPath(here) }
         XCTAssert(FileManager.default.changeCurrentDirectoryPath(folder))
-        let opened = try StoreOpening(":memory:", model: model, options: StoreOptions()).run()
+        let opened = try StoreOpener(":memory:", model: model, options: StoreOptions()).run()
         let store = try SQLiteStore(opened)
         _ = FileManager.default.changeCurrentDirectoryPath(here)
         XCTAssertEqual(try store.reservePrimaryKeys(of: model.entities[0], count: 1), 1)
@@ -432,7 +432,7 @@ final class OpeningTests: StoreTestCase {
         let place = path("race.sqlite")
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
             do {
-                let opened = try StoreOpening(place, model: model, options: StoreOptions()).run()
+                let opened = try StoreOpener(place, model: model, options: StoreOptions()).run()
                 try SQLiteStore(opened).close()
             } catch { XCTFail("\(error)") }
         }

@@ -8,15 +8,15 @@ import XCTest
 
 /// The statements that Apple's framework wrote into its stores, from the models that it cached in them.
 final class SchemaParityTests: XCTestCase {
-    /// The reason why a statement differs from that of the current framework; sections of store-format.md.
+    /// The reason why a statement differs from that of the current framework.
     private enum Exception: String, CaseIterable {
-        case altered = "tables altered by a migration (1.2.5)"
-        case formerName = "indexes that kept their names when a migration renumbered entities (1.3)"
-        case orderOfKeys = "tables that differ in the order of Z_FOK_ columns only (1.2.2)"
-        case olderIndex = "indexes of frameworks without fetch indexes (1.4)"
-        case olderConstraint = "unique constraints in the table (1.4)"
-        case privateSpatial = "the R-tree that Photos installs itself (1.4)"
-        case privateTrigger = "triggers that Photos installs itself (1.6)"
+        case altered = "tables altered by a migration"
+        case formerName = "indexes that kept their names when a migration renumbered entities"
+        case orderOfKeys = "tables that differ in the order of Z_FOK_ columns only"
+        case olderIndex = "indexes of frameworks without fetch indexes"
+        case olderConstraint = "unique constraints in the table"
+        case privateSpatial = "the R-tree that Photos installs itself"
+        case privateTrigger = "triggers that Photos installs itself"
         case privateIndex = "indexes that Photos installs itself (RADAR_…)"
     }
 

@@ -171,7 +171,7 @@ def column_of(name: str) -> re.Pattern[str]:
 
 
 def check_history(store: AppleStore, before: Dump, after: Dump, expected: dict[int, set[tuple[str, int]]]) -> None:
-    """store-format.md 1.7: one transaction, one change for each row, a mask on updates only, strings kept once."""
+    """The history has one transaction, one change for each row, a mask on updates only, strings kept once."""
     new = [after[place] | {"table": place[0]} for place in after.keys() - before.keys() if place[0] in HISTORY]
     changes = [row for row in new if row["table"] == "ACHANGE"]
     transactions = [row for row in new if row["table"] == "ATRANSACTION"]

@@ -38,7 +38,7 @@ struct ModelShowCommand: Command {
             let summary = JSON(model.summary)
             try output.json(withHashes ? hashes(of: model, summary) : summary)
         } else {
-            for line in ModelText(model, withHashes: withHashes).lines { try output.line(line) }
+            for line in ModelOutline(model, withHashes: withHashes).lines { try output.line(line) }
         }
         return .done
     }
@@ -50,8 +50,8 @@ struct ModelShowCommand: Command {
             return (
                 entity.name,
                 JSON.object([
-                    ("hash", .string(ModelText.hex(hashes[entity.name] ?? []))),
-                    ("properties", .object(own.map { ($0.name, .string(ModelText.hex($0.versionHash))) })),
+                    ("hash", .string(ModelOutline.hex(hashes[entity.name] ?? []))),
+                    ("properties", .object(own.map { ($0.name, .string(ModelOutline.hex($0.versionHash))) })),
                 ])
             )
         }

@@ -139,7 +139,7 @@ struct MetadataCommand: Command {
             }
             return [head + plural(hashes.count, "entity", "entities")]
                 + hashes.sorted { $0.key < $1.key }.map { name, hash in
-                    "  \(name): \(hash.data.map(ModelText.hex) ?? text(hash))"
+                    "  \(name): \(hash.data.map(ModelOutline.hex) ?? text(hash))"
                 }
         }
     }

@@ -591,7 +591,7 @@ final class ArrowTests: XCTestCase {
         let (circle, square) = (try model.addEntity(named: "Circle"), try model.addEntity(named: "Square"))
         try circle.addAttribute(named: "size", type: .integer32)
         try square.addAttribute(named: "size", type: second)
-        for heir in [circle, square] { try heir.setParent(shape) }
+        for subentity in [circle, square] { try subentity.setParent(shape) }
         let tag = try model.addEntity(named: "Tag")
         let tags = try circle.addRelationship(named: "tags", destination: tag, isToMany: true)
         let of = try tag.addRelationship(named: "circle", destination: circle)

@@ -37,7 +37,7 @@ struct OpenedStore {
 /// The operation that opens a store.
 ///
 /// It first creates the store if the store does not exist, a model was passed and the options allow it.
-struct StoreOpening {
+struct StoreOpener {
     private let path: String
     /// The model; nil to use the store's cached model, or a model inferred from its tables.
     private let model: Model?

@@ -8,7 +8,7 @@ import XCTest
 @testable import CorestoneSQLite
 
 /// Stores that lack an index or a trigger which the model requires, because another tool dropped it.
-final class LostPromiseTests: StoreTestCase {
+final class SchemaDriftTests: StoreTestCase {
     /// Shops in places with visitors: a unique constraint, derived attributes, an R-tree and a fetch index.
     private func model() throws -> Model {
         let model = Model()
@@ -100,7 +100,7 @@ final class LostPromiseTests: StoreTestCase {
     ]
 
     func testStoreThatLacksARequiredIndexOrTriggerOpensReadOnly() throws {
-        for loss in LostPromiseTests.losses {
+        for loss in SchemaDriftTests.losses {
             let model = try make()
             XCTAssertNil(try reason(model))
             _ = try shell("a.sqlite", loss.sql)
@@ -118,7 +118,7 @@ final class LostPromiseTests: StoreTestCase {
 
     /// The statements that the check prints repair the store.
     func testStatementsOfTheCheckRepairTheStore() throws {
-        for loss in LostPromiseTests.losses {
+        for loss in SchemaDriftTests.losses {
             let model = try make()
             _ = try shell("a.sqlite", loss.sql)
             let connection = try Connection(path("a.sqlite"), path: "a", flags: 2)
@@ -193,7 +193,7 @@ final class LostPromiseTests: StoreTestCase {
     private func problems() throws -> StoreReport { try StoreReport(ofStoreAt: path("a.sqlite")) }
 
     func testCheckNamesTheMissingIndexOrTrigger() throws {
-        for loss in LostPromiseTests.losses {
+        for loss in SchemaDriftTests.losses {
             let model = try make()
             XCTAssertEqual(try problems().problems.map(\.message), [])
             XCTAssertEqual(try problems().warnings.map(\.message), [])

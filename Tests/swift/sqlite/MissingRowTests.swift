@@ -9,7 +9,7 @@ import XCTest
 
 /// Stores with references to rows that another tool deleted. An application can repair the problems that the check
 /// reports.
-final class GhostTests: StoreTestCase {
+final class MissingRowTests: StoreTestCase {
     /// Animals with a keeper, a passport, tags (unordered), cages (ordered on both sides) and friends. `rule` is the
     /// delete rule of an animal's relationships.
     private func model(_ rule: DeleteRule = .nullify) throws -> Model {
@@ -36,7 +36,7 @@ final class GhostTests: StoreTestCase {
         let tagged = try connect("tags", others[3], many: true, manyBack: true)
         let friends = try animal.addRelationship(named: "friends", destination: animal, isToMany: true)
         try friends.setInverse(friends)
-        // The counts of the model do not apply to the members of a ghost.
+        // The counts of the model do not apply to the members of an object whose row is missing.
         try tagged.setCounts(minimum: 2, maximum: 0)
         try model.freeze()
         return model
@@ -130,8 +130,8 @@ final class GhostTests: StoreTestCase {
         // Set, restored, and finally removed.
         try assertRepaired(by: noKeeper) { context in
             let animal = try object("Animal", 1, context)
-            let ghost = try animal.value(forKey: "keeper")
-            for target in [.object(try object("Keeper", 2, context)), ghost, .null] {
+            let missing = try animal.value(forKey: "keeper")
+            for target in [.object(try object("Keeper", 2, context)), missing, .null] {
                 try animal.setValue(target, forKey: "keeper")
             }
         }
@@ -153,9 +153,9 @@ final class GhostTests: StoreTestCase {
             try shell(
                 "a.sqlite", "SELECT Z_PK, ZPASSPORT FROM ZANIMAL ORDER BY 1; SELECT Z_PK, ZANIMAL FROM ZPASSPORT"),
             "1|2\n2|\n3|\n2|1")
-        // The target of a one-to-one relationship is taken from a ghost.
-        let ghostAnimal = "DELETE FROM ZANIMAL WHERE Z_PK = 1; DELETE FROM Z_1CAGES; DELETE FROM Z_1FRIENDS; "
-        try assertRepaired(by: ghostAnimal + "DELETE FROM Z_1TAGS") {
+        // The target of a one-to-one relationship is taken from an object whose row is missing.
+        let missingAnimal = "DELETE FROM ZANIMAL WHERE Z_PK = 1; DELETE FROM Z_1CAGES; DELETE FROM Z_1FRIENDS; "
+        try assertRepaired(by: missingAnimal + "DELETE FROM Z_1TAGS") {
             try object("Animal", 3, $0).setValue(.object(object("Passport", 1, $0)), forKey: "passport")
         }
     }
@@ -177,7 +177,7 @@ final class GhostTests: StoreTestCase {
             { context in
                 for number in 1...3 {
                     let animal = try self.object("Animal", number, context)
-                    try self.removeGhosts(from: animal, "tags", context)
+                    try self.removeMissing(from: animal, "tags", context)
                 }
                 XCTAssertEqual(
                     try self.object("Animal", 1, context).value(forKey: "tags"),
@@ -188,20 +188,20 @@ final class GhostTests: StoreTestCase {
         XCTAssertEqual(try shell("a.sqlite", "SELECT Z_OPT FROM ZANIMAL; SELECT Z_OPT FROM ZTAG"), "2\n2\n2\n1")
     }
 
-    func testGhostIsNotValidatedAgainstCounts() throws {
+    func testObjectWithMissingRowIsNotValidatedAgainstCounts() throws {
         let context = try damaged(by: noTag)
-        for number in 1...2 { try removeGhosts(from: object("Animal", number, context), "tags", context) }
+        for number in 1...2 { try removeMissing(from: object("Animal", number, context), "tags", context) }
         try context.save()
         XCTAssertEqual(try shell("a.sqlite", "SELECT * FROM Z_1TAGS ORDER BY 1, 2"), "1|2\n2|2\n3|1\n3|2")
         for number in 1...2 { try object("Animal", number, context).setValue(.null, forKey: "tags") }
         XCTAssertEqual(failure { try context.save() }.status, .validation)
     }
 
-    /// The side that writes the pairs may be that of the ghost.
-    func testGhostMembersAreRemovedWhenTheirSideWritesThePairs() throws {
+    /// The side that writes the pairs may be that of the missing row.
+    func testMembersWithMissingRowsAreRemovedWhenTheirSideWritesThePairs() throws {
         let damage = noAnimal + "; DELETE FROM Z_1CAGES; DELETE FROM Z_1FRIENDS"
         try assertRepaired(by: damage) { context in
-            for number in 1...2 { try removeGhosts(from: object("Tag", number, context), "animals", context) }
+            for number in 1...2 { try removeMissing(from: object("Tag", number, context), "animals", context) }
         }
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM Z_1TAGS"), "4")
         XCTAssertEqual(try shell("a.sqlite", "SELECT Z_OPT FROM ZANIMAL; SELECT Z_OPT FROM ZTAG"), "1\n1\n2\n2")
@@ -209,11 +209,11 @@ final class GhostTests: StoreTestCase {
 
     func testDanglingMembersAreRemovedFromAnOrderedRelationship() throws {
         try assertRepaired(by: noCage) { context in
-            for number in 1...3 { try removeGhosts(from: object("Animal", number, context), "cages", context) }
+            for number in 1...3 { try removeMissing(from: object("Animal", number, context), "cages", context) }
         }
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM Z_1CAGES"), "3")
         try assertRepaired(by: noAnimal + "; DELETE FROM Z_1TAGS; DELETE FROM Z_1FRIENDS") { context in
-            for number in 1...2 { try removeGhosts(from: object("Cage", number, context), "animals", context) }
+            for number in 1...2 { try removeMissing(from: object("Cage", number, context), "animals", context) }
         }
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM Z_1CAGES"), "4")
     }
@@ -225,13 +225,13 @@ final class GhostTests: StoreTestCase {
                 + "UPDATE ZPASSPORT SET ZANIMAL = NULL WHERE ZANIMAL = \(key)"
             try assertRepaired(by: damage) { context in
                 for number in 1...3 where number != key {
-                    try removeGhosts(from: object("Animal", number, context), "friends", context)
+                    try removeMissing(from: object("Animal", number, context), "friends", context)
                 }
             }
         }
     }
 
-    private func removeGhosts(from owner: ManagedObject, _ name: String, _ context: Context) throws {
+    private func removeMissing(from owner: ManagedObject, _ name: String, _ context: Context) throws {
         let key = try owner.entity.requireRelationship(name).key
         for member in try owner.members(key: key) where try context.storedObject(with: member.objectID) == nil {
             if member.isFault {
@@ -249,7 +249,7 @@ final class GhostTests: StoreTestCase {
 
     // MARK: Deleting
 
-    func testOwnerOfAGhostIsDeletedUnderEveryDeleteRule() throws {
+    func testOwnerOfAMissingRowIsDeletedUnderEveryDeleteRule() throws {
         // Without a delete rule, other references become dangling, but the save succeeds.
         for damage in [noKeeper, noPassport, noTag, noCage] {
             let context = try damaged(by: damage, .noAction)
@@ -268,11 +268,11 @@ final class GhostTests: StoreTestCase {
         }
     }
 
-    func testDenyRuleIgnoresGhosts() throws {
+    func testDenyRuleIgnoresMissingRows() throws {
         let alone = "DELETE FROM Z_1FRIENDS; DELETE FROM Z_1CAGES; DELETE FROM Z_1TAGS; UPDATE ZANIMAL SET ZKEEPER = "
-        let ghosts = "99; DELETE FROM ZPASSPORT; INSERT INTO Z_1TAGS VALUES (1, 77); "
+        let missing = "99; DELETE FROM ZPASSPORT; INSERT INTO Z_1TAGS VALUES (1, 77); "
         let rest = "UPDATE ZANIMAL SET ZKEEPER = NULL, ZPASSPORT = NULL WHERE Z_PK > 1"
-        try assertRepaired(by: alone + ghosts + rest, .deny) { try $0.delete(object("Animal", 1, $0)) }
+        try assertRepaired(by: alone + missing + rest, .deny) { try $0.delete(object("Animal", 1, $0)) }
         let context = try damaged(by: noTag, .deny)
         try context.delete(object("Animal", 3, context))
         let error = failure { try context.save() }
@@ -280,7 +280,7 @@ final class GhostTests: StoreTestCase {
         XCTAssert(error.children.contains { $0.key == "tags" && $0.message.contains("1 ") }, "\(error.children)")
     }
 
-    func testRemovedGhostIsNotFetched() throws {
+    func testRemovedObjectWithMissingRowIsNotFetched() throws {
         let context = try damaged(by: noTag)
         for number in 1...3 { try object("Animal", number, context).setValue(.null, forKey: "tags") }
         let request = FetchRequest(entity: try context.coordinator.model.requireEntity(named: "Tag"))
@@ -306,7 +306,7 @@ final class GhostTests: StoreTestCase {
 
     // MARK: Remaining conflicts
 
-    func testReferenceToAGhostIsAConflict() throws {
+    func testReferenceToAMissingRowIsAConflict() throws {
         let context = try damaged(by: noKeeper + "; " + noTag)
         let (first, second) = (try object("Animal", 1, context), try object("Animal", 2, context))
         let keeper = try first.value(forKey: "keeper")
@@ -326,7 +326,7 @@ final class GhostTests: StoreTestCase {
         try context.save()
     }
 
-    func testReorderingMembersOfAGhostIsAConflict() throws {
+    func testReorderingMembersOfAnObjectWithMissingRowIsAConflict() throws {
         let context = try damaged(by: noCage)
         guard case .array(let cages) = try object("Animal", 1, context).value(forKey: "cages"),
             case .object(let cage as ManagedObject) = cages[0],

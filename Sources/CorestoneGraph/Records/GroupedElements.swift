@@ -1,5 +1,5 @@
 /// Elements grouped by key; both groups and elements are in the order of addition.
-struct Groups<Key: AnyObject, Element> {
+struct GroupedElements<Key: AnyObject, Element> {
     private(set) var list: [(key: Key, elements: [Element])] = []
     private var places: [ObjectIdentifier: Int] = [:]
 

@@ -3,7 +3,7 @@ import CorestoneModel
 import CorestoneValues
 
 /// A summary of a column's values that does not depend on their order.
-struct Measure: Equatable {
+struct ColumnMeasure: Equatable {
     /// The number of values that are not null.
     let count: Int64
     /// The exact sum of the numbers, in a form that is identical for equal sums.
@@ -23,7 +23,7 @@ struct Measure: Equatable {
     }
 
     /// Returns the first difference from the expected values, as a clause for a message, and the value that was found.
-    func difference(from expected: Measure) -> (text: String, found: String)? {
+    func difference(from expected: ColumnMeasure) -> (text: String, found: String)? {
         if count != expected.count {
             return ("has \(counted(count, "value")), but \(expected.count) were expected", "\(count)")
         }
@@ -52,8 +52,8 @@ extension Property {
 
 /// The SQL functions that compare migrated values. `end` must be called before the connection is closed.
 final class MeasureFunctions {
-    /// `cst_measure(value, …)`: the aggregate function of `Measure`. With several arguments, each row counts as one
-    /// value.
+    /// `cst_measure(value, …)`: the aggregate function of `ColumnMeasure`. With several arguments, each row counts as
+    /// one value.
     static let measure = "cst_measure"
     /// `cst_content(value)`: a value of an attribute with external storage, without its mark, or the content of its
     /// backing file. Null if the file cannot be read.

@@ -3,7 +3,7 @@ import Corestone
 /// A model as text with a line for each part, sorted by name where the order is not significant.
 ///
 /// A diff of two texts therefore shows only the changed parts.
-struct ModelText {
+struct ModelOutline {
     /// Whether version hashes are included.
     let withHashes: Bool
     private(set) var lines: [String] = []
@@ -16,7 +16,7 @@ struct ModelText {
         let hashes = withHashes ? entityVersionHashes(of: model) : [:]
         for entity in model.entities.sorted(by: { $0.name < $1.name }) { add(entity, hashes[entity.name]) }
         for (name, request) in model.fetchRequestTemplates.sorted(by: { $0.key < $1.key }) {
-            lines.append("fetch request \(name): \(ModelText.words(request))")
+            lines.append("fetch request \(name): \(ModelOutline.words(request))")
         }
         for configuration in model.configurations.sorted(by: { $0.name < $1.name }) {
             let cloud = configuration.isUsedWithCloudKit ? ", used with CloudKit" : ""
@@ -32,9 +32,9 @@ struct ModelText {
         if entity.className != "NSManagedObject" { details.append("class \(entity.className)") }
         if let former = entity.renamingIdentifier { details.append("formerly \(former)") }
         if let modifier = entity.versionHashModifier { details.append("version hash modifier \(modifier)") }
-        details += ModelText.words(entity.extras)
+        details += ModelOutline.words(entity.extras)
         lines.append("entity \(entity.name)" + (details.isEmpty ? "" : ": \(details.joined(separator: ", "))"))
-        if let hash { lines.append("  hash \(ModelText.hex(hash))") }
+        if let hash { lines.append("  hash \(ModelOutline.hex(hash))") }
         for attribute in sorted(entity.ownAttributes) { add(attribute, indent: 1) }
         for relationship in sorted(entity.ownRelationships) {
             let notes = ShownSubject.notes(on: relationship, of: entity)
@@ -44,9 +44,9 @@ struct ModelText {
                     + (notes.isEmpty ? "" : ", \(notes)"))
         }
         for property in sorted(entity.ownFetchedProperties) {
-            add(property, indent: 1, "fetched property \(property.name): \(ModelText.words(property.fetchRequest))")
+            add(property, indent: 1, "fetched property \(property.name): \(ModelOutline.words(property.fetchRequest))")
         }
-        for index in entity.indexes.sorted(by: { $0.name < $1.name }) { lines.append("  \(ModelText.words(index))") }
+        for index in entity.indexes.sorted(by: { $0.name < $1.name }) { lines.append("  \(ModelOutline.words(index))") }
         for constraint in entity.uniqueConstraints { lines.append("  unique \(constraint.joined(separator: ", "))") }
         addUserInfo(entity.userInfo, indent: 1)
     }
@@ -64,10 +64,10 @@ struct ModelText {
         if let former = property.renamingIdentifier { words += ", formerly \(former)" }
         if let modifier = property.versionHashModifier { words += ", version hash modifier \(modifier)" }
         if property.isIndexedBySpotlight { words += ", indexed by Spotlight" }
-        for extra in ModelText.words(property.extras) { words += ", \(extra)" }
+        for extra in ModelOutline.words(property.extras) { words += ", \(extra)" }
         // Transient and fetched properties are not stored, and elements do not have version hashes of their own.
         if withHashes, !property.isTransient, !(property is FetchedProperty), indent == 1 {
-            words += ", hash \(ModelText.hex(property.versionHash))"
+            words += ", hash \(ModelOutline.hex(property.versionHash))"
         }
         lines.append(String(repeating: "  ", count: indent) + words)
         addUserInfo(property.userInfo, indent: indent + 1)

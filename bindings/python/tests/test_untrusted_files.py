@@ -211,7 +211,7 @@ def test_expressions_are_limited_to_a_share_of_memory(store: Path, text: str) ->
         with pytest.raises(InvalidArgumentError) as raised:
             context.save()
         assert (raised.value.key, raised.value.value) == ("memory_limit", 134217728)
-        assert ("searches text" if "replace(" in text else "its share of") in str(raised.value)
+        assert ("searches text" if "replace(" in text else "the share of memory_limit") in str(raised.value)
 
 
 @pytest.mark.parametrize(
