@@ -54,11 +54,7 @@ extension FetchRequestBox {
             request.propertiesToGroupBy = try strings(given.group_by, given.group_by_count, "group_by")
         }
         if given.having != nil { having = try predicateBox(given.having) }
-        if given.stores != nil || given.store_count != 0 {
-            request.affectedStores = try array(given.stores, given.store_count, "stores").map {
-                try resolve($0, .store, as: StoreBox.self).store
-            }
-        }
+        request.affectedStores = try affectedStores(given.stores, given.store_count)
     }
 
     private func setFlags(_ given: cst_fetch_options) throws {

@@ -113,7 +113,12 @@ public func cst_fetch_request_set_affected_stores(
 ) -> cst_status {
     boundary(error) {
         let request = try request(pointer)
-        let given = try array(stores, count, "stores").map { try resolve($0, .store, as: StoreBox.self).store }
-        request.affectedStores = stores == nil ? nil : given
+        request.affectedStores = try affectedStores(stores, count)
     }
+}
+
+/// Returns the stores that a request searches; nil for a NULL array, which selects all stores.
+func affectedStores(_ stores: UnsafePointer<OpaquePointer?>?, _ count: Int) throws -> [Store]? {
+    let given = try array(stores, count, "stores").map { try resolve($0, .store, as: StoreBox.self).store }
+    return stores == nil ? nil : given
 }
