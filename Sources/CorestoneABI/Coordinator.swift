@@ -3,6 +3,7 @@ import CPlatform
 import CorestoneContainers
 import CorestoneFormats
 import CorestoneGraph
+import CorestoneMigration
 import CorestoneModel
 import CorestoneSQLite
 import CorestoneValues
@@ -20,12 +21,12 @@ struct HandleBridge: HostBridge {
     }
 }
 
-/// The installation of the bridge and of the handles that hosts borrow from migrations.
+/// The installation of the bridges of the graph and of migrations.
 ///
 /// It runs once, when it is first read.
-let installsHandleBridge: Void = {
+let installsHandleBridges: Void = {
     Context.hostBridge = HandleBridge()
-    installMigrationHandles()
+    MigrationManager.hostBridge = MigrationHandleBridge()
 }()
 
 @_cdecl("cst_coordinator_new") @implementation
@@ -36,7 +37,7 @@ public func cst_coordinator_new(
         let out = try place(out, "out_coordinator")
         let model = try model(modelPointer)
         let coordinator = try Coordinator(model: model)
-        _ = installsHandleBridge
+        _ = installsHandleBridges
         guard HandleTable.retain(token(modelPointer)) else { throw invalidHandle(modelPointer, .model) }
         out.pointee = try HandleTable.make(CoordinatorBox(coordinator, modelToken: token(modelPointer)), .coordinator)
     }
@@ -46,7 +47,7 @@ public func cst_coordinator_new(
 ///
 /// - Parameter pointer: The handle of the model; nil if the host does not have one yet.
 func coordinatorHandle(_ coordinator: Coordinator, model pointer: OpaquePointer?) throws -> Handle? {
-    _ = installsHandleBridge
+    _ = installsHandleBridges
     let modelToken: HandleToken
     if pointer == nil {
         coordinator.model.atEnd = withdrawTokens

@@ -24,7 +24,7 @@ public func cst_migration_manager_new(
     boundary(error) {
         let out = try place(out, "out_manager")
         let manager = try MigrationManager(source: try model(source), destination: try model(destination))
-        _ = installsHandleBridge
+        _ = installsHandleBridges
         guard HandleTable.retain(token(source)) else { throw invalidHandle(source, .model) }
         guard HandleTable.retain(token(destination)) else {
             HandleTable.release(token(source))

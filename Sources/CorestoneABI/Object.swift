@@ -55,7 +55,7 @@ func getSlowly(
     defer { endCall() }
     do {
         try object.checkQueue()
-        let borrowed = object.borrowedTargetToken(key: key)
+        let borrowed = object.borrowedTargetSlot(key: key)
         if borrowed != 0 {
             put(ValueView(.object, UInt64(borrowed)), out)
             return Status.ok.rawValue
@@ -406,7 +406,7 @@ public func cst_object_refresh(_ pointer: OpaquePointer?, _ mergeChanges: Bool, 
         if object.isGone { throw object.detachedError() }
         // An unattached object does not have a store to read.
         guard let context = object.context else { return }
-        HandleTable.drain(context.hostSlot.pendingReleases)
+        PendingReleases.drain(of: context)
         try context.refresh(object, mergeChanges: mergeChanges)
     }
 }

@@ -23,7 +23,7 @@ final class ContextBox {
         self.context = context
         self.parent = parent
         self.coordinatorToken = coordinatorToken
-        pendingReleases = context.hostSlot.pendingReleases
+        pendingReleases = PendingReleases.head(of: context)
         context.hostSlot.box = self
     }
 

@@ -69,9 +69,9 @@ private final class BorrowedContext {
     }
 }
 
-/// Installs the functions by which hosts borrow the contexts and managers of migrations.
-func installMigrationHandles() {
-    MigrationHosting.openContextHandles = { contexts in
+/// The bridge by which hosts borrow the contexts and managers of migrations.
+struct MigrationHandleBridge: MigrationHostBridge {
+    func openHandles(of contexts: [Context]) throws -> () -> Void {
         var borrowed: [BorrowedContext] = []
         do { for context in contexts { borrowed.append(try BorrowedContext(context)) } } catch {
             for each in borrowed.reversed() { each.end() }
@@ -79,18 +79,20 @@ func installMigrationHandles() {
         }
         return { for each in borrowed.reversed() { each.end() } }
     }
-    MigrationHosting.endBatch = { context in
-        if context.hostSlot.value != 0, let box = try? contextBox(context.hostHandle) {
-            HandleTable.endReleases(of: box)
-        }
-    }
-    MigrationHosting.openManagerHandle = { manager in
+
+    func openHandle(of manager: MigrationManager) throws -> () -> Void {
         let known = HandleToken(manager.hostSlot)
         // The host has a handle of the manager, or already borrowed it.
         if known != 0, HandleTable.retain(known) { return { HandleTable.release(known) } }
         let made = try HandleTable.makeInner(MigrationManagerBox(borrowed: manager), .migrationManager)
         manager.hostSlot = UInt(made)
         return { HandleTable.release(made) }
+    }
+
+    func endBatch(of context: Context) {
+        if context.hostSlot.value != 0, let box = try? contextBox(context.hostHandle) {
+            HandleTable.endReleases(of: box)
+        }
     }
 }
 

@@ -93,10 +93,10 @@ func keepAlive(_ box: ContextBox, for object: ManagedObject) {
 
 /// Returns a borrowed handle of a to-one target. The source keeps it until the relationship changes.
 func borrowedHandle(_ target: ManagedObject, by source: ManagedObject, key: UInt32) throws -> Handle? {
-    if target.hostSlot != 0, source.targetToken(key: key) == target.hostSlot {
+    if target.hostSlot != 0, source.targetSlot(key: key) == target.hostSlot {
         return handle(HandleToken(target.hostSlot))
     }
     let token = try innerToken(target)
-    if !source.retainTargetToken(UInt(token), key: key) { HandleTable.release(token) }
+    if !source.keepTargetSlot(UInt(token), key: key) { HandleTable.release(token) }
     return handle(token)
 }

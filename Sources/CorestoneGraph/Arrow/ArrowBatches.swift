@@ -27,7 +27,7 @@ final class ArrowBatches {
         let present: [ManagedObject?] = try objects.enumerated().map { place, object in
             try context?.isMissing(object, row: row + place) == true ? nil : object
         }
-        try context?.loadRows(of: present.compactMap { $0 })
+        try context?.faultLoader.loadRows(of: present.compactMap { $0 })
         for object in present { try append { try $0.append(object) } }
     }
 

@@ -37,7 +37,7 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
             try run.checkCancelled()
             let context = run.makeContext()
             let objects = try ids[start..<min(start + BatchRun.size, ids.count)].map { try context.object(with: $0) }
-            try context.loadRows(of: objects)
+            try context.faultLoader.loadRows(of: objects)
             for object in objects { try apply(settings, to: object) }
             context.mergeState.passesUniqueValues = settings.contains { entity.isUnique($0.slot) }
             try run.update(objects, in: context, &changes)

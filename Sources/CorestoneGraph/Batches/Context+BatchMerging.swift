@@ -43,17 +43,17 @@ extension Context {
             }
         }
         if isTracked {
-            if !late.isEmpty { noteMerged(late) }
+            if !late.isEmpty { changeTracker.noteMerged(late) }
             let isUnknown = { [self] (row: RowKey) in registered([row], in: store).isEmpty }
             found.updated += store.ids(rows.updated.filter(isUnknown), in: self)
             found.deleted += store.ids(rows.deleted.filter(isUnknown), in: self)
-            if !changes.isComplete { noteEverythingMerged() }
+            if !changes.isComplete { changeTracker.noteEverythingMerged() }
         }
         if !found.isEmpty || isTracked { try merge(found) }
     }
 
-    private func registered(_ rows: [RowKey], in store: Store) -> [ManagedObject] {
-        rows.compactMap { registered(store: store, root: entity(at: $0.entity), primaryKey: $0.primaryKey) }
+    func registered(_ rows: [RowKey], in store: Store) -> [ManagedObject] {
+        rows.compactMap { identityMap.registered(store: store, root: entity(at: $0.entity), primaryKey: $0.primaryKey) }
     }
 
     /// Returns the objects whose changed properties have the same values in the newest row as in the former row.

@@ -6,7 +6,13 @@ import CorestoneModel
 /// An object stays in its list when its change is reverted. Readers skip such objects by their flags, such as
 /// `isInserted`. The flags `listedInserted`, `listedUpdated` and `listedDeleted` specify which lists contain an object.
 /// `ChangeTracker+Invariants.swift` lists the invariants.
-struct ChangeTracker {
+final class ChangeTracker {
+    /// The context, which owns the change tracker.
+    unowned(unsafe) private(set) var context: Context!
+
+    /// Attaches the change tracker to its context. Called once, when the context is created.
+    func attach(to context: Context) { self.context = context }
+
     private(set) var inserted: [ManagedObject] = []
     private(set) var updated: [ManagedObject] = []
     private(set) var deleted: [ManagedObject] = []
@@ -43,38 +49,64 @@ struct ChangeTracker {
     /// All objects of the three lists.
     var all: [ManagedObject] { inserted + updated + deleted }
 
-    mutating func insert(_ object: ManagedObject) -> Bool {
-        if object.state.contains(.listedInserted) { return false }
+    /// Lists an inserted object.
+    func noteInserted(_ object: ManagedObject) {
+        if object.state.contains(.listedInserted) { return }
         object.state.formUnion([.listedInserted, .touched])
         inserted.append(object)
-        return true
+        setHasChanges()
     }
 
-    mutating func update(_ object: ManagedObject) -> Bool {
-        if object.state.contains(.listedUpdated) { return false }
+    /// Lists an updated object.
+    func noteUpdated(_ object: ManagedObject) {
+        if object.state.contains(.listedUpdated) { return }
         object.state.insert(.listedUpdated)
         updated.append(object)
-        return true
+        setHasChanges()
     }
 
-    mutating func delete(_ object: ManagedObject) -> Bool {
-        if object.state.contains(.listedDeleted) { return false }
+    /// Lists a deleted object.
+    func noteDeleted(_ object: ManagedObject) {
+        if object.state.contains(.listedDeleted) { return }
         object.state.insert(.listedDeleted)
         deleted.append(object)
-        return true
+        setHasChanges()
     }
 
-    /// Removes all changes. The event must have ended.
-    mutating func removeAll() {
+    /// Makes the changes visible to other threads; see `Context.owner`.
+    private func setHasChanges() { platform_store64(context.owner + 2, 1) }
+
+    /// Returns the primary key that the next save uses for an object; if it is unknown, the temporary key.
+    ///
+    /// A key from a failed save is reused.
+    func keyForSave(_ object: ManagedObject) -> Int64 {
+        reservedKeys.isEmpty
+            ? object.primaryKey : reservedKeys[object.primaryKey]?.key ?? object.primaryKey
+    }
+
+    /// Empties the lists of changed objects, and begins a new event.
+    func clear() {
+        context.checkInvariants()
+        forgetEvent()
+        removeAll()
+        platform_store64(context.owner + 2, 0)
+        context.undoRecorder?.stamp += 1
+    }
+
+    private func removeAll() {
         for object in inserted { object.state.remove(.listedInserted) }
         for object in updated { object.state.remove(.listedUpdated) }
         for object in deleted { object.state.remove(.listedDeleted) }
         for object in locked { object.state.remove(.locked) }
-        self = ChangeTracker()
+        (inserted, updated, deleted) = ([], [], [])
+        event = Event()
+        (assignedStores, reservedKeys) = ([:], [:])
+        (pendingDeletions, reconnectedDeletions) = ([], [])
+        (locked, missingRowDeletions, reinserted) = ([], [], [])
     }
 
     /// Discards the entries of a removed store, and of objects that left the context.
-    mutating func removeGone(in store: Store) {
+    func removeGone(in store: Store) {
         pendingDeletions.removeAll(where: \.isGone)
         reconnectedDeletions.removeAll(where: \.isGone)
         locked.removeAll(where: \.isGone)
@@ -82,20 +114,5 @@ struct ChangeTracker {
         reservedKeys = reservedKeys.filter { $0.value.store !== store }
         assignedStores = assignedStores.filter { $0.value !== store }
         event.forgetGone()
-    }
-}
-
-extension Context {
-    func noteInserted(_ object: ManagedObject) { if changeTracker.insert(object) { platform_store64(owner + 2, 1) } }
-    func noteUpdated(_ object: ManagedObject) { if changeTracker.update(object) { platform_store64(owner + 2, 1) } }
-    func noteDeleted(_ object: ManagedObject) { if changeTracker.delete(object) { platform_store64(owner + 2, 1) } }
-
-    /// Empties the lists of changed objects, and begins a new event.
-    func clearChanges() {
-        checkInvariants()
-        forgetEvent()
-        changeTracker.removeAll()
-        platform_store64(owner + 2, 0)
-        undoRecorder?.stamp += 1
     }
 }

@@ -16,8 +16,8 @@ extension Context {
             entity: entity, context: self, store: nil, primaryKey: TemporaryReference.next(),
             state: [.inserted, .touched])
         object.applyDefaults()
-        register(object)
-        noteInserted(object)
+        identityMap.register(object)
+        changeTracker.noteInserted(object)
         do { try object.sendAwakeFromInsert() } catch {
             removeRejected([object])
             throw error
@@ -57,8 +57,8 @@ extension Context {
         while let next = waiting.popLast() {
             if next.context === self { continue }
             next.enter(self)
-            register(next)
-            noteInserted(next)
+            identityMap.register(next)
+            changeTracker.noteInserted(next)
             taken.append(next)
             for relationship in next.entity.relationships {
                 if relationship.isToMany {
@@ -94,31 +94,7 @@ extension Context {
         if object.isFault && !object.state.contains(.inserted) { try object.fire() }
         try object.sendPrepareForDeletion()
         if !object.state.isDisjoint(with: [.deleted, .detached, .preparing]) { return }
-        markDeleted(object)
-    }
-
-    /// Marks an object as deleted. Does not run the deletion hook.
-    func markDeleted(_ object: ManagedObject) {
-        object.touchForDeletion()
-        object.state.insert(.deleted)
-        noteDeleted(object)
-        changeTracker.pendingDeletions.append(object)
-    }
-
-    /// Schedules the delete rules of a deleted object again, because another object refers to the deleted object again.
-    ///
-    /// The row of the other object had another target before, or the change by the delete rules was discarded.
-    func applyDeleteRulesAgain(to object: ManagedObject) {
-        guard object.state.isSuperset(of: [.propagated, .listedDeleted]), !isRowDeleted(object) else { return }
-        object.state.remove(.propagated)
-        object.state.insert(.propagatesAgain)
-        changeTracker.pendingDeletions.append(object)
-    }
-
-    /// Schedules the delete rules again for deleted objects to which other objects may refer again.
-    func reapplyDeleteRules() {
-        for object in changeTracker.reconnectedDeletions { applyDeleteRulesAgain(to: object) }
-        changeTracker.reconnectedDeletions = []
+        deleteRules.markDeleted(object)
     }
 
     /// Applies the delete rules of recently deleted objects and ends the event.
@@ -140,115 +116,8 @@ extension Context {
         takeRenamed()
         takeRemovedStores()
         observation.objects?.sweep()
-        if appliesDeleteRules { try exemptFromFaultPolicy(applyDeleteRules) }
+        if appliesDeleteRules { try exemptFromFaultPolicy(deleteRules.apply) }
         endEvent()
-    }
-
-    private func applyDeleteRules() throws {
-        while !changeTracker.pendingDeletions.isEmpty {
-            let deleted = changeTracker.pendingDeletions
-            changeTracker.pendingDeletions = []
-            do { try batchingNotices(true) { try together { try applyDeleteRules(deleted) } } } catch {
-                changeTracker.pendingDeletions += deleted.filter { !$0.state.contains(.propagated) }
-                throw error
-            }
-        }
-    }
-
-    private func applyDeleteRules(_ deleted: [ManagedObject]) throws {
-        try loadMembersForDeletion(deleted)
-        var failure: (any Error)?
-        var ending: [ManagedObject] = []
-        do {
-            for object in deleted where object.state.contains(.deleted) && !object.state.contains(.propagated) {
-                try applyDeleteRules(to: object)
-                object.state.insert(.propagated)
-                if object.state.contains(.inserted) { ending.append(object) }
-            }
-        } catch { failure = error }
-        // Last, because hooks may have created references to these objects.
-        do { try clearOneSidedReferences(of: ending) } catch { failure = failure ?? error }
-        for object in ending where object.context === self { discardInserted(object) }
-        if let failure { throw failure }
-    }
-
-    private func applyDeleteRules(to object: ManagedObject) throws {
-        let isAgain = object.state.remove(.propagatesAgain) != nil
-        for relationship in object.entity.relationships {
-            let led = try self.targets(of: relationship, object)
-            // The row of an inaccessible target may exist again.
-            for target in led { target.endInaccessibility() }
-            // A target that was deleted before its first save has already left the context.
-            let targets = try led.filter { try !$0.isGone && refersBack($0, relationship, object) }
-            switch relationship.deleteRule {
-            // The deleted object was never saved, and only a save checks the rule `deny`.
-            case .deny where object.state.contains(.inserted): break
-            case .noAction, .deny: continue
-            case .cascade:
-                for target in targets where !target.isDeleted { try target.unlessRowIsMissing { try delete(target) } }
-            case .nullify: break
-            }
-            try disconnect(object, relationship, from: targets, isAgain: isAgain)
-        }
-    }
-
-    /// Removes the references of the inverse relationship to an object.
-    ///
-    /// - Parameter isAgain: Whether the delete rules were applied before. Lists are then loaded first, because a second
-    ///   removal from a list that is not loaded is ignored.
-    private func disconnect(
-        _ object: ManagedObject, _ relationship: Relationship, from targets: [ManagedObject], isAgain: Bool = false
-    ) throws {
-        guard let inverse = relationship.inverse else { return }
-        for target in targets where !target.isDeleted {
-            if inverse.isToMany {
-                if isAgain { try target.unlessRowIsMissing { try target.toMany(inverse).load() } }
-                try target.toMany(inverse).remove(object)
-            } else {
-                try target.writeTarget(nil, inverse)
-            }
-        }
-    }
-
-    /// Loads the members of deleted objects together, for each entity and to-many relationship.
-    ///
-    /// Relationships with the delete rule No Action are not loaded.
-    func loadMembersForDeletion(_ deleted: [ManagedObject]) throws {
-        let saved = deleted.filter { !$0.state.contains(.inserted) }
-        var groups: [ObjectIdentifier: [ManagedObject]] = [:]
-        for object in saved { groups[ObjectIdentifier(object.entity), default: []].append(object) }
-        for group in groups.values {
-            for relationship in group[0].entity.relationships
-            where relationship.isToMany && relationship.deleteRule != .noAction {
-                try loadMembers(of: relationship, owners: group)
-            }
-        }
-    }
-
-    /// Whether a target still refers to the object; true if the inverse is not a to-one relationship.
-    ///
-    /// The target's to-one relationship may be newer than the object's list, and refer to another object.
-    private func refersBack(
-        _ target: ManagedObject, _ relationship: Relationship, _ object: ManagedObject
-    ) throws -> Bool {
-        guard let inverse = relationship.inverse, !inverse.isToMany, !target.isDeleted else { return true }
-        return try target.unlessRowIsMissing {
-            if try target.target(of: inverse) === object { return true }
-            // The target's row may be older than the list, so it is read again.
-            guard try rereadUnchanged(target, inverse) else { return false }
-            return try target.target(of: inverse) === object
-        } ?? false
-    }
-
-    /// Refreshes an object whose to-one relationship was not changed in this context.
-    ///
-    /// Returns whether the object was refreshed. An object that a save writes is not refreshed, because the save needs
-    /// the object's version to detect a conflict.
-    private func rereadUnchanged(_ object: ManagedObject, _ relationship: Relationship) throws -> Bool {
-        if object.store == nil || object.overlay?.isChanged(Int(relationship.slot)) == true { return false }
-        if object.hasChanges && object.concernsStore { return false }
-        try reread(object)
-        return true
     }
 
     /// Refreshes an object that a save does not write.
@@ -261,11 +130,6 @@ extension Context {
         }
     }
 
-    func targets(of relationship: Relationship, _ object: ManagedObject) throws -> [ManagedObject] {
-        if relationship.isToMany { return try object.toMany(relationship).all() }
-        return try object.target(of: relationship).map { [$0] } ?? []
-    }
-
     /// Removes inserted objects, and the references to them, after a hook failed. Delete rules are not applied.
     private func removeRejected(_ objects: [ManagedObject]) {
         let leaving = objects.filter { $0.context === self && $0.state.contains(.inserted) }
@@ -273,21 +137,21 @@ extension Context {
             for relationship in object.entity.relationships {
                 // Errors are ignored, because the hook's error is reported. A target whose row is missing does not
                 // refer to the object.
-                try? disconnect(
+                try? deleteRules.disconnect(
                     object, relationship,
-                    from: targets(of: relationship, object).filter {
-                        try !$0.isGone && refersBack($0, relationship, object)
+                    from: object.targets(of: relationship).filter {
+                        try !$0.isGone && deleteRules.refersBack($0, relationship, object)
                     })
             }
         }
-        try? clearOneSidedReferences(of: leaving)
+        try? deleteRules.clearOneSidedReferences(of: leaving)
         for object in leaving where object.context === self { discardInserted(object) }
     }
 
     /// Removes an object, which was never saved, from the context.
     func discardInserted(_ object: ManagedObject) {
         keepContents(of: object)
-        unregister(object)
+        identityMap.unregister(object)
         object.leaveContext()
     }
 
@@ -323,8 +187,8 @@ extension Context {
             }
         }
         for object in returning { object.turnIntoFault() }
-        let changes = isHeard ? changesOfEvent() : ContextChanges()
-        clearChanges()
+        let changes = isHeard ? changeTracker.changesOfEvent() : ContextChanges()
+        changeTracker.clear()
         forgetUndo()
         for object in restored where !object.isGone { try object.sendAwake(fromSnapshotEvents: .rollback) }
         if isHeard { notifyEvent(changes) }

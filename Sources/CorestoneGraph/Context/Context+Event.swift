@@ -1,116 +1,18 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The changes in a context since pending changes were last processed.
-///
-/// An object's first change within an event marks it as touched. Most objects do not need an entry: inserted objects
-/// had no values before, and the earlier values of clean objects are in their rows. Objects of both kinds are at the
-/// ends of the context's lists of changed objects. Other objects have an entry with their earlier state.
-struct Event {
-    /// The lengths of the context's lists when the event began.
-    fileprivate(set) var firstInserted = 0
-    fileprivate(set) var firstUpdated = 0
-    fileprivate(set) var touched: [TouchedObject] = []
-    fileprivate var refreshed: [ManagedObject] = []
-    /// Objects that other contexts or processes inserted and deleted. Undo does not revert these changes.
-    fileprivate var mergedIn: [ManagedObject] = []
-    fileprivate var deletedElsewhere: [ManagedObject] = []
-    fileprivate var invalidated: [ManagedObject] = []
-    fileprivate var isAllInvalidated = false
-    /// The IDs in saves of other writers, for results trackers, including those of objects that are not registered.
-    fileprivate var merged: [ChangedIDs] = []
-    /// Whether the IDs of the changes of other writers are unknown, because there were too many.
-    fileprivate var isEverything = false
-    /// Whether the event is not recorded for undo, because it has objects that cannot be restored.
-    var isUnrecorded = false
-    /// The indexes of objects in `touched`. Entries at or after `placed` are not included yet.
-    private var places: [ObjectIdentifier: Int] = [:]
-    private var placed = 0
-
-    /// Removes objects that left the context permanently.
-    mutating func forgetGone() {
-        for entry in touched where entry.object.isGone { entry.object.state.remove(.snapshotting) }
-        touched.removeAll(where: \.object.isGone)
-        (places, placed) = ([:], 0)
-        refreshed.removeAll(where: \.isGone)
-        mergedIn.removeAll(where: \.isGone)
-        deletedElsewhere.removeAll(where: \.isGone)
-    }
-
-    fileprivate mutating func entry(of object: ManagedObject) -> TouchedObject? {
-        while placed < touched.count {
-            places[ObjectIdentifier(touched[placed].object)] = placed
-            placed += 1
-        }
-        return places[ObjectIdentifier(object)].map { touched[$0] }
-    }
-}
-
-/// The state of an object at the start of the event, if it already had changes or if the event added or removed it.
-struct TouchedObject {
-    let object: ManagedObject
-    let state: ManagedObject.State
-    /// The values that were already changed.
-    let values: [SlotValue]
-
-    var existed: Bool { state.isDisjoint(with: [.detached, .deleted]) }
-}
-
-/// The value of a property, identified by its slot.
-struct SlotValue {
-    let slot: Int
-    let value: PropertyValue
-}
-
 extension Context {
-    /// Whether there are changes since pending changes were last processed.
-    var hasEvent: Bool {
-        changeTracker.event.firstInserted < changeTracker.inserted.count
-            || changeTracker.event.firstUpdated < changeTracker.updated.count || !changeTracker.event.touched.isEmpty
-            || !changeTracker.event.mergedIn.isEmpty || !changeTracker.event.deletedElsewhere.isEmpty
-            || !changeTracker.event.refreshed.isEmpty
-            || !changeTracker.event.invalidated.isEmpty || changeTracker.event.isAllInvalidated
-            || !changeTracker.event.merged.isEmpty || changeTracker.event.isEverything
-    }
-
-    /// Records the state of an object before its first change in the event.
-    func noteTouched(_ object: ManagedObject) {
-        if object.state.contains(.snapshotting) { return }
-        object.state.insert(.snapshotting)
-        changeTracker.event.touched.append(
-            TouchedObject(object: object, state: object.state, values: object.changedSlotValues()))
-    }
-
-    /// Records that an object's values were replaced by the newest ones of the store.
-    func noteRefreshed(_ object: ManagedObject) { changeTracker.event.refreshed.append(object) }
-    /// Records objects that a merge inserted or deleted.
-    func noteMerged(inserted: [ManagedObject], deleted: [ManagedObject]) {
-        changeTracker.event.mergedIn += inserted
-        changeTracker.event.deletedElsewhere += deleted
-    }
-    /// Records saves of other contexts or processes, if a results tracker needs them.
-    func noteMerged(_ ids: ChangedIDs) {
-        if observation.trackers.hasObservers(.event) { changeTracker.event.merged.append(ids) }
-    }
-    func noteEverythingMerged() {
-        if observation.trackers.hasObservers(.event) { changeTracker.event.isEverything = true }
-    }
-    /// Records objects that were invalidated.
-    func noteInvalidated(_ objects: [ManagedObject]) { changeTracker.event.invalidated += objects }
-    /// Records that all objects were invalidated.
-    func noteInvalidatedAll() { changeTracker.event.isAllInvalidated = true }
-
     /// Ends the event: the undo manager records it, then observers are notified.
     ///
     /// Changes that observers make belong to the next event.
     func endEvent() {
-        guard hasEvent else { return closeUndoGroup() }
+        guard changeTracker.hasEvent else { return closeUndoGroup() }
         changeTracker.checkInvariants()
         noteTouchedBeforeSave()
-        var changes = hasEventObservers ? changesOfEvent() : nil
+        var changes = hasEventObservers ? changeTracker.changesOfEvent() : nil
         if observation.trackers.hasObservers(.slots) { changes?.noteSlots() }
         recordUndo()
-        forgetEvent()
+        changeTracker.forgetEvent()
         closeUndoGroup()
         if let changes { notifyEvent(changes) }
     }
@@ -123,20 +25,6 @@ extension Context {
         if !changes.isEmpty { post(.objectsDidChange, changes) }
     }
 
-    /// Discards the event and starts the next one.
-    func forgetEvent() {
-        forEachTouched { object, entry in
-            // The members of an object that the event inserted were not recorded.
-            let isNew = entry == nil && object.state.contains(.inserted)
-            object.state.subtract([.touched, .snapshotting])
-            if !isNew { for keeper in object.toManyRelationships { keeper?.endEvent() } }
-        }
-        // A new value, so that the memory of a large event is freed.
-        changeTracker.event = Event()
-        changeTracker.event.firstInserted = changeTracker.inserted.count
-        changeTracker.event.firstUpdated = changeTracker.updated.count
-    }
-
     /// Runs `body`, which replaces local values by changes of other writers.
     ///
     /// The replacement is not an undo step, but observers are notified afterwards. Earlier changes become a separate
@@ -145,165 +33,8 @@ extension Context {
         if undoRecorder == nil { return try together(body) }
         if hasUndoableEvent { try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent) }
         try together {
-            defer { forgetTouched() }
+            defer { changeTracker.forgetTouched() }
             try body()
-        }
-    }
-
-    private func forgetTouched() {
-        if !hasUndoableEvent { return }
-        var touched: [ManagedObject] = []
-        forEachTouched { object, _ in touched.append(object) }
-        let event = changeTracker.event
-        forgetEvent()
-        (changeTracker.event.mergedIn, changeTracker.event.deletedElsewhere, changeTracker.event.merged) = (
-            event.mergedIn, event.deletedElsewhere, event.merged
-        )
-        (changeTracker.event.invalidated, changeTracker.event.isAllInvalidated) = (
-            event.invalidated, event.isAllInvalidated
-        )
-        (changeTracker.event.refreshed, changeTracker.event.isEverything) = (event.refreshed, event.isEverything)
-        for object in touched where object.state.isDisjoint(with: [.detached, .deleted]) {
-            noteRefreshedIfObserved(object)
-        }
-    }
-
-    /// Calls `body` with every object that the event touched, and with its entry if it has one.
-    func forEachTouched(_ body: (ManagedObject, TouchedObject?) throws -> Void) rethrows {
-        for object in changeTracker.inserted[changeTracker.event.firstInserted...]
-        where !object.state.contains(.snapshotting) {
-            try body(object, nil)
-        }
-        for object in changeTracker.updated[changeTracker.event.firstUpdated...]
-        where !object.state.contains(.snapshotting) {
-            try body(object, nil)
-        }
-        for entry in changeTracker.event.touched { try body(entry.object, entry) }
-    }
-
-    func entry(of object: ManagedObject) -> TouchedObject? {
-        object.state.contains(.snapshotting) ? changeTracker.event.entry(of: object) : nil
-    }
-
-    func changesOfEvent() -> ContextChanges {
-        var changes = ContextChanges()
-        changes.inserted = changeTracker.event.mergedIn
-        changes.deleted = changeTracker.event.deletedElsewhere
-        changes.refreshed = changeTracker.event.refreshed
-        changes.invalidated = changeTracker.event.invalidated
-        changes.invalidatedAll = changeTracker.event.isAllInvalidated
-        changes.merged = changeTracker.event.merged
-        changes.isEverything = changeTracker.event.isEverything
-        forEachTouched { object, entry in
-            let isThere = object.state.isDisjoint(with: [.detached, .deleted])
-            let isNew = entry == nil && object.isInserted
-            switch (entry?.existed ?? !object.state.contains(.inserted) && !isNew, isThere) {
-            case (false, true): changes.inserted.append(object)
-            case (true, true): changes.updated.append(object)
-            // An object that was inserted and deleted within the event is not reported.
-            case (true, false): if entry != nil || !object.isGone { changes.deleted.append(object) }
-            case (false, false): break
-            }
-        }
-        return changes
-    }
-}
-
-extension ContextChanges {
-    /// Records the changed properties, before the event is discarded.
-    fileprivate mutating func noteSlots() {
-        for object in updated {
-            if let old = try? object.valuesAtEventStart(loading: false) {
-                slots[ObjectIdentifier(object)] = Set(old.keys)
-            }
-        }
-    }
-}
-
-extension ManagedObject {
-    /// Whether the current event inserted the object.
-    var isNewInEvent: Bool { state.intersection([.inserted, .touched, .snapshotting]) == [.inserted, .touched] }
-
-    /// Handles the first change of an object within an event.
-    ///
-    /// Adds the object to its context's list of changed objects and records the object's earlier state. The object's
-    /// flags then show that later changes need not be recorded. Without tracking, only changes of relationships are
-    /// recorded, because the changes of their inverses are recorded too.
-    @inline(never)
-    func touch(ofRelationship isRelationship: Bool = false) {
-        if let context {
-            if !isRelationship && !context.isTracking { return }
-            // A clean object does not need an entry: it is appended to the list, and its row has the earlier values.
-            let isClean = state.isDisjoint(with: [.inserted, .updated, .deleted, .listedUpdated]) && overlay == nil
-            if !isClean { context.noteTouched(self) }
-            if state.isDisjoint(with: [.inserted, .updated]) {
-                state.insert(.updated)
-                context.noteUpdated(self)
-            }
-        }
-        state.insert(.touched)
-    }
-
-    /// Records the earlier state before a deletion, which does not change values.
-    func touchForDeletion() { if state.isDisjoint(with: [.touched, .snapshotting]) { context?.noteTouched(self) } }
-
-    func changedSlotValues() -> [SlotValue] {
-        guard let overlay else { return [] }
-        return (0..<Int(entity.slotCount)).filter(overlay.isChanged)
-            .map { SlotValue(slot: $0, value: overlay[$0]) }
-    }
-
-    /// Returns the values that changed properties had at the start of the event, by slot.
-    ///
-    /// Targets of to-one relationships are objects; members are a set of objects or, in ordered relationships, an
-    /// array. If the event inserted the object, attributes and to-one relationships are null and members are empty.
-    /// Members that are not loaded are null unless `loading` is true.
-    package func valuesAtEventStart(loading: Bool = true) throws -> [Int: PropertyValue] {
-        guard let context, !state.isDisjoint(with: [.touched, .snapshotting]) else { return [:] }
-        let isNew = isNewInEvent
-        let entry = context.entry(of: self)
-        var old: [Int: PropertyValue] = [:]
-        for slot in 0..<Int(entity.slotCount) {
-            let layout = entity.layout.slots[slot]
-            if layout.role == .composite { continue }
-            if layout.role == .toMany {
-                guard let keeper = toMany(ordinal: Int(layout.ordinal)) else { continue }
-                guard loading || keeper.isLoaded else {
-                    if keeper.changesOfEvent() != nil { old[slot] = .null }
-                    continue
-                }
-                if let members = try isNew ? (keeper.hasChanges ? [] : nil) : keeper.membersAtEventStart() {
-                    let values = members.map { PropertyValue.object($0) }
-                    old[slot] = keeper.relationship.isOrdered ? .array(values) : .set(Set(values))
-                }
-                continue
-            }
-            let isChanged = overlay?.isChanged(slot) ?? false
-            let earlier = entry?.values.first { $0.slot == slot }?.value
-            if !isChanged && earlier == nil { continue }
-            let former = isNew ? .null : earlier ?? storedValue(slot)
-            if isNew || former != (isChanged ? overlay?[slot] : storedValue(slot)) { old[slot] = former }
-        }
-        return old
-    }
-
-    /// Returns the value in the object's row; a to-one target is an object.
-    ///
-    /// Null without a row, for a property that is not stored in the row, and if a backing file cannot be read.
-    func storedValue(_ slot: Int) -> PropertyValue {
-        guard let record else { return .null }
-        let layout = entity.layout.slots[slot]
-        switch layout.role {
-        case .attribute: return Record(record).view(slot, layout).propertyValue
-        case .external: return (try? externalValue(slot, layout)) ?? .null
-        case .toOne:
-            guard let (key, index) = Record(record).target(slot, layout), let context else { return .null }
-            guard let store, key >= 0 else {
-                let target = try? context.unsavedTarget(of: self, slot, key: key, entity: index)
-                return target.map { .object($0) } ?? .null
-            }
-            return .object(context.object(store: store, entity: context.entity(at: index), primaryKey: key))
-        case .transient, .composite, .toMany: return .null
         }
     }
 }

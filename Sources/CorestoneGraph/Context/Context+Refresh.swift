@@ -81,7 +81,7 @@ extension Context {
             return try throwHookFailure()
         }
         forgetHostRows()
-        for (store, objects) in byStore(everyObject.filter { !$0.state.contains(.inserted) }) {
+        for (store, objects) in faultLoader.byStore(everyObject.filter { !$0.state.contains(.inserted) }) {
             forgetRows(of: objects, in: store)
             let kept = objects.filter(\.staysInRefresh)
             for object in objects where !object.staysInRefresh {
@@ -98,7 +98,7 @@ extension Context {
     ///
     /// They keep their changes. Objects without changes whose rows were deleted become faults.
     func refreshObserved(_ objects: [ManagedObject]) throws {
-        for (store, objects) in byStore(objects) {
+        for (store, objects) in faultLoader.byStore(objects) {
             forgetRows(of: objects, in: store)
             try rebaseOnNewestRows(objects, in: store)
         }
@@ -133,14 +133,14 @@ extension Context {
             // The values of a fault without a row were never read, so there is no change to report.
             var unseen = Set<Int64>()
             for record in fresh.records {
-                guard let object = registered(store: store, root: root, primaryKey: record.primaryKey),
+                guard let object = identityMap.registered(store: store, root: root, primaryKey: record.primaryKey),
                     object.record == nil, !object.hasChanges
                 else { continue }
                 object.setRecord(record)
                 unseen.insert(record.primaryKey)
             }
             for record in fresh.records where !unseen.contains(record.primaryKey) {
-                guard let object = registered(store: store, root: root, primaryKey: record.primaryKey) else { continue }
+                guard let object = identityMap.registered(store: store, root: root, primaryKey: record.primaryKey) else { continue }
                 try object.refreshingValues {
                     object.setRecord(record)
                     try discardDependentValues(object)
@@ -150,7 +150,7 @@ extension Context {
         }
         if group.count > 1 {
             for object in group where object.state.contains(.updated) {
-                try object.unlessRowIsMissing { try updateInverses(of: object) }
+                try object.unlessRowIsMissing { try inverses.updateInverses(of: object) }
             }
         }
         if fresh.records.count == group.count { return [] }
@@ -166,14 +166,14 @@ extension Context {
         object.dropToOneTargets()
         object.state.remove(.fault)
         for relationship in object.toManyRelationships { relationship?.reload() }
-        try updateInverses(of: object)
+        try inverses.updateInverses(of: object)
         // Its reloaded lists may contain members to which the delete rules were not applied.
         if object.isDeleted { changeTracker.reconnectedDeletions.append(object) }
         noteRefreshedIfObserved(object)
     }
 
     /// Records a refreshed object, but only for observers, because the record retains the object.
-    func noteRefreshedIfObserved(_ object: ManagedObject) { if hasEventObservers { noteRefreshed(object) } }
+    func noteRefreshedIfObserved(_ object: ManagedObject) { if hasEventObservers { changeTracker.noteRefreshed(object) } }
 
     /// Discards cached rows of objects, so that the next access reads the store's newest state.
     private func forgetRows(of objects: [ManagedObject], in store: Store) {

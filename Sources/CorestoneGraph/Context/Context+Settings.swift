@@ -109,4 +109,13 @@ extension Context {
         settings.inaccessibleFaultHandler = nil
         settings.userInfo = nil
     }
+
+    /// Whether the context retains all registered objects.
+    ///
+    /// The default is false: the context retains only objects with unsaved changes. Other objects live as long as the
+    /// application, or an object that refers to them, retains them.
+    public var retainsRegisteredObjects: Bool {
+        get { onQueue { identityMap.retained != nil } }
+        set { onQueue { identityMap.setRetainsAll(newValue) } }
+    }
 }

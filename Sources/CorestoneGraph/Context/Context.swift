@@ -51,9 +51,9 @@ public final class Context: @unchecked Sendable {
 
     // The parts of a context. Each is in a file with its name.
 
-    var identityMap = IdentityMap()
-    var changeTracker = ChangeTracker()
-    var faultLoader = FaultLoader()
+    let identityMap = IdentityMap()
+    let changeTracker = ChangeTracker()
+    let faultLoader = FaultLoader()
     var mergeState = MergeState()
     var hookState = HookState()
     var observation = ContextObservation()
@@ -118,6 +118,9 @@ public final class Context: @unchecked Sendable {
         case .privateQueue: owner.initialize(to: 0)
         case .main: owner.initialize(to: MainQueue.boundThread)
         }
+        identityMap.attach(to: self)
+        changeTracker.attach(to: self)
+        faultLoader.attach(to: self)
         links.inbox.open(for: self)
         (parent?.links.children ?? coordinator.contexts).add(links.inbox, isNew: true)
         // Checked after the context was added to the list, so that a concurrent closing of the coordinator does not
@@ -137,7 +140,6 @@ public final class Context: @unchecked Sendable {
         if automaticallyMergesRemoteChanges { coordinator.remote.remove(links.inbox, in: coordinator) }
         observation.objects?.end()
         endUndo()
-        hostSlot.pendingReleases.deallocate()
     }
 
     @inlinable package func entity(at index: UInt32) -> Entity { entities[Int(index)] }
@@ -185,4 +187,14 @@ extension Context {
                 || changeTracker.updated.contains { $0.isUpdated && $0.hasPersistentChangedValues }
         }
     }
+}
+
+// MARK: - Operations
+
+extension Context {
+    /// The operations on the changes of the context that have a type of their own.
+    var deleteRules: DeleteRules { DeleteRules(context: self) }
+    var inverses: Inverses { Inverses(context: self) }
+    var saveValidation: SaveValidation { SaveValidation(context: self) }
+    var keyAssignment: KeyAssignment { KeyAssignment(context: self) }
 }

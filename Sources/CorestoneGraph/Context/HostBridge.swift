@@ -30,10 +30,8 @@ package struct HostSlot {
     /// It is unowned, but its memory is valid as long as the context exists. Handles of objects point to it, and check
     /// whether it is alive.
     package unowned var box: AnyObject?
-    /// The head of a list of handles that other threads released. The context frees their objects at its next call.
-    package let pendingReleases = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
-
-    init() { pendingReleases.initialize(to: 0) }
+    /// An object of the bridge that lives as long as the context.
+    package var attachment: AnyObject?
 }
 
 /// The bridge of a program without handles: Swift applications use objects directly.

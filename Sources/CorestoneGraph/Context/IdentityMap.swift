@@ -6,17 +6,22 @@ import CorestoneModel
 /// object removes itself when it is deallocated. The tables with store number 0 contain the objects with temporary IDs.
 ///
 /// `IdentityMap+Invariants.swift` lists the invariants.
-struct IdentityMap {
-    fileprivate(set) var tables: [IdentityTable] = []
+final class IdentityMap {
+    /// The context, which owns the identity map.
+    @usableFromInline unowned(unsafe) private(set) var context: Context!
+    private(set) var tables: [IdentityTable] = []
     /// Strong references to all registered objects; nil unless the context retains them (`retainsRegisteredObjects`).
     var retained: [ObjectIdentifier: ManagedObject]?
     /// Registrations of which custom stores have not been notified yet.
     var notices = RegistrationNotices()
 
+    /// Attaches the identity map to its context. Called once, when the context is created.
+    func attach(to context: Context) { self.context = context }
+
     /// Returns the index of the table for a store and an entity tree, which is created on first use.
     ///
     /// A context has few tables, so the search is linear.
-    mutating func index(store: Store?, root: Entity) -> Int {
+    func index(store: Store?, root: Entity) -> Int {
         let (number, rootIndex) = (store?.number ?? 0, root.rootIndex)
         for index in tables.indices where tables[index].root == rootIndex && tables[index].store == number {
             return index
@@ -26,23 +31,23 @@ struct IdentityMap {
     }
 
     /// Returns the table for a store and an entity tree.
-    mutating func table(store: Store?, root: Entity) -> KeyTable { tables[index(store: store, root: root)].table }
+    func table(store: Store?, root: Entity) -> KeyTable { tables[index(store: store, root: root)].table }
 
     /// Returns the registered object with a primary key.
-    mutating func object(store: Store?, root: Entity, primaryKey: Int64) -> ManagedObject? {
+    func object(store: Store?, root: Entity, primaryKey: Int64) -> ManagedObject? {
         table(store: store, root: root).find(primaryKey).map {
             Unmanaged<ManagedObject>.fromOpaque($0).takeUnretainedValue()
         }
     }
 
     /// Records that a save replaced a temporary reference by a permanent key.
-    mutating func note(_ temporary: Int64, became key: Int64, store: Store?, root: Entity) {
+    func note(_ temporary: Int64, became key: Int64, store: Store?, root: Entity) {
         let index = index(store: store, root: root)
         note(temporary, became: key, inTableAt: index)
     }
 
     /// Records that a save replaced a temporary reference by a permanent key of the table at `index`.
-    mutating func note(_ temporary: Int64, became key: Int64, inTableAt index: Int) {
+    func note(_ temporary: Int64, became key: Int64, inTableAt index: Int) {
         tables[index].former.note(temporary, became: key)
     }
 
@@ -71,7 +76,7 @@ struct IdentityMap {
     }
 
     /// Removes all tables. The objects must have left the context.
-    mutating func removeAll() { tables = [] }
+    func removeAll() { tables = [] }
 }
 
 /// The registered objects of one entity tree in one store.

@@ -33,7 +33,7 @@ extension Context {
         guard isTaken else { throw failure }
         object.state.remove(.fault)
         object.state.formUnion([.inaccessible, .deleted])
-        noteDeleted(object)
+        changeTracker.noteDeleted(object)
     }
 
     /// Whether an object of a list was deleted after the list was created.

@@ -5,7 +5,10 @@ import CorestoneValues
 ///
 /// It consists of groups of faults that are loaded together, the connections that read rows, and values that were
 /// loaded separately from the rows.
-struct FaultLoader {
+final class FaultLoader {
+    /// The context, which owns the fault loader.
+    unowned(unsafe) private(set) var context: Context!
+
     /// The number of faults in groups, 8 bytes each, above which old groups are removed.
     private static let groupedFaultLimit = 1 << 20
 
@@ -41,12 +44,15 @@ struct FaultLoader {
     /// The nesting depth of fetches of fetched properties.
     var fetchedNesting = 0
 
+    /// Attaches the fault loader to its context. Called once, when the context is created.
+    func attach(to context: Context) { self.context = context }
+
     // MARK: Groups
 
     func group(_ number: UInt32) -> FaultGroup? { number == 0 ? nil : groups[number] }
 
     /// Records faults that were fetched together, so that a fault that fires loads others of the group.
-    mutating func group(_ faults: [ManagedObject], root: Entity, store: Store) {
+    func group(_ faults: [ManagedObject], root: Entity, store: Store) {
         guard faults.count > 1 else { return }
         lastGroup &+= 1
         if lastGroup == 0 { lastGroup = 1 }
@@ -57,7 +63,7 @@ struct FaultLoader {
     }
 
     /// Stores the position up to which a group was read, or removes a group that was read completely.
-    mutating func update(_ group: FaultGroup, _ number: UInt32) {
+    func update(_ group: FaultGroup, _ number: UInt32) {
         if group.position < group.primaryKeys.count {
             groups[number] = group
         } else {
@@ -67,14 +73,14 @@ struct FaultLoader {
     }
 
     /// Removes the oldest groups, because their faults may never fire. A fault without its group fires alone.
-    private mutating func removeOldGroups() {
+    private func removeOldGroups() {
         while groupedCount > FaultLoader.groupedFaultLimit, oldestGroup != lastGroup {
             if let old = groups.removeValue(forKey: oldestGroup) { groupedCount -= old.primaryKeys.count }
             oldestGroup &+= 1
         }
     }
 
-    mutating func removeAllGroups() {
+    func removeAllGroups() {
         groups = [:]
         groupedCount = 0
         oldestGroup = lastGroup &+ 1

@@ -24,7 +24,7 @@ extension Context {
     /// Loads rows and prefetches relationships of fetched objects, as the request specifies.
     func applyOptions(_ postFetchOptions: PostFetchOptions, for objects: [ManagedObject]) throws {
         if !postFetchOptions.returnsObjectsAsFaults {
-            try loadRows(of: objects)
+            try faultLoader.loadRows(of: objects)
             for object in objects where object.record != nil && object.state.remove(.fault) != nil {
                 try object.sendAwakeFromFetch()
             }
@@ -192,7 +192,7 @@ extension Context {
 
     private func objects(for keys: [(primaryKey: Int64, entity: UInt32)], _ store: Store) -> [ManagedObject] {
         batchingNotices(store.observesRegistrations) {
-            keys.map { key, entity in object(store: store, entity: self.entity(at: entity), primaryKey: key) }
+            keys.map { key, entity in identityMap.object(store: store, entity: self.entity(at: entity), primaryKey: key) }
         }
     }
 
@@ -215,7 +215,7 @@ extension Context {
 
     /// Refreshes loaded objects without changes from the store.
     func refreshRefetched(_ objects: [ManagedObject], of entity: Entity) throws {
-        for (store, known) in byStore(objects.filter { !$0.hasChanges && $0.record != nil }) {
+        for (store, known) in faultLoader.byStore(objects.filter { !$0.hasChanges && $0.record != nil }) {
             let batch = try rows(of: entity.root, known.map(\.primaryKey), in: store)
             try refresh(self.objects(for: batch, entity: entity.root, store: store), from: batch)
         }
@@ -254,14 +254,14 @@ extension Context {
         table.reserve(batch.records.count)
         // Another thread may remove the chunks from the row cache meanwhile.
         defer { withExtendedLifetime(batch.chunks) {} }
-        if store.observesRegistrations { holdNotices() }
-        defer { if store.observesRegistrations { sendNotices() } }
+        if store.observesRegistrations { identityMap.holdNotices() }
+        defer { if store.observesRegistrations { identityMap.sendNotices() } }
         let objects = [ManagedObject](unsafeUninitializedCapacity: batch.records.count) { buffer, count in
             var entity = requested
             for record in batch.records {
                 let object: ManagedObject
                 let index = record.header.pointee.entity
-                if let known = registered(in: table, record.primaryKey, entityIndex: index) {
+                if let known = identityMap.registered(in: table, record.primaryKey, entityIndex: index) {
                     object = known
                     // A loaded object keeps its row; a fault gets the fetched row.
                     if object.state.contains(.fault) { object.renew(record) }
@@ -271,13 +271,13 @@ extension Context {
                         entity: entity, context: self, store: store, primaryKey: record.primaryKey, state: [.fault])
                     object.setRecord(record)
                     table.set(record.primaryKey, Unmanaged.passUnretained(object).toOpaque())
-                    if store.observesRegistrations { note(.registered, object, in: store) }
+                    if store.observesRegistrations { identityMap.note(.registered, object, in: store) }
                 }
                 (buffer.baseAddress! + count).initialize(to: object)
                 count += 1
             }
         }
-        if identityMap.retained != nil { retainAll(objects) }
+        if identityMap.retained != nil { identityMap.retainAll(objects) }
         return objects
     }
 
@@ -351,7 +351,7 @@ extension Context {
             found += try filtered(unchanged, outcome.remainder, request, rows)
         }
         // An updated object whose row was deleted must not be returned.
-        try loadRows(of: pending.updated)
+        try faultLoader.loadRows(of: pending.updated)
         let updated = pending.updated.filter { $0.record != nil }
         let predicate = request.effectivePredicate
         for object in updated + pending.inserted where try matches(object, predicate, request) { found.append(object) }

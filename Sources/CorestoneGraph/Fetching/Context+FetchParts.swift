@@ -51,7 +51,7 @@ extension Context {
     /// Loads some properties of objects whose rows are not loaded. Objects whose rows were deleted do not change.
     func loadParts(of objects: [ManagedObject], _ entity: Entity, _ keys: Set<UInt32>) throws {
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) && !$0.hasTemporaryID }
-        for (store, objects) in byStore(waiting) {
+        for (store, objects) in faultLoader.byStore(waiting) {
             let references = objects.map { PropertyValue.object(ObjectIDReference($0.objectID)) }
             var fetch = StoreFetch(entity: entity, predicate: .oneOf(references))
             fetch.keys = keys
@@ -68,7 +68,7 @@ extension Context {
     func objects(forParts batch: RowBatch, keys: Set<UInt32>, store: Store) -> [ManagedObject] {
         var waiting: [ManagedObject] = []
         let objects = batch.records.map { record in
-            let object = object(
+            let object = identityMap.object(
                 store: store, entity: entity(at: record.header.pointee.entity), primaryKey: record.primaryKey)
             if object.isFault {
                 if object.record != nil, object.version != record.version { object.turnIntoFault() }

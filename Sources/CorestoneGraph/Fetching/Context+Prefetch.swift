@@ -13,7 +13,7 @@ extension Context {
                 "\(entity.name).\(name) is \(property.kindPhrase), not a to-many relationship; \(remedy)",
                 entity: entity.name, key: name)
         }
-        try loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
+        try faultLoader.loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
     }
 
     /// Loads the targets along each key path, for all objects together.
@@ -46,15 +46,15 @@ extension Context {
         if relationship.isToMany {
             // In a joined query, the row of a member with many owners would be repeated for each owner.
             let isShared = relationship.inverse?.isToMany ?? true
-            let isComplete = try loadMembers(of: relationship, owners: known, rows: isShared ? .apart : .joined)
+            let isComplete = try faultLoader.loadMembers(of: relationship, owners: known, rows: isShared ? .apart : .joined)
             if !pathContinues && (isComplete || !isShared) { return [] }
             let members = prefetchedMembers(of: relationship, known)
-            if isShared { try loadRows(of: members) }
+            if isShared { try faultLoader.loadRows(of: members) }
             return members
         }
-        try loadRows(of: known)
+        try faultLoader.loadRows(of: known)
         let targets = try prefetchedTargets(of: relationship, known)
-        try loadRows(of: targets)
+        try faultLoader.loadRows(of: targets)
         return targets
     }
 

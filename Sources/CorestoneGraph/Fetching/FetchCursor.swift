@@ -113,7 +113,7 @@ public final class FetchCursor {
             replaced.append(other)
             return other
         }
-        let missing = Set(try context.loadRows(of: replaced).map(ObjectIdentifier.init))
+        let missing = Set(try context.faultLoader.loadRows(of: replaced).map(ObjectIdentifier.init))
         return missing.isEmpty ? found : found.filter { !missing.contains(ObjectIdentifier($0)) }
     }
 

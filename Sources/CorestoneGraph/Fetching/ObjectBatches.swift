@@ -119,7 +119,7 @@ final class ObjectBatches {
                 if let keys {
                     try context.loadParts(of: objects, postFetchOptions.entity, keys)
                 } else {
-                    try context.loadRows(of: objects)
+                    try context.faultLoader.loadRows(of: objects)
                 }
             }
             try context.applyOptions(postFetchOptions, for: objects)
@@ -130,7 +130,7 @@ final class ObjectBatches {
     private func fault(at index: Int) -> ManagedObject {
         if let unsaved = found.unsaved[index] { return unsaved }
         let entry = found.entries[index]
-        return context.object(
+        return context.identityMap.object(
             store: found.stores[Int(entry.store)], entity: context.entity(at: entry.entity),
             primaryKey: entry.primaryKey)
     }

@@ -51,7 +51,7 @@ final class SavedState: KeyValueCoding {
                 of: relationship, owners: [object.primaryKey], includingRows: false)
         }
         return found.members.map {
-            context.object(store: store, entity: context.entity(at: $0.entity), primaryKey: $0.primaryKey)
+            context.identityMap.object(store: store, entity: context.entity(at: $0.entity), primaryKey: $0.primaryKey)
         }
     }
 

@@ -1,3 +1,6 @@
+import CorestoneModel
+import CorestoneValues
+
 /// The state of the hooks that run in a context.
 struct HookState {
     /// The nesting depth of running hooks.
@@ -15,4 +18,32 @@ struct HookState {
     var culprit: (object: ManagedObject, keys: [String])?
     /// Whether validators of the application run, which must not save.
     var isRunningValidators = false
+
+    /// Records the object that is changed in the last round, and its changed keys.
+    ///
+    /// Only the first object with a hook is recorded.
+    mutating func noteCulprit(_ object: ManagedObject, _ slots: [Int]) {
+        guard object.entity.has(.willSave), culprit?.object ?? object === object else { return }
+        var keys = culprit?.keys ?? []
+        for slot in slots where !keys.contains(object.entity.properties[slot].path) {
+            keys.append(object.entity.properties[slot].path)
+        }
+        culprit = (object, keys)
+    }
+
+    /// Returns the error of a save whose hooks change objects in each round.
+    mutating func stillDirtyError(after rounds: Int) -> CoreError {
+        let (object, keys) = (culprit?.object, culprit?.keys ?? [])
+        culprit = nil
+        var what = object.map { "\($0.entity.name) \($0.objectID.uri)" } ?? "objects"
+        if let object, !keys.isEmpty {
+            what = keys.map { "\(object.entity.name).\($0)" }.joined(separator: ", ") + " of \(object.objectID.uri)"
+        }
+        return CoreError(
+            .validation, code: .managedObjectValidation,
+            "the context is still dirty after \(rounds) attempts to save, because a hook changed "
+                + "\(what) each time. Set a value in will_save (willSave) only if it differs, and do not insert or delete "
+                + "objects in each call",
+            entity: object?.entity.name, key: keys.first, objectURI: object?.objectID.uri)
+    }
 }

@@ -22,7 +22,7 @@ extension Context {
         case (.storeTrump, false):
             try object.replacingValues { try object.discardChanges(object.entity.slots(of: constraint)) }
         case (_, true) where object.entity === stored.entity:
-            if let known = registered(with: stored) {
+            if let known = identityMap.registered(with: stored) {
                 try mergeNew(object, into: known, as: type)
             } else {
                 try object.replacingValues { try adopt(object, stored, as: type) }
@@ -37,7 +37,7 @@ extension Context {
     /// The resolution of an earlier conflict may have merged the two objects, deleted one of them, or changed values.
     private func isOpen(_ object: ManagedObject, _ stored: ObjectID, _ constraint: [String]) throws -> Bool {
         if object.isGone || object.isDeleted || object.objectID == stored { return false }
-        guard let known = registered(with: stored), known.hasChanges else { return true }
+        guard let known = identityMap.registered(with: stored), known.hasChanges else { return true }
         if known.isDeleted { return false }
         return try constraint.allSatisfy { try known.value(forKeyPath: $0) == object.value(forKeyPath: $0) }
     }
@@ -84,18 +84,18 @@ extension Context {
         guard let (row, chunk) = found else { return }
         if type == .storeTrump { try object.dropNewValues() }
         if object.hasTemporaryID {
-            makePermanent(object, store: store, key: stored.reference)
+            identityMap.makePermanent(object, store: store, key: stored.reference)
         } else {
-            unregister(object)
+            identityMap.unregister(object)
             object.primaryKey = stored.reference
-            register(object)
+            identityMap.register(object)
         }
         for keeper in object.toManyRelationships { keeper?.becomeSaved() }
         object.state.remove(.inserted)
         object.setRecord(row)
         withExtendedLifetime(chunk) {}
         object.state.insert(.updated)
-        noteUpdated(object)
+        changeTracker.noteUpdated(object)
         object.willChange()
         if object.toManyRelationships.contains(where: { $0?.hasChanges == true }) {
             object.state.insert(.membersChanged)
@@ -137,7 +137,7 @@ extension Context {
                 _ = try other.add(member === object ? other : member, to: relationship)
             }
         }
-        try redirectOneSided(from: object, to: other)
+        try deleteRules.redirectOneSided(from: object, to: other)
         let former = object.primaryKey
         try abandonNew(object)
         if former < 0, let store = other.store, !other.hasTemporaryID {

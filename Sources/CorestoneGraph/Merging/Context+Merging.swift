@@ -54,11 +54,11 @@ extension Context {
     private func finishMerging(_ conflicts: [SaveConflict]) throws {
         let objects = conflicts.flatMap(\.objects)
         try connectReinsertedObjects()
-        reapplyDeleteRules()
+        deleteRules.reapply()
         for object in objects where !object.isDeleted { try restoreOneToOnePairs(of: object) }
         // The merge is not an undo step, because undo must not restore values of replaced rows.
-        forgetEvent()
-        for object in objects { noteRefreshed(object) }
+        changeTracker.forgetEvent()
+        for object in objects { changeTracker.noteRefreshed(object) }
         for object in objects where !object.isDeleted && !object.isGone {
             try object.sendAwake(fromSnapshotEvents: .mergePolicy)
         }
@@ -68,7 +68,7 @@ extension Context {
         let objects = conflicts.flatMap(\.objects)
         try processPendingChanges(appliesDeleteRules: true)
         let merged = objects + conflicts.compactMap { ($0 as? ConstraintConflict)?.databaseObject }
-        _ = try validated(
+        _ = try saveValidation.validated(
             SavePlan(
                 inserted: merged.filter(\.isInserted), updated: merged.filter(\.isUpdated),
                 deleted: merged.filter { $0.isDeleted && !isRowDeleted($0) }))
@@ -89,7 +89,7 @@ extension Context {
         let locked = changeTracker.locked.filter { $0.store === store && !$0.hasChanges && $0.record != nil }
         let based =
             (part.updated.filter(\.concernsStore) + part.deleted + locked).filter { !isRowDeleted($0) }
-            + part.inserted.filter { reported?.names($0.entity, keyForSave($0)) ?? false }
+            + part.inserted.filter { reported?.names($0.entity, changeTracker.keyForSave($0)) ?? false }
         return try writing(store) {
             let state = store.rowCache.state
             store.backing.endRead()
@@ -97,11 +97,11 @@ extension Context {
             var groups = GroupedElements<Entity, ManagedObject>()
             for object in based { groups.add(object, to: object.entity.root) }
             for (root, objects) in groups.list {
-                let batch = try store.backing.rows(of: root, primaryKeys: objects.map(keyForSave))
+                let batch = try store.backing.rows(of: root, primaryKeys: objects.map(changeTracker.keyForSave))
                 var rows: [Int64: Record] = [:]
                 for record in batch.records { rows[record.primaryKey] = record }
                 for object in objects {
-                    let key = keyForSave(object)
+                    let key = changeTracker.keyForSave(object)
                     let row = rows[key]
                     let isReported = reported?.names(root, key) ?? false
                     if let row, row.version == object.version, object.record != nil, !isReported { continue }

@@ -73,9 +73,9 @@ extension Context {
         var stored: ManagedObject?
         if let store = object.store, let record = object.record, let (key, index) = Record(record).target(slot, layout)
         {
-            stored = self.object(store: store, entity: entity(at: index), primaryKey: key)
+            stored = identityMap.object(store: store, entity: entity(at: index), primaryKey: key)
         }
-        if let stored { applyDeleteRulesAgain(to: stored) }
+        if let stored { deleteRules.scheduleAgain(stored) }
         if inverse.isToMany {
             for partner in [former, stored] { partner?.reread(inverse) }
             return
@@ -122,7 +122,7 @@ extension Context {
     }
 
     /// Makes the delete rules apply to objects that other writers have related to a deleted object.
-    private func reapplyDeleteRules(_ object: ManagedObject) throws {
+    func reapplyDeleteRules(_ object: ManagedObject) throws {
         for relationship in object.entity.relationships where relationship.isToMany {
             let keeper = try object.toMany(relationship)
             keeper.reload()
@@ -132,7 +132,7 @@ extension Context {
                 if try member.target(of: inverse) !== object { try reread(member) }
             }
         }
-        applyDeleteRulesAgain(to: object)
+        deleteRules.scheduleAgain(object)
     }
 
     /// Reverts the deletion of an object and the object's earlier changes.
@@ -142,13 +142,13 @@ extension Context {
         object.state.subtract([.deleted, .propagated, .propagatesAgain])
         changeTracker.pendingDeletions.removeAll { $0 === object }
         let relationships = object.entity.relationships.filter { $0.inverse != nil }
-        let former = try relationships.map { try targets(of: $0, object) }
+        let former = try relationships.map { try object.targets(of: $0) }
         object.dropChanges()
         // The members are not part of the object's row, and may have changed in the store.
         for keeper in object.toManyRelationships { keeper?.reload() }
         for (relationship, former) in zip(relationships, former) {
             var all = ObjectList(former)
-            for target in try targets(of: relationship, object) { _ = all.append(target) }
+            for target in try object.targets(of: relationship) { _ = all.append(target) }
             for target in all.objects where !target.isDeleted { try restoreReference(object, at: target, relationship) }
         }
     }
@@ -179,7 +179,7 @@ extension Context {
     func merge(inserted object: ManagedObject, with row: Record?, as type: MergePolicyType) throws {
         if object.isGone || object.isDeleted { return }
         if type == .rollback { return try abandonNew(object) }
-        let (temporary, key) = (object.primaryKey, keyForSave(object))
+        let (temporary, key) = (object.primaryKey, changeTracker.keyForSave(object))
         guard let row else { return changeTracker.reservedKeys[temporary] = nil }
         guard let store = object.store ?? changeTracker.reservedKeys[temporary]?.store else { return }
         let entity = entity(at: row.header.pointee.entity)
@@ -192,7 +192,7 @@ extension Context {
                 value: stored.storeReference?.value, objectURI: stored.uri, file: store.path)
         }
         changeTracker.reservedKeys[temporary] = nil
-        if let known = registered(with: stored), known !== object {
+        if let known = identityMap.registered(with: stored), known !== object {
             try mergeNew(object, into: known, as: type)
         } else {
             try object.replacingValues { try adopt(object, stored, as: type) }
@@ -210,7 +210,7 @@ extension Context {
         }
         object.state.insert([.deleted, .propagated])
         changeTracker.missingRowDeletions.insert(ObjectIdentifier(object))
-        noteDeleted(object)
+        changeTracker.noteDeleted(object)
     }
 
     /// Makes the save insert the row of an object again, under the same ID and with the object's current values.
@@ -221,7 +221,7 @@ extension Context {
         for keeper in object.toManyRelationships { keeper?.becomeNew() }
         object.state.remove(.updated)
         object.state.insert(.inserted)
-        noteInserted(object)
+        changeTracker.noteInserted(object)
         changeTracker.reinserted.append(object)
     }
 

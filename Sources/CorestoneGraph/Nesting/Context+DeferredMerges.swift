@@ -51,7 +51,7 @@ extension Context {
     /// store.
     private func mergeableDeferred() -> Set<ObjectIdentifier> {
         let changed = mergeState.deferred.values.filter { $0.isBatch && !$0.isRowGone && $0.object.context === self }
-        return byStore(changed.map(\.object).filter { $0.hasChanges && !$0.isDeleted }).reduce(into: []) {
+        return faultLoader.byStore(changed.map(\.object).filter { $0.hasChanges && !$0.isDeleted }).reduce(into: []) {
             found, group in
             // Rows that cannot be read now are merged later.
             let objects = (try? mergeable(group.elements, in: group.key)) ?? []

@@ -26,8 +26,8 @@ extension Context {
     /// - Parameter late: The objects for which an earlier merge skipped these changes.
     func merge(_ ids: ChangedIDs, late: [ManagedObject] = []) throws {
         try checkQueue()
-        holdNotices()
-        defer { sendNotices() }
+        identityMap.holdNotices()
+        defer { identityMap.sendNotices() }
         let others = (ids.inserted + ids.updated + ids.deleted + ids.refreshed).filter {
             $0.store.map { $0.coordinator != ObjectIdentifier(coordinator) } ?? false
         }
@@ -36,14 +36,14 @@ extension Context {
         takeRenamed()
         var merged = ids
         try unrecorded {
-            let former = targets(of: late)
+            let former = inverses.targets(of: late)
             merged.refreshed += try mergeObjects(ids)
             for (object, former) in zip(late, former) {
-                try object.unlessRowIsMissing { try updateAllInverses(object, former) }
+                try object.unlessRowIsMissing { try inverses.updateAllInverses(object, former) }
             }
-            try removeOneSidedPairs(of: late)
+            try inverses.removeOneSidedPairs(of: late)
         }
-        noteMerged(ids)
+        changeTracker.noteMerged(ids)
         try processPendingChanges()
         detachReinserted()
         // Result trackers retain the objects in their results.
@@ -61,9 +61,9 @@ extension Context {
         var (observed, changed): ([ManagedObject], [ManagedObject]) = ([], [])
         var refreshed: [ObjectID] = []
         // An object that was treated as deleted because its row was missing may have a row now.
-        for id in ids.inserted + ids.updated { registered(with: id)?.endInaccessibility() }
+        for id in ids.inserted + ids.updated { identityMap.registered(with: id)?.endInaccessibility() }
         for id in try ids.updated + ids.refreshed + reinsertedRows(among: ids) {
-            guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .detached]) else {
+            guard let object = identityMap.registered(with: id), object.state.isDisjoint(with: [.inserted, .detached]) else {
                 continue
             }
             if object.isDeleted {
@@ -84,15 +84,15 @@ extension Context {
         // Last, because their unsaved changes remove them again from the members of owners that were just read.
         for object in changed { try updateToNewestValues(object) }
         if changed.count > 1 {
-            for object in changed { try object.unlessRowIsMissing { try updateInverses(of: object) } }
+            for object in changed { try object.unlessRowIsMissing { try inverses.updateInverses(of: object) } }
         }
         for id in ids.invalidated {
-            guard let object = registered(with: id) else { continue }
+            guard let object = identityMap.registered(with: id) else { continue }
             if object.isDeleted { deferMerge(object) } else { try refresh(object, mergeChanges: false) }
         }
         let (seen, left) = try mergeDeletions(ids.deleted)
         if !mergeState.deferred.isEmpty {
-            for id in ids.inserted { registered(with: id).map { noteReinsertedRow(of: $0) } }
+            for id in ids.inserted { identityMap.registered(with: id).map { noteReinsertedRow(of: $0) } }
         }
         let back = try mergeReinserted(named: ids, left)
         var inserted =
@@ -102,12 +102,12 @@ extension Context {
                 return !object.isDeleted && !back.contains { $0 === object }
             }
         // An inserted object whose row was deleted in the meantime is skipped.
-        let missing = try loadRows(of: inserted)
+        let missing = try faultLoader.loadRows(of: inserted)
         if !missing.isEmpty { inserted.removeAll { $0.record == nil } }
         if access.holds.isNone { mergeState.mergedIn = [] }
         mergeState.mergedIn += inserted
         try reloadOwners(inserted)
-        noteMerged(inserted: inserted, deleted: seen)
+        changeTracker.noteMerged(inserted: inserted, deleted: seen)
         return refreshed
     }
 
@@ -139,7 +139,7 @@ extension Context {
     private func mergeDeletions(_ ids: [ObjectID]) throws -> (seen: [ManagedObject], left: [ManagedObject]) {
         var deleted: [ManagedObject] = []
         for id in ids {
-            guard let object = registered(with: id), object.state.isDisjoint(with: [.inserted, .detached]) else {
+            guard let object = identityMap.registered(with: id), object.state.isDisjoint(with: [.inserted, .detached]) else {
                 continue
             }
             if object.hasChanges && !object.isDeleted { try object.revertRelationships() }
@@ -150,7 +150,7 @@ extension Context {
         noteOwners(of: deleted)
         forgetMembers(among: deleted, whereverTheyAre: true)
         for object in deleted {
-            unregister(object)
+            identityMap.unregister(object)
             if object.record == nil {
                 object.leaveContext()
             } else {
@@ -232,7 +232,7 @@ extension Context {
                 try advanceGeneration()
                 try refreshAll()
             } catch { reportMergeFailure(error) }
-            noteEverythingMerged()
+            changeTracker.noteEverythingMerged()
             for inbox in links.children.merging { inbox.postEverything() }
         }
         for (store, changes) in links.inbox.takeForeign() {
@@ -253,7 +253,7 @@ extension Context {
         DebugLog.write(
             "CoreData: error: \(label.text) did not merge all saves of other contexts and processes: \(reason); refresh its objects"
         )
-        noteEverythingMerged()
+        changeTracker.noteEverythingMerged()
     }
 
     /// Merges changes. If the rows cannot be read now, the changes are put back into the inbox.
@@ -270,7 +270,7 @@ extension Context {
     func mergeLate(_ ids: ChangedIDs) {
         if ids.isEmpty || generation?.isChosen == true { return }
         if mayMergeNow {
-            mergeOrPutBack(ids, late: ids.updated.compactMap { registered(with: $0) })
+            mergeOrPutBack(ids, late: ids.updated.compactMap { identityMap.registered(with: $0) })
         } else {
             links.inbox.putBack(ids)
         }

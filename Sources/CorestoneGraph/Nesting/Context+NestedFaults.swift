@@ -15,9 +15,9 @@ extension Context {
         try withAncestors {
             var borrowed = BorrowedRecords()
             if isDecidedByAncestor(object, &borrowed) { return }
-            if let store = object.store { try watchFault(of: object, in: store) }
-            let siblings = siblings(of: object).compactMap {
-                registered(store: object.store, root: object.entity, primaryKey: $0)
+            if let store = object.store { try faultLoader.watchFault(of: object, in: store) }
+            let siblings = faultLoader.siblings(of: object).compactMap {
+                identityMap.registered(store: object.store, root: object.entity, primaryKey: $0)
             }
             try loadNestedRows(of: siblings.contains { $0 === object } ? siblings : [object])
         }
@@ -32,7 +32,7 @@ extension Context {
         try withAncestors {
             var borrowed = BorrowedRecords()
             let rest = faults.filter { $0.record == nil && !isDecidedByAncestor($0, &borrowed) }
-            try loadStoredRows(of: rest)
+            try faultLoader.loadStoredRows(of: rest)
         }
     }
 
@@ -106,7 +106,7 @@ extension Context {
     func loadNestedMembers(of relationship: Relationship, owners: [ManagedObject], rows: MemberRows) throws {
         if owners.isEmpty { return }
         try withAncestors {
-            try loadRows(of: owners)
+            try faultLoader.loadRows(of: owners)
             var rest: [ManagedObject] = []
             for owner in owners {
                 guard let keeper = try keeperInAncestors(of: relationship, owner) else {
@@ -114,11 +114,11 @@ extension Context {
                     continue
                 }
                 let members = try keeper.all().filter { !$0.isDeleted }.map { counterpart(of: $0) }
-                try setMembers(members, of: relationship, owner: owner)
+                try faultLoader.setMembers(members, of: relationship, owner: owner)
             }
-            try loadStoredMembers(of: relationship, owners: rest)
+            try faultLoader.loadStoredMembers(of: relationship, owners: rest)
             if rows != .later {
-                for owner in owners { try loadRows(of: try owner.toMany(relationship).all()) }
+                for owner in owners { try faultLoader.loadRows(of: try owner.toMany(relationship).all()) }
             }
         }
     }

@@ -76,7 +76,7 @@ private struct Transfer {
     mutating func prepare() throws {
         updated = plan.updated.map { parent.counterpart(of: $0) }
         deleted = plan.deleted.map { parent.counterpart(of: $0) }
-        try parent.loadRows(of: updated + deleted)
+        try parent.faultLoader.loadRows(of: updated + deleted)
         var conflicts: [CoreError] = []
         for (object, own) in zip(plan.updated, updated) {
             if own.isDeleted || own.record == nil && !own.state.contains(.inserted) {
@@ -157,7 +157,7 @@ private struct Transfer {
         }
         for (object, own) in changed { try writeMembers(of: object, own) }
         // The child context has already run the deletion hooks.
-        for own in deleted where !own.isDeleted { parent.markDeleted(own) }
+        for own in deleted where !own.isDeleted { parent.deleteRules.markDeleted(own) }
     }
 
     private func writeMembers(of object: ManagedObject, _ own: ManagedObject) throws {
@@ -217,7 +217,7 @@ private struct Transfer {
         for object in plan.missingRowUpdates { object.dropChanges() }
         child.forgetMembers(among: plan.deleted)
         for object in plan.deleted {
-            child.unregister(object)
+            child.identityMap.unregister(object)
             object.leaveContext()
         }
     }
@@ -229,8 +229,8 @@ extension Context {
         let own = ManagedObject(
             entity: object.entity, context: self, store: object.store, primaryKey: object.primaryKey, state: [.inserted]
         )
-        register(own)
-        noteInserted(own)
+        identityMap.register(own)
+        changeTracker.noteInserted(own)
         if let store = object.context?.changeTracker.assignedStores[ObjectIdentifier(object)] {
             changeTracker.assignedStores[ObjectIdentifier(own)] = store
         }
@@ -261,7 +261,7 @@ extension ManagedObject {
     private func committedTargetKey(_ slot: Int) -> Int64? {
         guard let record, let (key, index) = Record(record).target(slot, entity.layout.slots[slot]) else { return nil }
         guard key < 0, let context else { return key }
-        return context.permanentKey(of: key, root: context.entity(at: index).root) ?? key
+        return context.identityMap.permanentKey(of: key, root: context.entity(at: index).root) ?? key
     }
 
     /// Copies the attributes that another context's object changed.

@@ -92,14 +92,14 @@ extension Context {
 extension Context {
     /// Returns this context's registered object for an object of a related context; nil if no object is registered.
     func registeredCounterpart(of other: ManagedObject) -> ManagedObject? {
-        if other.hasTemporaryID { return registered(with: other.objectID) }
-        return registered(store: other.store, root: other.entity, primaryKey: other.primaryKey)
+        if other.hasTemporaryID { return identityMap.registered(with: other.objectID) }
+        return identityMap.registered(store: other.store, root: other.entity, primaryKey: other.primaryKey)
     }
 
     /// Returns this context's object for an object of a related context; a new fault if no object is registered.
     func counterpart(of other: ManagedObject) -> ManagedObject {
         if let known = registeredCounterpart(of: other), known.entity === other.entity { return known }
-        return object(store: other.store, entity: other.entity, primaryKey: other.primaryKey)
+        return identityMap.object(store: other.store, entity: other.entity, primaryKey: other.primaryKey)
     }
 
     /// Returns the target of a to-one relationship from the key and the entity in an object's record.
@@ -114,13 +114,13 @@ extension Context {
             return try unsavedObject(with: id) ?? savedSince(id)
         }
         let stores = try coordinator.stores(having: entity)
-        if stores.count == 1 { return self.object(store: stores[0], entity: entity, primaryKey: key) }
+        if stores.count == 1 { return identityMap.object(store: stores[0], entity: entity, primaryKey: key) }
         // The key is unique only within a store. The context that wrote the record determines the store.
         let store = try withAncestors {
             try parent?.counterpart(of: object).target(of: object.entity.relationship(slot))?.store
         }
         guard let store = store ?? stores.first else { throw object.detachedError() }
-        return self.object(store: store, entity: entity, primaryKey: key)
+        return identityMap.object(store: store, entity: entity, primaryKey: key)
     }
 
     /// Returns the object of a temporary ID that has become permanent in this context or an ancestor.
@@ -128,8 +128,8 @@ extension Context {
         try withAncestors {
             var context: Context? = self
             while let asked = context {
-                if let (store, key) = asked.permanentStore(of: id.reference, root: id.entity.root) {
-                    return object(store: store, entity: id.entity, primaryKey: key)
+                if let (store, key) = asked.identityMap.permanentStore(of: id.reference, root: id.entity.root) {
+                    return identityMap.object(store: store, entity: id.entity, primaryKey: key)
                 }
                 context = asked.parent
             }
@@ -139,12 +139,12 @@ extension Context {
 
     /// Returns an unsaved object that has values here or in an ancestor context; nil if there is no such object.
     func unsavedObject(with id: ObjectID) throws -> ManagedObject? {
-        if let known = registered(with: id), known.record != nil || known.state.contains(.inserted) { return known }
+        if let known = identityMap.registered(with: id), known.record != nil || known.state.contains(.inserted) { return known }
         guard parent != nil, id.isTemporary, id.entity.model === coordinator.model else { return nil }
         return try withAncestors {
             var ancestor = parent
             while let context = ancestor {
-                if let own = context.registered(with: id) { return own.isDeleted ? nil : counterpart(of: own) }
+                if let own = context.identityMap.registered(with: id) { return own.isDeleted ? nil : counterpart(of: own) }
                 ancestor = context.parent
             }
             return nil
@@ -160,8 +160,8 @@ extension Context {
         if links.inbox.isEmpty { return }
         for renaming in links.inbox.takeRenamed() {
             let root = entity(at: renaming.root)
-            if let object = registered(store: nil, root: root, primaryKey: renaming.reference) {
-                makePermanent(object, store: renaming.store, key: renaming.key)
+            if let object = identityMap.registered(store: nil, root: root, primaryKey: renaming.reference) {
+                identityMap.makePermanent(object, store: renaming.store, key: renaming.key)
             } else {
                 identityMap.note(renaming.reference, became: renaming.key, store: renaming.store, root: root)
                 if !links.children.isEmpty { links.renamed.append(renaming) }

@@ -40,23 +40,23 @@ extension Context {
         if back.isEmpty { return }
         try reloadOwners(back)
         mergeState.mergedIn += back
-        noteMerged(inserted: back, deleted: [])
+        changeTracker.noteMerged(inserted: back, deleted: [])
     }
 
     /// Returns the new objects for those deleted objects whose rows exist again.
     private func replacements(for deleted: [ManagedObject]) throws -> [ManagedObject] {
         if deleted.isEmpty { return [] }
-        let known = deleted.map { registered(store: $0.store, root: $0.entity, primaryKey: $0.primaryKey) }
+        let known = deleted.map { identityMap.registered(store: $0.store, root: $0.entity, primaryKey: $0.primaryKey) }
         let fresh = zip(deleted, known).map {
-            $1 ?? object(store: $0.store, entity: $0.entity, primaryKey: $0.primaryKey)
+            $1 ?? identityMap.object(store: $0.store, entity: $0.entity, primaryKey: $0.primaryKey)
         }
-        try loadRows(of: fresh)
+        try faultLoader.loadRows(of: fresh)
         var back: [ManagedObject] = []
         for (place, (former, object)) in zip(deleted, fresh).enumerated() {
             guard object.record != nil else {
                 // A context that retains its objects would retain this one, which does not have a row.
                 if known[place] == nil {
-                    unregister(object)
+                    identityMap.unregister(object)
                     object.leaveContext()
                 }
                 continue
@@ -102,12 +102,12 @@ extension Context {
     func reinsertedRows(among ids: ChangedIDs) throws -> [ObjectID] {
         if parent != nil || ids.inserted.isEmpty { return [] }
         let deleted = Set(ids.deleted)
-        let known = ids.inserted.filter { !deleted.contains($0) }.compactMap { registered(with: $0) }.filter {
+        let known = ids.inserted.filter { !deleted.contains($0) }.compactMap { identityMap.registered(with: $0) }.filter {
             $0.record != nil && $0.state.isDisjoint(with: [.inserted, .detached, .deleted, .nested])
                 && !hasDeferredMerge($0)
         }
         var found: [ObjectID] = []
-        for (store, objects) in byStore(known) {
+        for (store, objects) in faultLoader.byStore(known) {
             var groups = GroupedElements<Entity, ManagedObject>()
             for object in objects { groups.add(object, to: object.entity.root) }
             for (root, group) in groups.list {
@@ -135,7 +135,7 @@ extension Context {
                 let layout = object.entity.layout.slots[Int(relationship.slot)]
                 guard let inverse = relationship.resolvedInverse, inverse.isToMany,
                     let (key, index) = Record(record).target(Int(relationship.slot), layout), key >= 0,
-                    let owner = registered(store: store, root: entity(at: index), primaryKey: key),
+                    let owner = identityMap.registered(store: store, root: entity(at: index), primaryKey: key),
                     let keeper = owner.toMany(ordinal: Int(owner.entity.layout.slots[Int(inverse.slot)].ordinal)),
                     keeper.isLoaded, try !keeper.contains(object), !keeper.hasRemoved(object)
                 else { continue }
@@ -165,7 +165,7 @@ extension Context {
             {
                 let layout = object.entity.layout.slots[Int(relationship.slot)]
                 guard let (key, index) = Record(record).target(Int(relationship.slot), layout),
-                    let owner = registered(store: store, root: entity(at: index), primaryKey: key)
+                    let owner = identityMap.registered(store: store, root: entity(at: index), primaryKey: key)
                 else { continue }
                 _ = owners.append(owner)
             }
@@ -176,6 +176,6 @@ extension Context {
             }
             if loses { _ = owners.append(object) }
         }
-        for owner in owners.objects where !deletedIdentifiers.contains(ObjectIdentifier(owner)) { noteRefreshed(owner) }
+        for owner in owners.objects where !deletedIdentifiers.contains(ObjectIdentifier(owner)) { changeTracker.noteRefreshed(owner) }
     }
 }

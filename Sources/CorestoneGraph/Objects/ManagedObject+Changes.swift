@@ -135,7 +135,7 @@ extension ManagedObject {
         }
         if isFault { return true }
         guard let record, let (target, index) = Record(record).target(slot, layout), let context else { return false }
-        return context.registered(store: store, root: context.entity(at: index).root, primaryKey: target)?.isFault
+        return context.identityMap.registered(store: store, root: context.entity(at: index).root, primaryKey: target)?.isFault
             ?? true
     }
 
@@ -159,7 +159,7 @@ extension ManagedObject {
         if let overlay, overlay.isChanged(slot) {
             return changedTarget(overlay, slot).map { [$0.objectID] } ?? []
         }
-        if record == nil, !state.contains(.inserted), let context { try context.loadRow(of: self) }
+        if record == nil, !state.contains(.inserted), let context { try context.faultLoader.loadRow(of: self) }
         guard let record, let (target, index) = Record(record).target(slot, layout), let context else { return [] }
         return [ObjectID(store: store, entity: context.entity(at: index), reference: target)]
     }

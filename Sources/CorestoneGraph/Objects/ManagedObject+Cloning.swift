@@ -117,12 +117,12 @@ private final class Cloning {
     /// Loads the rows of objects and the members of their relationships in batches.
     private func load(_ objects: [ManagedObject]) throws {
         guard let context = objects[0].context else { return }
-        try context.loadRows(of: objects)
+        try context.faultLoader.loadRows(of: objects)
         for group in Dictionary(grouping: objects.filter({ !$0.isInserted }), by: { ObjectIdentifier($0.entity) })
             .values
         {
             for relationship in group[0].entity.relationships where relationship.isToMany {
-                try context.loadMembers(of: relationship, owners: group)
+                try context.faultLoader.loadMembers(of: relationship, owners: group)
             }
         }
     }

@@ -30,10 +30,10 @@ extension ManagedObject {
     @inline(__always)
     private func fill(reading slot: Int?) throws {
         if state.contains(.detached) { throw detachedError() }
-        if owner[1] != 0 { context?.dropStaleRow(of: self) }
+        if owner[1] != 0 { context?.faultLoader.dropStaleRow(of: self) }
         if record == nil {
             guard let context else { throw detachedError() }
-            try context.loadRow(of: self, reading: slot)
+            try context.faultLoader.loadRow(of: self, reading: slot)
         }
         if state.contains(.partial) { completePart() }
         let wasFault = state.remove(.fault) != nil
@@ -75,7 +75,7 @@ extension ManagedObject {
     func dropChanges() {
         endInaccessibility()
         if let overlay {
-            releaseTokens(changedIn: overlay)
+            releaseTargetSlots(changedIn: overlay)
             dropOverlay()
         }
         for relationship in toManyRelationships { relationship?.dropChanges() }

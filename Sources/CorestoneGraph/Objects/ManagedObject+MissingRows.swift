@@ -6,7 +6,7 @@ extension ManagedObject {
     /// Whether the row of a saved object is neither in memory nor in the store.
     func isRowMissing() throws -> Bool {
         if record != nil || state.contains(.inserted) { return false }
-        return try context?.loadRows(of: [self]).isEmpty == false
+        return try context?.faultLoader.loadRows(of: [self]).isEmpty == false
     }
 
     /// Runs `body`, which uses the object's values.

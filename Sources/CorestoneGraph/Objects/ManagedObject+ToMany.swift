@@ -2,6 +2,12 @@ import CorestoneModel
 import CorestoneValues
 
 extension ManagedObject {
+    /// Returns the targets of a to-one or to-many relationship.
+    func targets(of relationship: Relationship) throws -> [ManagedObject] {
+        if relationship.isToMany { return try toMany(relationship).all() }
+        return try target(of: relationship).map { [$0] } ?? []
+    }
+
     func toMany(ordinal: Int) -> ToManyRelationship? {
         toManyBlock?[ordinal]
     }

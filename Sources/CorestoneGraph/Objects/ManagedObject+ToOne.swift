@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The cached target of a to-one relationship, and the token of its borrowed C handle.
+/// The cached target of a to-one relationship, and the slot of the host for its borrowed reference; see `HostBridge`.
 @usableFromInline
 struct ToOneTarget {
     @usableFromInline var object: Unmanaged<ManagedObject>?
@@ -20,7 +20,7 @@ extension ManagedObject {
             guard let target = try context.unsavedTarget(of: self, slot, key: key, entity: index) else { return nil }
             return keep(.passRetained(target), layout)
         }
-        let target = context.retainedObject(store: store, entityIndex: index, primaryKey: key)
+        let target = context.identityMap.retainedObject(store: store, entityIndex: index, primaryKey: key)
         if let watch = context.faultLoader.watch {
             target._withUnsafeGuaranteedRef { watch.note($0, reachedBy: entity.relationship(slot)) }
         }
@@ -34,7 +34,7 @@ extension ManagedObject {
     ) -> Unmanaged<ManagedObject>? {
         if let kept = toOneTargets?[Int(layout.ordinal)].object { return kept }
         guard let record, let (key, index) = Record(record).target(slot, layout),
-            let target = context.registered(in: table, key, entityIndex: index)
+            let target = context.identityMap.registered(in: table, key, entityIndex: index)
         else { return nil }
         return keep(Unmanaged.passRetained(target), layout)
     }
@@ -49,7 +49,7 @@ extension ManagedObject {
     func keepTarget(_ target: ManagedObject, ordinal: Int) {
         let targets = toOneTargets ?? allocateTargets()
         let old = targets[ordinal].object
-        // The token stays valid, because it was created for this target after the last change.
+        // The slot of the host stays valid, because it was created for this target after the last change.
         targets[ordinal].object = Unmanaged.passRetained(target)
         old?.release()
     }
@@ -64,7 +64,7 @@ extension ManagedObject {
 
     func dropTarget(_ ordinal: Int) {
         guard let targets = toOneTargets else { return }
-        if targets[ordinal].hostSlot != 0 { Context.hostBridge.release(targets[ordinal].hostSlot) }
+        releaseTargetSlot(ordinal: ordinal)
         targets[ordinal].object?.release()
         targets[ordinal] = ToOneTarget(object: nil, hostSlot: 0)
     }
@@ -111,47 +111,6 @@ extension ManagedObject {
                 change(slot) { placeTarget(nil, entity.relationship(slot)) }
             }
         }
-    }
-
-    /// Returns the token of the borrowed handle of a relationship's target.
-    ///
-    /// A change of the relationship releases the handle. Returns 0 if there is no token, if the property is not a
-    /// to-one relationship, or if the object is a fault or has left its context.
-    @inlinable @inline(__always)
-    package func borrowedTargetToken(key: UInt32) -> UInt {
-        let slot = Int(key & 0xFFF)
-        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key,
-            state.isDisjoint(with: [.fault, .detached]), let targets = toOneTargets
-        else { return 0 }
-        let layout = entity.layout.slots[slot]
-        return layout.role == .toOne ? targets[Int(layout.ordinal)].hostSlot : 0
-    }
-
-    /// Releases the tokens of changed targets before the changes are discarded.
-    func releaseTokens(changedIn overlay: Overlay) {
-        if toOneTargets == nil { return }
-        for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
-            let layout = entity.layout.slots[slot]
-            if layout.role == .toOne { releaseTargetToken(ordinal: Int(layout.ordinal)) }
-        }
-    }
-
-    /// Returns the token that the object keeps for the target of a relationship; 0 without a token.
-    package func targetToken(key: UInt32) -> UInt {
-        toOneTargets?[Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)].hostSlot ?? 0
-    }
-
-    /// Keeps a token for the target of a relationship until the relationship changes.
-    ///
-    /// A borrowed handle thus stays valid. Returns false if the object already keeps this token. The caller must then
-    /// release its own reference to the handle.
-    package func retainTargetToken(_ slot: UInt, key: UInt32) -> Bool {
-        let ordinal = Int(entity.layout.slots[Int(key & 0xFFF)].ordinal)
-        let targets = toOneTargets ?? allocateTargets()
-        if targets[ordinal].hostSlot == slot { return false }
-        if targets[ordinal].hostSlot != 0 { Context.hostBridge.release(targets[ordinal].hostSlot) }
-        targets[ordinal].hostSlot = slot
-        return true
     }
 
     /// Returns the current target of a to-one relationship.
@@ -307,12 +266,6 @@ extension ManagedObject {
     func placeTarget(_ target: ManagedObject?, _ relationship: Relationship) {
         let slot = Int(relationship.slot)
         overlayForWriting().set(target.map { .object($0) } ?? .null, slot)
-        releaseTargetToken(ordinal: Int(entity.layout.slots[slot].ordinal))
-    }
-
-    private func releaseTargetToken(ordinal: Int) {
-        guard let targets = toOneTargets, targets[ordinal].hostSlot != 0 else { return }
-        Context.hostBridge.release(targets[ordinal].hostSlot)
-        targets[ordinal].hostSlot = 0
+        releaseTargetSlot(ordinal: Int(entity.layout.slots[slot].ordinal))
     }
 }

@@ -189,9 +189,9 @@ extension ManagedObject {
     func validateDenials(into failures: inout ValidationFailures) throws {
         guard let context else { return }
         for relationship in entity.relationships where relationship.deleteRule == .deny {
-            let staying = try context.targets(of: relationship, self).filter { !$0.isDeleted }
+            let staying = try targets(of: relationship).filter { !$0.isDeleted }
             if staying.isEmpty { continue }
-            let existingCount = try context.loadRows(of: staying).count
+            let existingCount = try context.faultLoader.loadRows(of: staying).count
             if existingCount < staying.count {
                 failures.append(deniedDeleteError(relationship, staying.count - existingCount))
             }

@@ -210,7 +210,7 @@ extension ManagedObject {
         if isObserved { willChangeObserved(slot) }
         if state.contains(.detached) { return }
         willChange(ofRelationship: entity.layout.slots[slot].role == .toOne)
-        if let context, context.hookState.namesCulprit { context.noteCulprit(self, [slot]) }
+        if let context, context.hookState.namesCulprit { context.hookState.noteCulprit(self, [slot]) }
         body()
         if isObserved { didChangeObserved(slot) }
     }

@@ -20,8 +20,6 @@ public final class ManagedObject {
     }
     /// The context, without retaining it.
     private(set) var contextReference: Unmanaged<Context>?
-    /// The token of the context's C handle; nil without a context.
-    package var contextSlot: UInt? { contextReference?._withUnsafeGuaranteedRef { $0.hostSlot.value } }
     /// The object's store; nil while the ID is temporary.
     var store: Store? {
         get { storeReference?.takeUnretainedValue() }
@@ -41,7 +39,7 @@ public final class ManagedObject {
     @usableFromInline package internal(set) var state: State
     /// The number of the group of faults without rows that were fetched together; 0 without a group.
     var faultGroup: UInt32 = 0
-    /// The token of the object's C handle; 0 without a handle.
+    /// An opaque value of the host bridge; 0 without a bridge.
     package var hostSlot: UInt = 0
     /// The pointer to the ID of the thread that may use the object.
     ///
@@ -137,7 +135,7 @@ public final class ManagedObject {
     }
 
     deinit {
-        context?.forget(self)
+        context?.identityMap.forget(self)
         deallocateOwner()
         if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched, .keepsTransformed, .observed, .partial]) {
             dropRetainedValues()

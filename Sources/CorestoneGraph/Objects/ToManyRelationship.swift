@@ -148,7 +148,7 @@ final class ToManyRelationship {
         guard let context = owner.context else { throw owner.detachedError() }
         if owner.state.contains(.inaccessible) { return didLoad([]) }
         if context.faultLoader.watch != nil { try context.applyFaultPolicy(owner, along: relationship) }
-        try context.loadMembers(of: relationship, owners: [owner])
+        try context.faultLoader.loadMembers(of: relationship, owners: [owner])
     }
 
     /// Sets the members that were read from the store, and applies the differences.

@@ -58,7 +58,7 @@ extension Context {
         if !changes.isComplete {
             try compareVersions(with: store, &found)
             // The tracked results may contain changed rows without registered objects.
-            noteEverythingMerged()
+            changeTracker.noteEverythingMerged()
         }
         try compareDerived(with: store, &found)
         if !found.isEmpty || !changes.isComplete && observation.trackers.hasObservers(.event) {
@@ -121,7 +121,7 @@ extension Context {
         let fresh = try reading(store) { try $0.rows(of: root, primaryKeys: objects.map(\.primaryKey)) }
         withExtendedLifetime(fresh.chunks) {
             for row in fresh.records {
-                guard let object = registered(store: store, root: root, primaryKey: row.primaryKey),
+                guard let object = identityMap.registered(store: store, root: root, primaryKey: row.primaryKey),
                     let known = object.record
                 else { continue }
                 body(object, Record(known), row)

@@ -103,9 +103,9 @@ struct DependencyPaths {
                 if let slots, let slot = path.slot(after: step), !slots.contains(slot) { continue }
                 var owners = [object]
                 for back in path.relationships[...step].reversed() {
-                    guard let inverse = back.inverse, let context = object.context else { break }
+                    guard let inverse = back.inverse else { break }
                     owners = try owners.filter { $0.entity.isKind(of: inverse.entity) }.flatMap { owner in
-                        try owner.unlessRowIsMissing { try context.targets(of: inverse, owner) } ?? []
+                        try owner.unlessRowIsMissing { try owner.targets(of: inverse) } ?? []
                     }
                 }
                 for owner in owners where !owner.isDeleted && request.concerns(owner) { body(owner, path.isDeclared) }

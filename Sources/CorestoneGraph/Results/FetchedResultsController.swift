@@ -118,7 +118,7 @@ public final class FetchedResultsController {
         // Its neighbours are likely to be accessed next.
         let size = max(fetchRequest.batchSize, 1), start = place / size * size
         let batch = try snapshot.rows[start..<min(start + size, snapshot.count)].map { try tracker.object(of: $0) }
-        _ = try managedObjectContext.withAncestors { try managedObjectContext.loadRows(of: batch) }
+        _ = try managedObjectContext.withAncestors { try managedObjectContext.faultLoader.loadRows(of: batch) }
         recent = recent.suffix(size) + batch
         return object
     }

@@ -110,7 +110,7 @@ final class ResultsTracker {
         for (place, row) in fresh.rows.enumerated() {
             let object = fresh.objects[place]
             all[row.id] = Member(row: row, object: object)
-            if row.id.isTemporary, let object = object ?? context.registered(with: row.id) {
+            if row.id.isTemporary, let object = object ?? context.identityMap.registered(with: row.id) {
                 unsaved[ObjectIdentifier(object)] = row.id
             }
         }
@@ -326,8 +326,8 @@ final class ResultsTracker {
     /// A parent's save assigns permanent IDs to objects that this context may have released.
     func takeRenamed() {
         if context.parent == nil { return }
-        for (place, id) in unsaved where context.permanentKey(of: id.reference, root: id.entity.root) != nil {
-            guard let member = members[id], let object = context.registered(with: id) else { continue }
+        for (place, id) in unsaved where context.identityMap.permanentKey(of: id.reference, root: id.entity.root) != nil {
+            guard let member = members[id], let object = context.identityMap.registered(with: id) else { continue }
             unsaved[place] = nil
             unsaved[ObjectIdentifier(object)] = id
             pendingChanges.noteRenamed(member.object ?? object)

@@ -225,7 +225,7 @@ extension ResultsTracker {
     private func known(_ id: ObjectID) -> ManagedObject? { member(id)?.object ?? (try? context.object(with: id)) }
 
     private func outcome(of candidates: Candidates) throws -> Outcome {
-        _ = try context.loadRows(of: candidates.all.map(\.object).filter { $0.context === context && !$0.isDeleted })
+        _ = try context.faultLoader.loadRows(of: candidates.all.map(\.object).filter { $0.context === context && !$0.isDeleted })
         var outcome = Outcome()
         for (object, isUpdated) in candidates.all {
             let former = member(object)?.row
@@ -267,7 +267,7 @@ extension ResultsTracker {
         var renamed: [(former: ObjectID, id: ObjectID)] = []
         var isUpdated: [Bool] = []
         for (place, row) in fresh.rows.enumerated() {
-            let object = fresh.objects[place] ?? context.registered(with: row.id)
+            let object = fresh.objects[place] ?? context.identityMap.registered(with: row.id)
             let known = object.flatMap { member($0) } ?? member(row.id)
             before.append(known?.row)
             if let known, known.row.id != row.id { renamed.append((known.row.id, row.id)) }

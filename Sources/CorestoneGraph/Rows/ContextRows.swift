@@ -129,7 +129,7 @@ final class ContextRows: RowSource {
     func object(of row: StoredRow) -> (any ValueObject)? { managedObject(of: row) }
 
     private func managedObject(of row: StoredRow) -> ManagedObject {
-        context.object(store: store, entity: row.entity, primaryKey: row.primaryKey)
+        context.identityMap.object(store: store, entity: row.entity, primaryKey: row.primaryKey)
     }
 
     func reference(of row: StoredRow) -> ObjectIDReference? {

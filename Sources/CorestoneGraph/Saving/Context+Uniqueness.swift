@@ -3,18 +3,6 @@ import CorestonePredicate
 import CorestoneValues
 
 extension Context {
-    /// Reports new and changed objects that violate a unique constraint among themselves.
-    ///
-    /// In a save, the store performs this check, including stored rows, and reports code 133021. The check before a
-    /// save covers only the objects of this context and reports code 1551. Null is not equal to null, as in the store.
-    func validateUniqueness(_ plan: SavePlan, into failures: inout ValidationFailures) throws {
-        for group in try UniqueGroups(of: plan.inserted + plan.updated).list {
-            for object in group.objects.dropFirst() {
-                failures.append(object.uniquenessError(group.place.keys, group.place.values, group.objects[0]))
-            }
-        }
-    }
-
     /// Returns the causes of a constraint violation in a save.
     ///
     /// The causes are objects of the save with equal values. Without such objects, they are stored rows with equal
@@ -58,7 +46,7 @@ extension Context {
                 let values = entity.slots(of: first.keys).map { entity.value(of: record, $0, store) }
                 let place = UniqueKey(entity: first.entity, keys: first.keys, values: values)
                 guard let object = groups.owners(of: place).first else { return nil }
-                let known = registered(store: store, root: entity, primaryKey: record.primaryKey)
+                let known = identityMap.registered(store: store, root: entity, primaryKey: record.primaryKey)
                 // The object's own row is not a conflict, nor are rows whose values this save changes.
                 if let known, known === object || known.isDeleted || known.isUpdated && !known.has(place) { return nil }
                 store.rowCache.replace(record, root: entity.root, asOf: state)

@@ -43,6 +43,8 @@ struct SavePipeline {
     ///
     /// Conflicts can recur, because another process saves meanwhile or the merge policy causes new conflicts.
     static let maximumMerges = 16
+    /// The maximum number of rounds of hooks before one save.
+    private static let maximumHookRounds = 1000
 
     func run() throws {
         try processChanges()
@@ -52,7 +54,7 @@ struct SavePipeline {
         // A custom store that is notified of registrations may use the context, which must be consistent by then.
         let written = try context.batchingNotices(true) {
             let written = try context.resolvingDeferred { try write(plan) }
-            context.clearChanges()
+            context.changeTracker.clear()
             return written
         }
         try finish(plan, written)
@@ -61,7 +63,7 @@ struct SavePipeline {
     // MARK: 1. Process changes
 
     private func processChanges() throws {
-        context.reapplyDeleteRules()
+        context.deleteRules.reapply()
         try context.processPendingChanges(appliesDeleteRules: true)
         guard context.hasChanges else { return }
         context.post(.willSave)
@@ -87,15 +89,51 @@ struct SavePipeline {
     }
 
     private func finishWithoutEffect(_ plan: SavePlan) {
-        context.clearChanges()
+        context.changeTracker.clear()
         context.mergeDeferred()
         postDidSave(plan)
     }
 
     // MARK: 3. Prepare
 
-    /// Runs hooks and validators, which may change the plan; see `Context.prepared`.
-    private func prepare(_ plan: SavePlan) throws -> SavePlan { try context.prepared(plan) }
+    /// Prepares pending changes for a save.
+    ///
+    /// Runs hooks until they no longer change objects, then validators and the model's validation rules. Each round of
+    /// hooks is an event; the hooks of objects that were changed or added in it run in the next round. If validators
+    /// change objects, the hooks of these objects run again.
+    ///
+    /// - Returns: The plan with the changes of hooks and validators.
+    private func prepare(_ first: SavePlan) throws -> SavePlan {
+        guard context.has(.willSave) else { return try context.saveValidation.validated(first) }
+        defer { (context.hookState.touched, context.hookState.namesCulprit) = (nil, false) }
+        var waiting = first.all
+        // Retains the objects, so that a new object does not have the address of a deallocated object.
+        var known = waiting
+        var asked = Set(known.map(ObjectIdentifier.init))
+        func wanting(in plan: SavePlan) -> [ManagedObject] {
+            let joined = plan.all.filter { asked.insert(ObjectIdentifier($0)).inserted }
+            known += joined
+            let touched = context.hookState.touched ?? []
+            context.hookState.touched = []
+            var seen: Set<ObjectIdentifier> = []
+            return (touched + joined).filter {
+                $0.entity.has(.willSave) && $0.hasChanges && seen.insert(ObjectIdentifier($0)).inserted
+            }
+        }
+        context.hookState.touched = []
+        for attempt in 1...SavePipeline.maximumHookRounds {
+            context.hookState.namesCulprit = attempt == SavePipeline.maximumHookRounds
+            for object in waiting where !object.isGone { try object.sendWillSave() }
+            try context.processPendingChanges(appliesDeleteRules: true)
+            var plan = context.pendingPlan
+            waiting = wanting(in: plan)
+            if !waiting.isEmpty { continue }
+            plan = try context.saveValidation.validated(plan)
+            waiting = wanting(in: plan)
+            if waiting.isEmpty { return plan }
+        }
+        throw context.hookState.stillDirtyError(after: SavePipeline.maximumHookRounds)
+    }
 
     // MARK: 4. Load
 
@@ -104,7 +142,7 @@ struct SavePipeline {
     /// Updated objects whose rows are missing move to `missingRowUpdates` if only references to them were removed.
     func load(_ plan: SavePlan) throws -> SavePlan {
         var plan = plan
-        let missing = try context.loadRows(of: plan.updated) + context.loadRows(of: plan.deleted)
+        let missing = try context.faultLoader.loadRows(of: plan.updated) + context.faultLoader.loadRows(of: plan.deleted)
         if !missing.isEmpty { plan.separateMissingRowUpdates(among: missing) }
         try context.loadOrders(of: plan.updated)
         return plan
@@ -262,7 +300,7 @@ struct SavePipeline {
             let root = context.entity(at: rootIndex)
             for row in group { store.rowCache.remove(root, row.primaryKey) }
             let objects = group.compactMap {
-                context.registered(store: store, root: root, primaryKey: $0.primaryKey)
+                context.identityMap.registered(store: store, root: root, primaryKey: $0.primaryKey)
             }
             .filter { $0.record != nil }
             if objects.isEmpty { continue }
@@ -273,7 +311,7 @@ struct SavePipeline {
             store.rowCache.add(fresh, root: root)
             for record in fresh.records {
                 // A row of another version was changed by another writer, which a refresh will report.
-                if let object = context.registered(store: store, root: root, primaryKey: record.primaryKey),
+                if let object = context.identityMap.registered(store: store, root: root, primaryKey: record.primaryKey),
                     object.version == record.version || store.backing.decidesVersions
                 {
                     object.setRecord(record)
@@ -293,7 +331,7 @@ struct SavePipeline {
         do {
             try context.resolve(obstacle, failure.part, failure.store, isLast: isLast)
             let plan = try reload()
-            try context.validateByModel(plan)
+            try context.saveValidation.validateByModel(plan)
             return plan
         } catch { throw report.error(PartFailure(failure.store, failure.part, error)) }
     }

@@ -13,7 +13,7 @@ extension Context {
                 owners.add(object, to: keeper.relationship)
             }
         }
-        for (relationship, objects) in owners.list { try loadMembers(of: relationship, owners: objects) }
+        for (relationship, objects) in owners.list { try faultLoader.loadMembers(of: relationship, owners: objects) }
     }
 }
 

@@ -46,8 +46,8 @@ final class SaveWriter {
     private func assignKeys(_ transaction: any SaveTransaction) throws {
         let keys =
             try store.references == nil
-            ? context.reserveKeys(for: plan.inserted, transaction.reservePrimaryKeys)
-            : context.namedKeys(for: plan.inserted, in: store, transaction.permanentKeys)
+            ? context.keyAssignment.reserveKeys(for: plan.inserted, transaction.reservePrimaryKeys)
+            : context.keyAssignment.namedKeys(for: plan.inserted, in: store, transaction.permanentKeys)
         formerKeys.reserveCapacity(keys.count)
         for (object, key) in zip(plan.inserted, keys) {
             formerKeys.append(object.primaryKey)
@@ -139,16 +139,16 @@ final class SaveWriter {
     /// Updates the objects and the row cache after the commit: permanent IDs, new records, deleted objects.
     func commit() {
         store.rowCache.keep(writer.chunks)
-        context.reserveRoom(for: plan.inserted, store: store)
+        context.identityMap.reserveRoom(for: plan.inserted, store: store)
         for (place, object) in plan.inserted.enumerated() {
             let key = object.primaryKey
             if formerKeys[place] < 0 {
                 object.primaryKey = formerKeys[place]
-                context.makePermanent(object, store: store, key: key)
+                context.identityMap.makePermanent(object, store: store, key: key)
             }
             if let record = insertedRecords[place] { adopt(record, object) }
         }
-        if store.observesRegistrations { context.note(.registered, plan.inserted.map(\.objectID), in: store) }
+        if store.observesRegistrations { context.identityMap.note(.registered, plan.inserted.map(\.objectID), in: store) }
         for (place, object) in plan.updated.enumerated() {
             awaitRow(place + SaveWriter.awaited)
             // The object has left the context if a new object received its key, because the store's file was replaced.
@@ -161,7 +161,7 @@ final class SaveWriter {
         context.batchingNotices(store.observesRegistrations) {
             for object in plan.deleted {
                 store.rowCache.remove(object.entity.root, object.primaryKey)
-                context.unregister(object)
+                context.identityMap.unregister(object)
                 object.leaveContext()
             }
         }

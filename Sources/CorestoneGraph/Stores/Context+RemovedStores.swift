@@ -25,7 +25,7 @@ extension Context {
         if stores.isEmpty { return }
         for store in stores { invalidateObjects(of: store) }
         // Results may contain rows without an object in the context.
-        noteEverythingMerged()
+        changeTracker.noteEverythingMerged()
         endEvent()
     }
 
@@ -45,11 +45,11 @@ extension Context {
             let leaving = objects.filter { $0.context === self }
             removeReferences(to: Set(leaving.map(ObjectIdentifier.init)))
             for object in leaving {
-                unregister(object)
+                identityMap.unregister(object)
                 object.leaveContext()
             }
             forgetGone(with: store)
-            if hasEventObservers { noteInvalidated(leaving) }
+            if hasEventObservers { changeTracker.noteInvalidated(leaving) }
         }
         forgetUndo()
         changeTracker.event.isUnrecorded = hasUndoableEvent
@@ -95,7 +95,7 @@ extension Context {
     /// For an ID of a removed store without a registered object, returns an object that has left its context, so that a
     /// change can contain that object.
     func objectOrDetached(of id: ObjectID) throws -> ManagedObject {
-        guard let store = id.store, !store.isOpen, !id.isTemporary, registered(with: id) == nil else {
+        guard let store = id.store, !store.isOpen, !id.isTemporary, identityMap.registered(with: id) == nil else {
             return try object(with: id)
         }
         let object = ManagedObject(

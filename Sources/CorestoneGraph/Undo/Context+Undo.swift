@@ -102,7 +102,7 @@ extension Context {
 
     private func record(_ recorder: UndoRecorder) {
         var changes = EventChanges()
-        forEachTouched { changes.note($0, $1, in: self) }
+        changeTracker.forEachTouched { changes.note($0, $1, in: self) }
         if !changes.hasAny { return }
         let action = ContextUndo(
             recorder, changes.objects, values: changes.values, members: changes.members, stamp: recorder.stamp)
@@ -115,7 +115,7 @@ extension Context {
 
     /// Copies the contents of an object before it leaves the context, so that undoing the event can restore it.
     func keepContents(of object: ManagedObject) {
-        guard let recorder = undoRecorder, let entry = entry(of: object), entry.existed else { return }
+        guard let recorder = undoRecorder, let entry = changeTracker.entry(of: object), entry.existed else { return }
         recorder.contents[ObjectIdentifier(object)] = object.contentsAtEventStart(
             entry, assigned: changeTracker.assignedStores)
     }

@@ -44,8 +44,8 @@ extension Context {
             last = change.object.store
             try last?.requireOpen()
         }
-        try loadRows(of: objects.map(\.object).filter { $0.record == nil })
-        try loadMembersForDeletion(objects.filter { !$0.existed && !$0.object.isDeleted }.map(\.object))
+        try faultLoader.loadRows(of: objects.map(\.object).filter { $0.record == nil })
+        try deleteRules.loadMembers(of: objects.filter { !$0.existed && !$0.object.isDeleted }.map(\.object))
     }
 }
 
@@ -86,7 +86,7 @@ struct Restoration {
             change.object.discardEqualChanges(
                 wasClean: isExact && change.existed && !change.wasUpdated, restored: values)
         }
-        context.forEachTouched { object, _ in object.discardEqualChanges(wasClean: false, restored: []) }
+        context.changeTracker.forEachTouched { object, _ in object.discardEqualChanges(wasClean: false, restored: []) }
         for (object, events) in awakening where !object.isGone {
             do { try object.sendAwake(fromSnapshotEvents: events) } catch { failure = failure ?? error }
         }
@@ -133,7 +133,7 @@ struct Restoration {
     /// An object that had a row receives a temporary ID, because the row is deleted.
     private mutating func register(_ object: ManagedObject, _ contents: Contents) {
         revived.insert(ObjectIdentifier(object))
-        context.noteTouched(object)
+        context.changeTracker.noteTouched(object)
         if contents.wasSaved {
             object.store = nil
             object.primaryKey = TemporaryReference.next()
@@ -141,8 +141,8 @@ struct Restoration {
         object.context = context
         object.state.subtract([.detached, .detachedIndividually])
         object.state.formUnion([.inserted, .touched])
-        context.register(object)
-        context.noteInserted(object)
+        context.identityMap.register(object)
+        context.changeTracker.noteInserted(object)
         Context.hostBridge.keepContextAlive(for: object)
         if let store = contents.assigned, store.isOpen {
             context.changeTracker.assignedStores[ObjectIdentifier(object)] = store
@@ -194,7 +194,7 @@ struct Restoration {
         let relationship = object.entity.relationship(value.slot)
         let current = try? object.target(of: relationship)
         var target: ManagedObject?
-        if case .object(let old as ManagedObject) = old { target = context.present(old) }
+        if case .object(let old as ManagedObject) = old { target = context.inverses.present(old) }
         if current === target { return }
         changedTargets.append((object, relationship, current))
         object.change(value.slot) { object.placeTarget(target, relationship) }
@@ -226,10 +226,10 @@ struct Restoration {
     /// Makes inverses consistent with later changes by other writers, and with refreshed objects.
     private func updateInverses() throws {
         for (object, relationship, former) in changedTargets where object.context === context && !object.isDeleted {
-            try context.updateInverse(of: relationship, object, former.map { [$0] } ?? [])
+            try context.inverses.updateInverse(of: relationship, object, former.map { [$0] } ?? [])
         }
         for change in record.changes where !revived.isEmpty && revived.contains(ObjectIdentifier(change.object)) {
-            try context.updateAllInverses(change.object)
+            try context.inverses.updateAllInverses(change.object)
         }
         if record.recorder.refreshed.isEmpty { return }
         // Refreshed objects do not change, even if they do not refer to a restored object any more.
@@ -250,7 +250,7 @@ struct Restoration {
                     if try others.contains(object) { continue }
                     // Only the deletion removed the object from the member's list, and the pair is still stored.
                     if others.hasRemoved(object) {
-                        context.updateMembership(of: object, in: others, isMember: true, isStored: true)
+                        context.inverses.updateMembership(of: object, in: others, isMember: true, isStored: true)
                     } else {
                         keeper.remove(member)
                     }
@@ -359,7 +359,7 @@ struct Restoration {
         for object in leaving {
             for relationship in object.entity.relationships {
                 guard let inverse = relationship.resolvedInverse else { continue }
-                for partner in (try? context.targets(of: relationship, object)) ?? [] {
+                for partner in (try? object.targets(of: relationship)) ?? [] {
                     detach(object, partner, inverse)
                 }
             }
@@ -369,11 +369,11 @@ struct Restoration {
         }
         // After the hooks, which may have created further references to these objects.
         let ending = leaving.filter { $0.state.contains(.inserted) && !$0.isGone }
-        do { try context.clearOneSidedReferences(of: ending) } catch { failure = failure ?? error }
+        do { try context.deleteRules.clearOneSidedReferences(of: ending) } catch { failure = failure ?? error }
         for object in leaving {
             if object.isGone { continue }
             object.state.insert(.propagated)
-            if object.state.contains(.inserted) { context.discardInserted(object) } else { context.noteDeleted(object) }
+            if object.state.contains(.inserted) { context.discardInserted(object) } else { context.changeTracker.noteDeleted(object) }
         }
         return failure
     }

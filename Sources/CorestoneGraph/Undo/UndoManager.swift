@@ -28,7 +28,7 @@ public final class UndoManager: @unchecked Sendable {
     /// The recorders of the contexts that use this manager.
     var recorders: [UndoRecorder] = []
     let listeners = UndoListeners()
-    /// The token of the manager's C handle; 0 without a handle.
+    /// An opaque value of the host bridge; 0 without a bridge.
     package var hostSlot: UInt = 0
 
     /// The current use of the manager: recording changes, undoing or redoing.

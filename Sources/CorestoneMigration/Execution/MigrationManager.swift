@@ -94,8 +94,8 @@ public final class MigrationManager {
             (self.mappingModel, sourceContext, destinationContext) = (nil, nil, nil)
             runner.withLock { $0 = 0 }
         }
-        try MigrationHosting.withHostAccess(to: self) {
-            try MigrationHosting.withHostAccess(to: source, destination) {
+        try withHandle {
+            try MigrationManager.withHandles(of: source, destination) {
                 let run = try MigrationRun(
                     mappingModel, manager: self, source: source, destination: destination, associations: makeTable)
                 self.run = run

@@ -64,7 +64,7 @@ extension MigrationRun {
         try save()
         try associations.didSave()
         try reset()
-        for context in [sourceContext, destinationContext] { MigrationHosting.endBatch(context) }
+        for context in [sourceContext, destinationContext] { MigrationManager.hostBridge.endBatch(of: context) }
     }
 
     private func save() throws {

@@ -41,7 +41,7 @@ struct MappingRoute: ConversionRoute {
             let store = try new.addSQLiteStore(at: result, options: .migrationResult(limits))
             let manager = try MigrationManager(source: source, destination: destination)
             manager.report = progress
-            try MigrationHosting.withHostAccess(to: manager) {
+            try manager.withHandle {
                 do { try managerWillStart?(manager) } catch {
                     throw failure(of: error, in: "the function for the start of a migration manager", file: path)
                 }

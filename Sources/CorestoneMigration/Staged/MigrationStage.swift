@@ -68,7 +68,7 @@ struct StageHandling {
 
     func run(in context: Context) throws {
         do {
-            try MigrationHosting.withHostAccess(to: context) {
+            try MigrationManager.withHandles(of: context) {
                 try handler(context)
                 try context.save()
             }

@@ -23,7 +23,7 @@ struct TransformationRoute: ConversionRoute {
         let store = try new.addSQLiteStore(at: result, options: .migrationWork(limits))
         let (old, context) = (Context(coordinator: former), Context(coordinator: new))
         do {
-            try MigrationHosting.withHostAccess(to: old, context) {
+            try MigrationManager.withHandles(of: old, context) {
                 try transformation.body(old, context)
                 try context.save()
             }

@@ -18,7 +18,7 @@ final class EventTests: GraphTestCase {
         XCTAssertEqual(try former(ann), ["name": .null, "rating": .null])
         XCTAssertTrue(context.changeTracker.event.touched.isEmpty, "inserted object has an entry")
         try context.processPendingChanges()
-        XCTAssertFalse(context.hasEvent)
+        XCTAssertFalse(context.changeTracker.hasEvent)
         XCTAssertEqual(try former(ann), [:])
     }
 
@@ -71,17 +71,17 @@ final class EventTests: GraphTestCase {
             [ann, cid].map(ObjectIdentifier.init))
         try bob.set("name", "Bobby")
         try context.processPendingChanges()
-        XCTAssertFalse(context.hasEvent)
+        XCTAssertFalse(context.changeTracker.hasEvent)
         XCTAssertTrue(cid.isGone)
     }
 
     func testRollbackSaveAndRefreshResetTheEvent() throws {
         let ann = try employee("Ann")
         try context.save()
-        XCTAssertFalse(context.hasEvent)
+        XCTAssertFalse(context.changeTracker.hasEvent)
         try ann.set("name", "Anna")
         try context.rollback()
-        XCTAssertFalse(context.hasEvent)
+        XCTAssertFalse(context.changeTracker.hasEvent)
         try ann.set("name", "Annie")
         XCTAssertTrue(ann.isUpdated)
         XCTAssertEqual(try former(ann), ["name": .text("Ann")])

@@ -146,12 +146,12 @@ final class MergeUndoRandomTests: GraphTestCase {
         for object in objects {
             for relationship in object.entity.relationships {
                 guard let inverse = relationship.inverse else { continue }
-                for target in try context.targets(of: relationship, object) {
+                for target in try object.targets(of: relationship) {
                     // An object that was deleted here and changed elsewhere is a conflict of the save.
                     if target.isDeleted { continue }
                     let name = "\(try self.name(of: object)).\(relationship.name)"
                     if target.isGone { throw Mismatch(message: "\(name) has an object that is gone") }
-                    if try !context.targets(of: inverse, target).contains(where: { $0 === object }) {
+                    if try !target.targets(of: inverse).contains(where: { $0 === object }) {
                         throw Mismatch(
                             message: "\(name) has \(try self.name(of: target)), whose \(inverse.name) lacks it")
                     }
@@ -171,7 +171,7 @@ final class MergeUndoRandomTests: GraphTestCase {
             try
                 ([name(of: object)]
                 + object.entity.relationships.map { relationship in
-                    let found = try context.targets(of: relationship, object).map(name)
+                    let found = try object.targets(of: relationship).map(name)
                     return "\(relationship.name)=\(relationship.isOrdered ? found : found.sorted())"
                 }).joined(separator: " ")
         }.sorted()

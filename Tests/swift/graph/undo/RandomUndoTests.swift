@@ -85,7 +85,7 @@ final class RandomUndoTests: GraphTestCase {
                 guard let relationship = property as? Relationship else {
                     return "\(property.name)=\(try object.value(slot: Int(property.slot)))"
                 }
-                let targets = try context(of: object).targets(of: relationship, object).filter { !$0.isDeleted }
+                let targets = try object.targets(of: relationship).filter { !$0.isDeleted }
                 let found = targets.map { places[ObjectIdentifier($0)] ?? -1 }
                 return "\(property.name)=\(relationship.isOrdered ? found : found.sorted())"
             }.joined(separator: " ")

@@ -1,10 +1,13 @@
 import CorestoneModel
 import CorestoneValues
 
-// Keeps both sides of relationships consistent after a merge, a refresh or an undo, which replace an object's row or
-// targets as a whole. Single changes update both sides themselves. The to-one side has precedence, because it is stored
-// in the row.
-extension Context {
+/// The maintenance of inverse relationships after a merge, a refresh or an undo, which replace an object's row or
+/// targets as a whole.
+///
+/// Single changes update both sides themselves. The to-one side has precedence, because it is stored in the row.
+struct Inverses {
+    let context: Context
+
     /// Updates the inverses of an object's to-one relationships, in the current and former targets.
     func updateInverses(of object: ManagedObject) throws {
         if object.state.contains(.detached) || object.isDeleted { return }
@@ -22,7 +25,7 @@ extension Context {
     /// If an unsaved change of a one-to-one target replaced the reference to the object, the relationship is cleared.
     private func updateStoredInverse(_ relationship: Relationship, _ object: ManagedObject) throws {
         guard let inverse = relationship.resolvedInverse, let target = try object.target(of: relationship),
-            target.isUsable(in: self)
+            target.isUsable(in: context)
         else { return }
         if inverse.isToMany {
             let keeper = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal))
@@ -40,10 +43,10 @@ extension Context {
         let mine = try object.target(of: relationship)
         let stored = object.storedTarget(of: relationship)
         for partner in [stored] + former where partner !== mine {
-            guard let partner, partner.isUsable(in: self) else { continue }
+            guard let partner, partner.isUsable(in: context) else { continue }
             try updatePartner(of: object, partner, inverse, refersBack: false, isStored: partner === stored)
         }
-        guard let mine, mine.isUsable(in: self) else { return }
+        guard let mine, mine.isUsable(in: context) else { return }
         try updatePartner(of: object, mine, inverse, refersBack: true, isStored: mine === stored)
     }
 
@@ -58,7 +61,7 @@ extension Context {
             let other = try partner.target(of: inverse)
             if (other === object) == refersBack { return }
             try partner.setOwnSide(to: refersBack ? object : nil, inverse)
-            guard refersBack, let other, other.isUsable(in: self), let relationship = inverse.resolvedInverse else {
+            guard refersBack, let other, other.isUsable(in: context), let relationship = inverse.resolvedInverse else {
                 return
             }
             try other.unlessRowIsMissing {
@@ -106,12 +109,12 @@ extension ManagedObject {
     }
 }
 
-extension Context {
+extension Inverses {
     /// Returns the current object of a row: the object itself, or the one that was registered for the row later.
     func present(_ object: ManagedObject) -> ManagedObject? {
-        if object.context === self, !object.state.contains(.propagated) { return object }
+        if object.context === context, !object.state.contains(.propagated) { return object }
         guard let store = object.store, store.isOpen, object.primaryKey >= 0,
-            let other = registered(store: store, root: object.entity, primaryKey: object.primaryKey),
+            let other = context.identityMap.registered(store: store, root: object.entity, primaryKey: object.primaryKey),
             other !== object, !other.state.contains(.propagated)
         else { return nil }
         return other
@@ -129,7 +132,7 @@ extension Context {
     /// - Parameter former: The object's former to-one targets, in the order of the relationships. Their inverses are
     ///   updated too.
     func updateAllInverses(_ object: ManagedObject, _ former: [ManagedObject?] = []) throws {
-        if object.context !== self || object.isDeleted { return }
+        if object.context !== context || object.isDeleted { return }
         try object.fireIfNeeded()
         for (place, relationship) in object.entity.relationships.enumerated() {
             guard let inverse = relationship.resolvedInverse else { continue }
@@ -153,9 +156,9 @@ extension Context {
     ///
     /// Otherwise an undo could restore one side after another context removed the pair.
     func removeOneSidedPairs(of objects: [ManagedObject]) throws {
-        let objects = objects.filter { $0.context === self && !$0.isDeleted && $0.entity.hasPairs }
+        let objects = objects.filter { $0.context === context && !$0.isDeleted && $0.entity.hasPairs }
         if objects.isEmpty { return }
-        for partner in everyObject where partner.isUsable(in: self) {
+        for partner in context.everyObject where partner.isUsable(in: context) {
             for keeper in partner.keptToManyRelationships {
                 guard let inverse = keeper.relationship.resolvedInverse, inverse.isToMany else { continue }
                 for object in objects where object.entity.isKind(of: inverse.entity) && keeper.lists(object) {

@@ -12,7 +12,7 @@ enum MemberRows {
 }
 
 // Loading of the members of to-many relationships.
-extension Context {
+extension FaultLoader {
     /// The maximum number of owners per query.
     private static let ownersAtOnce = 1000
 
@@ -26,10 +26,10 @@ extension Context {
     ) throws -> Bool {
         let areWaiting = try owners.allUnretained { try $0.awaitsMembers(of: relationship) }
         let waiting = areWaiting ? owners : try owners.filter { try $0.awaitsMembers(of: relationship) }
-        if parent == nil {
+        if context.parent == nil {
             try loadStoredMembers(of: relationship, owners: waiting, rows: rows)
         } else {
-            try loadNestedMembers(of: relationship, owners: waiting, rows: rows)
+            try context.loadNestedMembers(of: relationship, owners: waiting, rows: rows)
         }
         return areWaiting
     }
@@ -41,11 +41,11 @@ extension Context {
             // The owners are read before their lists, so that a list is never older than its owner. A save of a stale
             // owner is then a conflict.
             try loadRows(of: owners)
-            for start in stride(from: 0, to: owners.count, by: Context.ownersAtOnce) {
-                let part = start..<min(start + Context.ownersAtOnce, owners.count)
+            for start in stride(from: 0, to: owners.count, by: FaultLoader.ownersAtOnce) {
+                let part = start..<min(start + FaultLoader.ownersAtOnce, owners.count)
                 try loadMembers(of: relationship, owners, part, store: store, rows: rows)
             }
-            coordinator.count { $0.relationshipFaults += 1 }
+            context.coordinator.count { $0.relationshipFaults += 1 }
         }
     }
 
@@ -53,24 +53,24 @@ extension Context {
         of relationship: Relationship, _ owners: [ManagedObject], _ part: Range<Int>, store: Store, rows: MemberRows
     ) throws {
         let root = relationship.destination.root
-        let found = try using(store) {
-            let state = rowCache(of: store).state
-            let found = try reader(of: store).members(
+        let found = try context.using(store) {
+            let state = context.rowCache(of: store).state
+            let found = try context.reader(of: store).members(
                 of: relationship, owners: owners[part].map(\.primaryKey), includingRows: rows == .joined)
-            if rows == .joined { rowCache(of: store).add(found.batch, root: root, asOf: state) }
+            if rows == .joined { context.rowCache(of: store).add(found.batch, root: root, asOf: state) }
             return found
         }
-        let faults = try batchingNotices(store.observesRegistrations) {
+        let faults = try context.batchingNotices(store.observesRegistrations) {
             try setMembers(MemberRuns(found.members), of: relationship, owners, part, store: store)
         }
         switch rows {
         case .later:
-            faultLoader.group(faults, root: root, store: store)
-            if let faultWatch = faultLoader.watch {
+            group(faults, root: root, store: store)
+            if let faultWatch = watch {
                 for fault in faults { faultWatch.note(fault, reachedBy: relationship) }
             }
         case .joined:
-            coordinator.count { $0.faultedRows += found.batch.records.count }
+            context.coordinator.count { $0.faultedRows += found.batch.records.count }
             fill(from: found.batch, root: root, store: store)
         case .apart: try loadRows(of: faults)
         }
@@ -80,7 +80,7 @@ extension Context {
     private func setMembers(
         _ runs: MemberRuns, of relationship: Relationship, _ owners: [ManagedObject], _ part: Range<Int>, store: Store
     ) throws -> [ManagedObject] {
-        let table = identityMap.table(store: store, root: relationship.destination.root)
+        let table = context.identityMap.table(store: store, root: relationship.destination.root)
         let slot = Int(relationship.slot)
         var runs = runs
         var faults = DistinctObjects()
@@ -95,7 +95,7 @@ extension Context {
                     ? []
                     : [ManagedObject](unsafeUninitializedCapacity: run.count) { buffer, count in
                         for member in run {
-                            let object = retainedObject(
+                            let object = context.identityMap.retainedObject(
                                 in: table, store: store, entityIndex: member.entity, primaryKey: member.primaryKey)
                             object._withUnsafeGuaranteedRef {
                                 if $0.record == nil { faults.insert(object) }
@@ -122,13 +122,13 @@ extension Context {
         keeper.didLoad(members)
         // Members are removed if they were deleted in this context and their delete rules were applied.
         for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
-            updateMembership(of: member, in: keeper, isMember: false, isStored: true, isLoading: true)
+            context.inverses.updateMembership(of: member, in: keeper, isMember: false, isStored: true, isLoading: true)
         }
         // Members that refer to another object by an unsaved change are removed too.
         guard let inverse = relationship.resolvedInverse, !inverse.isToMany else { return }
         for member in members where member.refersElsewhere(inverse, than: owner) {
             let isStored = member.storedTarget(of: inverse) === owner
-            updateMembership(of: member, in: keeper, isMember: false, isStored: isStored, isLoading: true)
+            context.inverses.updateMembership(of: member, in: keeper, isMember: false, isStored: isStored, isLoading: true)
         }
     }
 }

@@ -59,7 +59,7 @@ struct RegistrationNotices {
     }
 }
 
-extension Context {
+extension IdentityMap {
     /// Notifies the store of an object's ID, immediately or together with other IDs.
     @inline(never)
     func note(_ kind: RegistrationNotices.Kind, _ object: ManagedObject, in store: Store) {
@@ -68,32 +68,34 @@ extension Context {
 
     func note(_ kind: RegistrationNotices.Kind, _ ids: [ObjectID], in store: Store) {
         if ids.isEmpty { return }
-        identityMap.notices.add(kind, ids, in: store)
-        if identityMap.notices.holders == 0 { identityMap.notices.send(keeping: coordinator) }
+        notices.add(kind, ids, in: store)
+        if notices.holders == 0 { notices.send(keeping: context.coordinator) }
     }
 
     /// Notifies stores of the saved objects that the context is about to deregister.
     func noteUnregistered(_ objects: [ManagedObject]) {
         for object in objects where !object.state.contains(.inserted) {
             guard let store = object.store, store.observesRegistrations else { continue }
-            identityMap.notices.add(.unregistered, [object.objectID], in: store)
+            notices.add(.unregistered, [object.objectID], in: store)
         }
-        if identityMap.notices.holders == 0 { identityMap.notices.send(keeping: coordinator) }
+        if notices.holders == 0 { notices.send(keeping: context.coordinator) }
     }
 
+    func holdNotices() { notices.holders += 1 }
+
+    func sendNotices() {
+        notices.holders -= 1
+        if notices.holders == 0 { notices.send(keeping: context.coordinator) }
+    }
+}
+
+extension Context {
     /// Runs `body` and then sends its notices, with one call for consecutive notices of the same kind and store.
     @inline(__always)
     package func batchingNotices<Result>(_ isNeeded: Bool, _ body: () throws -> Result) rethrows -> Result {
         if !isNeeded { return try body() }
-        holdNotices()
-        defer { sendNotices() }
+        identityMap.holdNotices()
+        defer { identityMap.sendNotices() }
         return try body()
-    }
-
-    func holdNotices() { identityMap.notices.holders += 1 }
-
-    func sendNotices() {
-        identityMap.notices.holders -= 1
-        if identityMap.notices.holders == 0 { identityMap.notices.send(keeping: coordinator) }
     }
 }

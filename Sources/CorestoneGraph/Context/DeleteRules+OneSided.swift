@@ -4,7 +4,7 @@ import CorestoneValues
 // One-sided references, which delete rules do not remove: those of relationships without an inverse, and of
 // relationships whose inverse has the rule No Action. References to an object that is discarded before its first save
 // are searched only in unsaved changes, because no row can refer to it.
-extension Context {
+extension DeleteRules {
     /// Removes references of changed objects to objects that are discarded before their first save.
     ///
     /// To-one references become nil, and lists lose a member. The removals belong to the current event and are undone
@@ -37,7 +37,7 @@ extension Context {
         let relationships = oneSidedRelationships(to: objects)
         if relationships.isEmpty { return }
         let sought = Set(objects.map(ObjectIdentifier.init))
-        for holder in changeTracker.inserted + changeTracker.updated
+        for holder in context.changeTracker.inserted + context.changeTracker.updated
         where holder.state.isDisjoint(with: [.detached, .propagated]) {
             // A holder whose row was deleted is not saved, so it is skipped.
             for relationship in relationships[ObjectIdentifier(holder.entity)] ?? [] {
@@ -56,7 +56,7 @@ extension Context {
     private func oneSidedRelationships(to objects: [ManagedObject]) -> [ObjectIdentifier: [Relationship]] {
         if objects.isEmpty { return [:] }
         var found: [ObjectIdentifier: [Relationship]] = [:]
-        for entity in coordinator.model.entities {
+        for entity in context.coordinator.model.entities {
             let leading = entity.relationships.filter { relationship in
                 relationship.isOneSided && objects.contains { $0.entity.isKind(of: relationship.destination) }
             }

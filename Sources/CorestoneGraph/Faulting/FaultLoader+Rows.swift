@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-extension Context {
+extension FaultLoader {
     /// Loads the row of a fault from the row cache, or together with the rows of its siblings from the store.
     ///
     /// In a nested context, the row is loaded from the parent.
@@ -9,13 +9,13 @@ extension Context {
     /// - Parameter slot: The property that the application reads. If set, a fault whose row is missing is handled as
     ///   inaccessible; if nil, a missing row is an error.
     func loadRow(of object: ManagedObject, reading slot: Int? = nil) throws {
-        if parent != nil { return try loadNestedRow(of: object, reading: slot) }
+        if context.parent != nil { return try context.loadNestedRow(of: object, reading: slot) }
         guard let store = object.store else { throw object.detachedError() }
         let root = object.entity.root
         try watchFault(of: object, in: store)
-        try using(store) { try fill(object, root, store) }
+        try context.using(store) { try fill(object, root, store) }
         guard object.record != nil else {
-            if let actual = storedEntity(of: object), actual !== object.entity {
+            if let actual = context.storedEntity(of: object), actual !== object.entity {
                 throw CoreError(
                     .objectGone, code: .managedObjectReferentialIntegrity,
                     "\(object.objectID.uri) refers to a row of \(actual.name), not of \(object.entity.name); "
@@ -23,14 +23,14 @@ extension Context {
                     entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
             }
             guard let slot else { throw object.deleted(from: store) }
-            return try handleInaccessible(object, reading: slot)
+            return try context.handleInaccessible(object, reading: slot)
         }
     }
 
     private func fill(_ object: ManagedObject, _ root: Entity, _ store: Store) throws {
-        let cache = rowCache(of: store)
+        let cache = context.rowCache(of: store)
         if cachedRow(root, object.primaryKey, store, cache, { object.setRecord($0) }) {
-            return coordinator.count {
+            return context.coordinator.count {
                 $0.faults += 1
                 $0.cacheHits += 1
             }
@@ -38,18 +38,18 @@ extension Context {
         let state = cache.state
         var found = 0
         defer {
-            coordinator.count {
+            context.coordinator.count {
                 $0.faults += 1
                 $0.cacheMisses += 1
                 $0.faultedRows += found
             }
         }
         guard object.faultGroup == 0 else {
-            let batch = try reader(of: store).rows(of: root, primaryKeys: siblings(of: object))
+            let batch = try context.reader(of: store).rows(of: root, primaryKeys: siblings(of: object))
             found = batch.records.count
             return setRows(batch, root: root, store: store, asOf: state)
         }
-        guard let (row, chunk) = try reader(of: store).row(of: root, primaryKey: object.primaryKey) else { return }
+        guard let (row, chunk) = try context.reader(of: store).row(of: root, primaryKey: object.primaryKey) else { return }
         found = 1
         cache.add(row, root: root, chunk: chunk, asOf: state)
         object.setRecord(row)
@@ -64,20 +64,20 @@ extension Context {
         _ root: Entity, _ key: Int64, _ store: Store, _ cache: RowCache, _ take: (Record) -> Void = { _ in }
     ) -> Bool {
         let isFresh = cache.row(root, key) { row in
-            if stalenessInterval >= 0, isStale(row) { return false }
+            if context.stalenessInterval >= 0, isStale(row) { return false }
             take(row)
             return true
         }
         guard isFresh == false else { return isFresh ?? false }
         // The next read must use a new transaction, not the state that was read before.
-        reader(of: store).endRead()
+        context.reader(of: store).endRead()
         cache.remove(root, key)
         return false
     }
 
     private func isStale(_ row: Record) -> Bool {
         let age = monotonicNanoseconds() &- row.chunk.takeUnretainedValue().madeAt
-        return Double(age) >= stalenessInterval * 1e9
+        return Double(age) >= context.stalenessInterval * 1e9
     }
 
     /// Discards the row that was fetched with a fault, if the row has expired since, so that it is read again.
@@ -91,10 +91,10 @@ extension Context {
 
     /// Applies the fault policy if loading the fault requires a query for it alone.
     func watchFault(of object: ManagedObject, in store: Store) throws {
-        guard let faultWatch = faultLoader.watch else { return }
+        guard let faultWatch = watch else { return }
         let origin = faultWatch.takeOrigin(of: object)
         do {
-            if try isSingleFault(object, store) { try applyFaultPolicy(object, along: origin) }
+            if try isSingleFault(object, store) { try context.applyFaultPolicy(object, along: origin) }
         } catch {
             if let origin { faultWatch.note(object, reachedBy: origin) }
             throw error
@@ -103,13 +103,13 @@ extension Context {
 
     /// Whether loading a fault requires a query for it alone.
     private func isSingleFault(_ object: ManagedObject, _ store: Store) throws -> Bool {
-        let isCached = try using(store) { cachedRow(object.entity.root, object.primaryKey, store, rowCache(of: store)) }
+        let isCached = try context.using(store) { cachedRow(object.entity.root, object.primaryKey, store, context.rowCache(of: store)) }
         return !isCached && !hasSiblings(object)
     }
 
     private func hasSiblings(_ object: ManagedObject) -> Bool {
-        guard faultBatchSize > 1, let group = faultLoader.group(object.faultGroup) else { return false }
-        let table = identityMap.table(store: object.store, root: group.root)
+        guard context.settings.faultBatchSize > 1, let group = group(object.faultGroup) else { return false }
+        let table = context.identityMap.table(store: object.store, root: group.root)
         return group.primaryKeys[group.position...].contains { key in
             guard key != object.primaryKey, let pointer = table.find(key) else { return false }
             return Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue().record == nil
@@ -118,13 +118,13 @@ extension Context {
 
     /// Adds rows to the row cache, and sets them in the registered faults.
     private func setRows(_ batch: RowBatch, root: Entity, store: Store, asOf state: UInt64) {
-        rowCache(of: store).add(batch, root: root, asOf: state)
+        context.rowCache(of: store).add(batch, root: root, asOf: state)
         fill(from: batch, root: root, store: store)
     }
 
     /// Sets the rows of registered faults.
     func fill(from batch: RowBatch, root: Entity, store: Store) {
-        let table = identityMap.table(store: store, root: root)
+        let table = context.identityMap.table(store: store, root: root)
         withExtendedLifetime(batch.chunks) {
             for record in batch.records {
                 guard let pointer = table.find(record.primaryKey) else { continue }
@@ -136,16 +136,16 @@ extension Context {
 
     /// Returns the primary keys of the rows to load when a fault fires: its own, and those of the next in its group.
     func siblings(of object: ManagedObject) -> [Int64] {
-        guard var group = faultLoader.group(object.faultGroup) else { return [object.primaryKey] }
+        guard var group = group(object.faultGroup) else { return [object.primaryKey] }
         var keys = [object.primaryKey]
-        let table = identityMap.table(store: object.store, root: group.root)
-        while keys.count < faultBatchSize, group.position < group.primaryKeys.count {
+        let table = context.identityMap.table(store: object.store, root: group.root)
+        while keys.count < context.settings.faultBatchSize, group.position < group.primaryKeys.count {
             let key = group.primaryKeys[group.position]
             group.position += 1
             guard key != object.primaryKey, let pointer = table.find(key) else { continue }
             if Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue().record == nil { keys.append(key) }
         }
-        faultLoader.update(group, object.faultGroup)
+        update(group, object.faultGroup)
         return keys
     }
 
@@ -155,7 +155,7 @@ extension Context {
         if objects.allUnretained({ $0.record != nil }) { return [] }
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
         if waiting.isEmpty { return [] }
-        if parent == nil { try loadStoredRows(of: waiting) } else { try loadNestedRows(of: waiting) }
+        if context.parent == nil { try loadStoredRows(of: waiting) } else { try context.loadNestedRows(of: waiting) }
         return waiting.filter { $0.record == nil }
     }
 
@@ -168,14 +168,14 @@ extension Context {
     }
 
     private func loadRows(of group: [ManagedObject], root: Entity, store: Store) throws {
-        try using(store) {
-            let cache = rowCache(of: store)
+        try context.using(store) {
+            let cache = context.rowCache(of: store)
             let missing = group.filter { object in
                 !cachedRow(root, object.primaryKey, store, cache, { object.setRecord($0) })
             }
             var found = 0
             defer {
-                coordinator.count {
+                context.coordinator.count {
                     $0.cacheHits += group.count - missing.count
                     $0.cacheMisses += missing.count
                     $0.faultedRows += found
@@ -183,7 +183,7 @@ extension Context {
             }
             if missing.isEmpty { return }
             let state = cache.state
-            let batch = try reader(of: store).rows(of: root, primaryKeys: missing.map(\.primaryKey))
+            let batch = try context.reader(of: store).rows(of: root, primaryKeys: missing.map(\.primaryKey))
             found = batch.records.count
             setRows(batch, root: root, store: store, asOf: state)
         }

@@ -1,0 +1,102 @@
+import CorestoneModel
+import CorestoneValues
+
+extension Context {
+    /// Returns this coordinator's store with the identifier of `other`, a store of any coordinator.
+    func store(like other: Store) -> Store? {
+        if other.coordinator == ObjectIdentifier(coordinator) { return other }
+        return coordinator.stores.first { $0.identifier == other.identifier }
+    }
+
+    /// Returns this model's entity with the name of `other`, an entity of any model.
+    func entity(like other: Entity) -> Entity? {
+        let index = Int(other.index)
+        return index < entities.count && entities[index] === other ? other : coordinator.model.entity(named: other.name)
+    }
+
+    /// Returns the object of an ID: the registered one, or a new fault. Does not access the store.
+    ///
+    /// - Throws: `.objectGone` if the ID is temporary and unknown to this context, or if the store was removed;
+    ///   `.invalidArgument` if the ID's store or entity does not exist in this context's coordinator.
+    public func object(with id: ObjectID) throws -> ManagedObject {
+        if !id.isTemporary, let store = id.store, let own = self.store(like: store),
+            let entity = self.entity(like: id.entity)
+        {
+            if !own.isOpen, identityMap.registered(store: own, root: entity, primaryKey: id.reference) == nil {
+                try own.requireOpen()
+            }
+            // The application may pass a superentity or another entity of the same tree.
+            return identityMap.object(store: own, entity: entity, primaryKey: id.reference, isSureOfEntity: false)
+        }
+        if let known = try identityMap.registered(with: id) ?? unsavedObject(with: id) { return known }
+        guard let store = id.store, !id.isTemporary else { throw unknownTemporary(id) }
+        throw CoreError(
+            .invalidArgument, code: .managedObjectReferentialIntegrity,
+            self.store(like: store) == nil
+                ? "\(id.uri) belongs to \(store.path), which this context's coordinator does not have open; add the store with "
+                    + "cst_coordinator_add_store (add_store, addStore)"
+                : "\(id.uri) has the entity \(id.entity.name), which the model of this context's coordinator does not have; use a "
+                    + "context of the coordinator that the ID comes from",
+            entity: id.entity.name,
+            objectURI: id.uri, file: store.path)
+    }
+
+    private func unknownTemporary(_ id: ObjectID) -> CoreError {
+        CoreError(
+            .objectGone, code: .managedObjectReferentialIntegrity,
+            "\(id.uri) is temporary and unknown to this context; save the object and use its permanent ID",
+            entity: id.entity.name, objectURI: id.uri)
+    }
+
+    /// Returns the registered object of an ID, or nil. Does not access the store.
+    public func registeredObject(with id: ObjectID) -> ManagedObject? {
+        identityMap.registered(with: id) ?? leftBehind(with: id)
+    }
+
+    /// Returns an object that another context or process deleted. It is available until the next save.
+    private func leftBehind(with id: ObjectID) -> ManagedObject? {
+        mergeState.deletedElsewhere.isEmpty
+            ? nil : mergeState.deletedElsewhere.first { $0.context === self && $0.objectID == id }
+    }
+
+    /// Returns the object of an ID and loads its values.
+    ///
+    /// - Throws: `.objectGone` (133000) if the object does not exist; the errors of `object(with:)` and of reading.
+    public func existingObject(with id: ObjectID) throws -> ManagedObject {
+        if let object = try storedObject(with: id) { return object }
+        if id.isTemporary, try identityMap.registered(with: id) ?? unsavedObject(with: id) == nil { throw unknownTemporary(id) }
+        let cause =
+            parent == nil
+            ? "its row was deleted or never saved"
+            : "it was deleted in the parent context, or its row was deleted or never saved"
+        throw CoreError(
+            .objectGone, code: .managedObjectReferentialIntegrity,
+            "\(id.entity.name) \(id.uri) does not exist: \(cause); fetch the objects again",
+            entity: id.entity.name, objectURI: id.uri, file: id.store?.path)
+    }
+
+    /// Returns the object of an ID and loads its values; nil if the store does not have the row.
+    package func storedObject(with id: ObjectID) throws -> ManagedObject? {
+        try checkQueue()
+        if id.isTemporary, try identityMap.registered(with: id) ?? unsavedObject(with: id) == nil { return nil }
+        let object = try object(with: id)
+        if !object.isFault && !object.state.contains(.inaccessible) { return object }
+        do { try object.fire() } catch let error as CoreError where error.status == .objectGone {
+            // The ID may contain a superentity or another entity of the same tree, so the entity of the row is used.
+            guard let store = object.store, let actual = storedEntity(of: object), actual !== object.entity else {
+                return nil
+            }
+            let right = identityMap.object(store: store, entity: actual, primaryKey: object.primaryKey)
+            try right.fire()
+            return right
+        }
+        return object
+    }
+
+    /// Returns the entity of an object's row, if the row is in the row cache.
+    func storedEntity(of object: ManagedObject) -> Entity? {
+        object.store.flatMap { store in
+            rowCache(of: store).row(object.entity.root, object.primaryKey) { entity(at: $0.header.pointee.entity) }
+        }
+    }
+}
