@@ -15,7 +15,8 @@ public enum Status: Int32, Sendable {
 
 /// The error type of the library: what failed, on which entity, key, value and object, and the remedy.
 ///
-/// `code` is a Cocoa error code (`CocoaCode`). `docs/STYLE.md` describes the form of a message.
+/// `code` is a Cocoa error code (`CocoaCode`), unless the application sets another `domain`. `docs/STYLE.md` describes
+/// the form of a message.
 public final class CoreError: Error, @unchecked Sendable {
     public let status: Status
     public let code: Int
@@ -31,23 +32,50 @@ public final class CoreError: Error, @unchecked Sendable {
     public let value: PropertyValue?
     /// The text of the validation predicate that the value does not satisfy.
     public let predicate: String?
-    /// The URI of the object that failed; see `ObjectID.uri`.
+    /// The URI of the object that the error is about; see `ObjectID.uri`.
     public let objectURI: String?
-    /// The individual failures of an operation that failed for several reasons, such as all invalid properties of a
-    /// save.
+    /// The individual failures of an operation that failed for several reasons.
+    ///
+    /// An example is a child for each invalid property of a save.
     public let children: [CoreError]
     /// SQLite's extended result code, 0 when SQLite was not involved.
     public let sqliteCode: Int32
     /// The path of the file that was involved, for example of a store or a model; nil without a file.
     public let file: String?
-    /// The byte offset at which the parsing of a text failed, such as a predicate or a model; -1 if unknown.
+    /// The byte offset at which a text, such as a predicate or a model, could not be parsed; -1 if unknown.
     public let offset: Int
     /// The application's object of a custom error (`cst_error_new_custom`); released with the error.
     public let payload: (any AnyObject & Sendable)?
 
     public static let cocoaDomain = "NSCocoaErrorDomain"
-    /// The limit of the library's own messages in bytes. The middle of a longer message is left out.
+    /// The maximum length of the library's own messages, in bytes, apart from the mark of an omission.
+    ///
+    /// The middle of a longer message is left out.
     public static let longestMessage = 16 << 10
+
+    // The two initialisers with fewer parameters are preferred where they suffice. Each of the hundreds of calls is then
+    // shorter by the code for the default values of the other parameters.
+
+    /// Creates an error about an entity, a key or a file.
+    @inline(never)
+    public convenience init(
+        _ status: Status, code: CocoaCode = .none, _ message: String, entity: String? = nil, key: String? = nil,
+        file: String? = nil
+    ) {
+        self.init(
+            status, code: code, message, domain: CoreError.cocoaDomain, entity: entity, key: key, file: file)
+    }
+
+    /// Creates an error about a value or an object.
+    @inline(never)
+    public convenience init(
+        _ status: Status, code: CocoaCode = .none, _ message: String, entity: String? = nil, key: String? = nil,
+        value: PropertyValue? = nil, objectURI: String? = nil, file: String? = nil
+    ) {
+        self.init(
+            status, code: code, message, domain: CoreError.cocoaDomain, entity: entity, key: key, value: value,
+            objectURI: objectURI, file: file)
+    }
 
     /// Creates an error.
     ///
@@ -79,20 +107,23 @@ public final class CoreError: Error, @unchecked Sendable {
 }
 
 extension CoreError {
-    /// The error without its value if the value is or contains an object.
+    /// The error without the values that are or contain objects, including those of its children.
     ///
     /// For errors that may outlive the object's context. The message is unchanged and still describes the value.
     public var withoutObjects: CoreError {
-        guard value?.holdsObjects == true else { return self }
+        guard holdsObjects else { return self }
         return CoreError(
-            status, message, domain: domain, customCode: code, entity: entity, key: key, predicate: predicate,
-            objectURI: objectURI, children: children, sqliteCode: sqliteCode, file: file, offset: offset,
+            status, message, domain: domain, customCode: code, entity: entity, key: key,
+            value: value?.holdsObjects == true ? nil : value, predicate: predicate, objectURI: objectURI,
+            children: children.map(\.withoutObjects), sqliteCode: sqliteCode, file: file, offset: offset,
             payload: payload, isHosts: true)
     }
+
+    private var holdsObjects: Bool { value?.holdsObjects == true || children.contains(where: \.holdsObjects) }
 }
 
 extension CoreError {
-    /// Returns the error for the failure of a larger operation, of which this error is the cause.
+    /// Returns the error of a larger operation that failed because of this error.
     ///
     /// - Parameters:
     ///   - beginning: the failure, such as "cannot read notes.xml"; the message of this error follows after a colon.
