@@ -99,7 +99,8 @@ let package = Package(
                 "CorestoneMigration",
             ]),
         .executableTarget(
-            name: "corestone-cli", dependencies: ["Corestone", "CUTF8Proc"], swiftSettings: [.swiftLanguageMode(.v6)]),
+            name: "corestone-cli", dependencies: ["Corestone", "CorestoneFileSystem", "CUTF8Proc"],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
 
         tests("CorestoneValuesTests", "values", ["CorestoneValues"]),
         tests("CorestoneFileSystemTests", "file-system", ["CorestoneFileSystem"]),

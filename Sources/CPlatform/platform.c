@@ -16,7 +16,7 @@
 
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1 /* it does not support sem_clockwait, and would report false races */
+#define THREAD_SANITIZER 1 /* does not support sem_clockwait: false races */
 #endif
 #endif
 
@@ -169,7 +169,7 @@ uint64_t *platform_no_owner(void) {
 
 int platform_event_new(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
-/* Both fail only if the counter is already full or empty, which needs no action. */
+/* Signalling fails only if the counter is full, and clearing only if it is 0. Neither needs an action. */
 void platform_event_signal(int descriptor) { (void)eventfd_write(descriptor, 1); }
 
 void platform_event_clear(int descriptor) {

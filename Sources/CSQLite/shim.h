@@ -33,8 +33,9 @@ static inline int cst_sqlite3_reset_database(sqlite3 *db, int on) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_RESET_DATABASE, on, (int *)0);
 }
 
-/* Restricts an untrusted file: SQL cannot write to shadow tables, and the file's schema cannot call functions that are
-   not marked as innocuous. */
+/* Restricts a connection to an untrusted file.
+ *
+ * SQL cannot write to shadow tables, and the file's schema cannot call functions that are not marked as innocuous. */
 static inline void cst_sqlite3_distrust(sqlite3 *db) {
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
     sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)0);

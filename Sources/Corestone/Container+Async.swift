@@ -8,8 +8,10 @@ extension Container {
     ///     let container = try Container(name: "Shop", model: model)
     ///     try await container.loadStores()
     ///
-    /// - Throws: The error of the store that failed; if several failed, an error with one child for each.
-    ///   `.invalidHandle` if the container is closed. `.noMemory` if no thread can be created.
+    /// - Throws: The error of the store that failed.
+    ///   An error with one child for each store if several failed.
+    ///   `.invalidHandle` if the container is closed.
+    ///   `.noMemory` if no thread can be created.
     public func loadStores() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             inBackground({ try $0.loadStores() as Void }, { continuation.resume(with: $0) })
@@ -26,8 +28,9 @@ extension Container {
     ///         return try context.count("Item")
     ///     }
     ///
-    /// - Throws: The error of `body`. `.invalidHandle` if the container is closed or being closed. `.noMemory` if no
-    ///   thread can be created.
+    /// - Throws: The error of `body`.
+    ///   `.invalidHandle` if the container is closed or being closed.
+    ///   `.noMemory` if no thread can be created.
     public func performBackgroundTask<Result: Sendable>(
         _ body: @escaping @Sendable (Context) throws -> Result
     ) async throws -> Result {

@@ -10,7 +10,8 @@ import CorestoneValues
 extension Context {
     /// Returns the sum of the values of a key; 0 without values.
     ///
-    /// The sum is an integer for integers, a decimal for decimals, else a double.
+    /// The sum is an integer for integers and Booleans (a double if it exceeds 64 bits), a decimal for decimals, else a
+    /// double.
     public func sum(
         of key: String, in entityName: String, where format: String? = nil, _ arguments: any PropertyConvertible...
     ) throws -> PropertyValue { try one(.sum, key, request(entityName, format, arguments)) }

@@ -13,8 +13,9 @@ extension Context {
     ///
     /// For progress reports, pass an `AsynchronousFetchRequest` to `execute` instead.
     ///
-    /// - Throws: `.cancelled` if the task is cancelled; a read in progress is interrupted. `.invalidArgument` if the
-    ///   context is confined to a thread. The errors of the fetch and of `body`.
+    /// - Throws: `.cancelled` if the task is cancelled. A read in progress is interrupted.
+    ///   `.invalidArgument` if the context is confined to a thread.
+    ///   The errors of the fetch and of `body`.
     nonisolated(nonsending) public func fetchAsynchronously<Result: Sendable>(
         _ request: FetchRequest, _ body: @escaping @Sendable (RequestResult) throws -> Result
     ) async throws -> Result {

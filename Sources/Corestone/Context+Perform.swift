@@ -21,11 +21,13 @@ extension Context {
     /// Objects belong to the queue and are not `Sendable`, so the block cannot return them. It can return their IDs.
     /// Pending changes are processed at the end of the block, but not saved.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled before the block begins; the block then never runs.
+    /// - Throws: `CancellationError` if the task is cancelled before the block begins. The block then never runs.
     ///   `.invalidArgument` if the context is confined to the calling thread and therefore does not have a queue,
-    ///   unless `schedule` is `.immediate`. `.wrongThread` if the context is confined to another thread.
-    ///   `.invalidHandle` if the context is closed before the block begins; the block then does not run. `.noMemory` if
-    ///   no thread can be created. The error of `body`.
+    ///   unless `schedule` is `.immediate`.
+    ///   `.wrongThread` if the context is confined to another thread.
+    ///   `.invalidHandle` if the context is closed before the block begins. The block then does not run.
+    ///   `.noMemory` if no thread can be created.
+    ///   The error of `body`.
     nonisolated(nonsending) public func perform<Result: Sendable>(
         schedule: PerformSchedule = .immediate, _ body: @escaping @Sendable (Context) throws -> Result
     ) async throws -> Result {
@@ -53,9 +55,11 @@ extension Context {
     /// which must drain that queue meanwhile. The block may return objects if the caller is on the queue; elsewhere,
     /// the use of these objects throws `.wrongThread`.
     ///
-    /// - Throws: `.wrongThread` if the context is confined to another thread. `.wrongThread` with code 132000 if the
-    ///   call would deadlock, because the thread that runs the queue waits for a queue that this thread runs.
-    ///   `.invalidHandle` if the context is closed. The error of `body`.
+    /// - Throws: `.wrongThread` if the context is confined to another thread.
+    ///   `.wrongThread` with code 132000 if the call would deadlock, because the thread that runs the queue waits for a
+    ///   queue that this thread runs.
+    ///   `.invalidHandle` if the context is closed.
+    ///   The error of `body`.
     public func performAndWait<Result>(_ body: (Context) throws -> Result) throws -> Result {
         var result: Result?
         try runAndWait { result = try body($0) }

@@ -9,7 +9,8 @@ extension Model {
     ///
     /// - Parameter hooks: The hooks to be called. Leave out hooks that no class overrides, because each call costs
     ///   time.
-    /// - Throws: `.invalidArgument` if the model does not have the entity, `.model` if the model is frozen.
+    /// - Throws: `.invalidArgument` if the model does not have the entity.
+    ///   `.model` if the model is frozen.
     public func bind(_ classes: EntityObject.Type..., hooks: HookKinds = .all) throws {
         for kind in classes { try requireEntity(named: kind.entityName).setLifecycle(LifecycleHooks(of: kind, hooks)) }
     }

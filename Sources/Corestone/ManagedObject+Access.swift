@@ -126,10 +126,10 @@ extension ManagedObject {
     /// It does not fire a fault: the result is null for a fault, and for a to-many relationship that is not loaded.
     public func primitiveValue(_ name: String) throws -> PropertyValue { try primitiveValue(key: key(name)) }
 
-    /// Returns the value of a property at the last fetch or save.
+    /// Returns the value of an attribute or a to-one relationship at the last fetch or save.
     public func committedValue(_ name: String) throws -> PropertyValue { try committedValue(key: key(name)) }
 
-    /// Whether the property was changed since the last fetch or save.
+    /// Returns whether the property was changed since the last fetch or save.
     public func isChanged(_ name: String) throws -> Bool { try isChanged(key: key(name)) }
 
     public var entityName: String { objectID.entity.name }

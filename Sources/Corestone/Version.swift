@@ -1,2 +1,2 @@
-/// The version of the library; the same as in `corestone/version.h`, which a test compares.
+/// The version of the library. A test checks that it equals the version in `corestone/version.h`.
 public let corestoneVersion = "0.1.0"

@@ -90,7 +90,9 @@ final class HostClass: HostValueConverter, ArchivableClass, @unchecked Sendable 
         }
         if case .dictionary(let fields) = plain { return fields }
         throw CoreError(
-            .callback, "to_fields of the class \"\(className)\" returned \(plain.kindPhrase) as JSON, not an object",
+            .callback,
+            "to_fields of the class \"\(className)\" returned \(plain.kindPhrase); return a JSON object with a key "
+                + "for each field",
             key: className, value: plain)
     }
 

@@ -10,7 +10,8 @@ private func arrowOptions(_ batchSize: Int, _ flags: UInt32) throws -> ArrowOpti
     let known = UInt32(CST_ARROW_KEYS | CST_ARROW_DECIMAL_TEXT)
     guard flags & ~known == 0 else {
         throw CoreError(
-            .unsupported, "flags is 0x\(String(flags, radix: 16)); use CST_ARROW_ constants", key: "flags",
+            .unsupported,
+            "flags is 0x\(String(flags, radix: 16)); use only CST_ARROW_KEYS and CST_ARROW_DECIMAL_TEXT", key: "flags",
             value: .int(Int64(flags)))
     }
     var options = ArrowOptions()

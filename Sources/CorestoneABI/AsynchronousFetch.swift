@@ -7,7 +7,7 @@ private final class AsynchronousFetchBox {
     let request: FetchRequest
     /// The context's box, which is the owner of the handle. The box is alive as long as the host has a handle of the
     /// fetch, and until the fetch has ended. A strong reference would leak both objects when another thread releases
-    /// the last handle: the fetch is then freed by the box, which it would keep alive.
+    /// the last handle: the context's box then has to free the fetch, but the fetch would keep the box alive.
     unowned(unsafe) let box: ContextBox
     /// The result of the fetch. It is set once, before the fetch can end.
     var result: AsynchronousFetchResult?

@@ -9,9 +9,13 @@ private func attribute(_ pointer: OpaquePointer?) throws -> Attribute {
 }
 
 /// Returns the type of a `CST_ATTRIBUTE_` constant.
-func attributeType(_ type: cst_attribute_type, of entity: String?, _ name: String) throws -> AttributeType {
+///
+/// - Parameter column: Whether `name` is the name of a column instead of a property, for errors.
+func attributeType(
+    _ type: cst_attribute_type, of entity: String?, _ name: String, column: Bool = false
+) throws -> AttributeType {
     if let type = AttributeType(rawValue: type) { return type }
-    let subject = entity.map { "\($0).\(name)" } ?? "\"\(name)\""
+    let subject = entity.flatMap { column ? nil : "\($0).\(name)" } ?? "the column \"\(name)\""
     throw CoreError(
         .invalidArgument, "\(subject): \(type) is not an attribute type; use a CST_ATTRIBUTE_ constant",
         entity: entity, key: name, value: .int(Int64(type)))

@@ -167,9 +167,9 @@ final class BatchBlock {
         guard 0...BatchBlock.capacity ~= filled else {
             throw CoreError(
                 .invalidArgument,
-                "the handler of the batch insert of \(entity) reported \(UInt(bitPattern: filled)) filled rows, but the "
-                    + "capacity was \(BatchBlock.capacity); fill the remaining rows in the next call", entity: entity,
-                value: sizeValue(filled))
+                "the handler of the batch insert of \(entity) reported \(UInt(bitPattern: filled)) filled rows, but "
+                    + "the capacity was \(BatchBlock.capacity); set out_rows to at most \(BatchBlock.capacity), and "
+                    + "fill further rows in the next call", entity: entity, key: "out_rows", value: sizeValue(filled))
         }
         count = filled
     }

@@ -30,32 +30,33 @@ final class BatchRequestBox {
         request = fresh
     }
 
-    /// Returns the entity of a batch insert.
+    /// Returns the entity of the request, for functions that need a batch insert.
     ///
     /// Throws for a delete request that was not executed yet and whose fetch request has only the name of an entity.
     func entity() throws -> Entity {
         guard let entity = request.entity else {
-            throw unsuitable("is not an insertion; create it with cst_batch_insert_new")
+            throw unsuitable("is not a batch insert; create it with cst_batch_insert_new")
         }
         return entity
     }
 
     func requireInsertion() throws {
         guard request is BatchInsertRequest else {
-            throw unsuitable("is not an insertion; create it with cst_batch_insert_new")
+            throw unsuitable("is not a batch insert; create it with cst_batch_insert_new")
         }
     }
 
     func update() throws -> BatchUpdateRequest {
         guard let update = request as? BatchUpdateRequest else {
-            throw unsuitable("is not an update; create it with cst_batch_update_new")
+            throw unsuitable("is not a batch update; create it with cst_batch_update_new")
         }
         return update
     }
 
     private func unsuitable(_ complaint: String) -> CoreError {
         let subject = request.entity.map { " for \($0.name)" } ?? ""
-        return CoreError(.invalidArgument, "the batch request\(subject) \(complaint)", entity: request.entity?.name)
+        return CoreError(
+            .invalidArgument, "the batch request\(subject) \(complaint)", entity: request.entity?.name, key: "request")
     }
 
     /// Returns the slots of keys. Throws for a key of a property that a batch request cannot set.
@@ -65,8 +66,9 @@ final class BatchRequestBox {
             let slot = Int(key & (1 << Entity.slotBits - 1))
             guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
                 throw CoreError(
-                    .invalidArgument, "key \(key) is not a property of \(entity.name); look it up with cst_entity_key",
-                    entity: entity.name, value: .int(Int64(key)))
+                    .invalidArgument,
+                    "\(key) is not the key of a property of \(entity.name); look it up with cst_entity_key",
+                    entity: entity.name, key: "keys", value: .int(Int64(key)))
             }
             return try entity.batchSlot(of: entity.properties[slot].path)
         }
@@ -105,8 +107,8 @@ public func cst_batch_insert_set_rows(
         guard rows >= 0, rows < Int(Int32.max), !overflow else {
             throw CoreError(
                 .invalidArgument,
-                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several requests",
-                entity: entity.name, value: sizeValue(rows))
+                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert the rows with several requests",
+                entity: entity.name, key: "rows", value: sizeValue(rows))
         }
         // nil represents the default.
         let values = try array(values, total, "values").enumerated().map { place, value -> PropertyValue? in
@@ -144,8 +146,8 @@ public func cst_batch_insert_set_columns(
         guard rows >= 0, rows < Int(Int32.max) else {
             throw CoreError(
                 .invalidArgument,
-                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several requests",
-                entity: try request.entity().name, value: sizeValue(rows))
+                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert the rows with several requests",
+                entity: try request.entity().name, key: "rows", value: sizeValue(rows))
         }
         let columns = try array(columns, count, "columns")
         let slots = try request.slots(columns.map(\.key))
@@ -359,7 +361,7 @@ public func cst_context_copy_batch_ids(
         default:
             throw CoreError(
                 .invalidArgument, "\(change) is not a kind of change; use a CST_BATCH_ constant",
-                entity: batch.request.entity?.name, value: .int(Int64(change)))
+                entity: batch.request.entity?.name, key: "change", value: .int(Int64(change)))
         }
         out.pointee = try ResultList([], ids: ids, entity: batch.request.entity, box: context).makeHandle()
     }

@@ -39,7 +39,7 @@ private func record(
     throw CoreError(
         .invalidArgument,
         "\(name) is \(value.kindPhrase), not a JSON object; pass a record of \(entity) as {\"key\": value}",
-        entity: entity, value: value)
+        entity: entity, key: "json", value: value)
 }
 
 private func decoded(_ json: cst_string) throws -> PropertyValue {

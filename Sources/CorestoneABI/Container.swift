@@ -106,8 +106,8 @@ public func cst_container_add_description(
         guard given.flags & ~known == 0 else {
             throw CoreError(
                 .unsupported,
-                "description.flags is 0x\(String(given.flags, radix: 16)); use CST_DESCRIPTION_ constants",
-                key: "flags", value: .int(Int64(given.flags)))
+                "description.flags is 0x\(String(given.flags, radix: 16)); use only CST_DESCRIPTION_ASYNCHRONOUS and "
+                    + "CST_DESCRIPTION_NO_FOLDER", key: "flags", value: .int(Int64(given.flags)))
         }
         var added = StoreDescription(
             path: given.path.data == nil ? nil : try given.path.filePath("description.path"),
@@ -238,6 +238,7 @@ public func cst_container_close(_ pointer: OpaquePointer?, _ unsaved: UInt32, _ 
 func unsavedPolicy(_ number: UInt32) throws -> Container.Unsaved {
     if let policy = Container.Unsaved(rawValue: number) { return policy }
     throw CoreError(
-        .invalidArgument, "\(number) is not a policy for unsaved changes; use a CST_UNSAVED_ constant", key: "unsaved",
-        value: .int(Int64(number)))
+        .invalidArgument,
+        "\(number) is not a policy for unsaved changes; use CST_UNSAVED_REFUSE, CST_UNSAVED_SAVE or "
+            + "CST_UNSAVED_DISCARD", key: "unsaved", value: .int(Int64(number)))
 }

@@ -26,8 +26,9 @@ public func cst_context_schedule(
         let isImmediate = schedule == CST_SCHEDULE_IMMEDIATE
         guard isImmediate || schedule == CST_SCHEDULE_ENQUEUED else {
             throw CoreError(
-                .invalidArgument, "\(schedule) is not a schedule; use a CST_SCHEDULE_ constant", key: "schedule",
-                value: .int(Int64(schedule)))
+                .invalidArgument,
+                "\(schedule) is not a schedule; use CST_SCHEDULE_IMMEDIATE or CST_SCHEDULE_ENQUEUED",
+                key: "schedule", value: .int(Int64(schedule)))
         }
         let box = try contextBox(pointer)
         // The box keeps the context's handle valid until the body ran, even if the host releases the handle meanwhile.

@@ -13,8 +13,9 @@ public func cst_context_new(
         let coordinator = try coordinator(pointer).coordinator
         guard let queue = Context.QueueType(rawValue: queue) else {
             throw CoreError(
-                .invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant", key: "queue",
-                value: .int(Int64(queue)))
+                .invalidArgument,
+                "\(queue) is not a queue type; use CST_QUEUE_CALLER, CST_QUEUE_PRIVATE or CST_QUEUE_MAIN",
+                key: "queue", value: .int(Int64(queue)))
         }
         guard HandleTable.retain(token(pointer)) else { throw invalidHandle(pointer, .coordinator) }
         let box = ContextBox(Context(on: coordinator, parent: nil, queue: queue), coordinatorToken: token(pointer))
@@ -67,8 +68,9 @@ public func cst_context_insert_many(
         guard rows >= 0, rows < Int(Int32.max), !overflow else {
             throw CoreError(
                 .invalidArgument,
-                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert them with several calls",
-                entity: entity.name, value: sizeValue(rows))
+                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert the objects with several calls "
+                    + "of cst_context_insert_many (insert_many)",
+                entity: entity.name, key: "rows", value: sizeValue(rows))
         }
         let values = try array(values, total, "values")
         try insertMany(context, entity, rows: rows, keys: keys, values: values, out)
@@ -210,8 +212,9 @@ private func changed(_ which: UInt32, _ context: Context) throws -> [ManagedObje
     case Int(CST_CHANGED_REGISTERED): context.registeredObjects
     default:
         throw CoreError(
-            .invalidArgument, "\(which) is not a set of objects; use a CST_CHANGED_ constant", key: "which",
-            value: .int(Int64(which)))
+            .invalidArgument,
+            "\(which) is not a set of objects; use CST_CHANGED_INSERTED, CST_CHANGED_UPDATED, CST_CHANGED_DELETED or "
+                + "CST_CHANGED_REGISTERED", key: "which", value: .int(Int64(which)))
     }
 }
 
@@ -267,8 +270,9 @@ public func cst_context_explain(
         let (rows, json) = (UInt32(CST_EXPLAIN_ROWS), UInt32(CST_EXPLAIN_JSON))
         guard form & ~rows <= json else {
             throw CoreError(
-                .invalidArgument, "\(form) is not a form of explanation; use a CST_EXPLAIN_ constant", key: "form",
-                value: .int(Int64(form)))
+                .invalidArgument,
+                "\(form) is not a form of explanation; use CST_EXPLAIN_TEXT or CST_EXPLAIN_JSON, with or without "
+                    + "CST_EXPLAIN_ROWS", key: "form", value: .int(Int64(form)))
         }
         let found = try form & rows == 0 ? context.explain(request) : context.explainDictionaries(request)
         try out.fill(form & ~rows == json ? JSONText(found.report).text : found.description)

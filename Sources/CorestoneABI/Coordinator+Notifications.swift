@@ -13,7 +13,10 @@ public func cst_coordinator_observe(
         let out = try place(out, "out_observation")
         let coordinator = try coordinator(pointer).coordinator
         guard let observe else { throw missingObserver() }
-        let kind: CoordinatorNotification = try notificationKind(notification, constants: "CST_COORDINATOR_")
+        let kind: CoordinatorNotification = try notificationKind(
+            notification,
+            choices: "CST_COORDINATOR_STORES_DID_CHANGE, CST_COORDINATOR_WILL_REMOVE_STORE or "
+                + "CST_COORDINATOR_REMOTE_CHANGE")
         let own = token(pointer)
         let observation = coordinator.observe(kind) { _, changes in
             // If the host has released the coordinator's handle, the observer is not called.

@@ -126,8 +126,9 @@ public func cst_coordinator_copy_unsaved_changes(
         let coordinator = try coordinator(pointer).coordinator
         guard flags & ~UInt32(CST_CHANGES_NO_WAIT | CST_CHANGES_TOLD) == 0 else {
             throw CoreError(
-                .unsupported, "flags is 0x\(String(flags, radix: 16)); use CST_CHANGES_ constants", key: "flags",
-                value: .int(Int64(flags)))
+                .unsupported,
+                "flags is 0x\(String(flags, radix: 16)); use only CST_CHANGES_NO_WAIT and CST_CHANGES_TOLD",
+                key: "flags", value: .int(Int64(flags)))
         }
         let held = coordinator.unsavedChanges(
             waits: flags & UInt32(CST_CHANGES_NO_WAIT) == 0, areReported: flags & UInt32(CST_CHANGES_TOLD) != 0)
@@ -205,7 +206,9 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     )
     guard given.flags & ~known == 0 else {
         throw CoreError(
-            .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_STORE_ constants",
+            .unsupported,
+            "options.flags is 0x\(String(given.flags, radix: 16)), but must be 0 to 0x\(String(known, radix: 16)); use "
+                + "CST_STORE_ constants of this version of the library",
             key: "flags", value: .int(Int64(given.flags)))
     }
     func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }

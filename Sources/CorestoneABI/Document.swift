@@ -32,7 +32,8 @@ private func ownedHandle(_ document: Document, model: OpaquePointer?) throws -> 
 private func queueType(_ queue: cst_queue) throws -> Context.QueueType {
     if let type = Context.QueueType(rawValue: queue) { return type }
     throw CoreError(
-        .invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant", key: "queue",
+        .invalidArgument,
+        "\(queue) is not a queue type; use CST_QUEUE_CALLER, CST_QUEUE_PRIVATE or CST_QUEUE_MAIN", key: "queue",
         value: .int(Int64(queue)))
 }
 

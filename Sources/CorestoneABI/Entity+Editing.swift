@@ -145,8 +145,8 @@ public func cst_entity_set_property_flags(
             throw CoreError(
                 .invalidArgument,
                 "\(shown): flags is 0x\(String(flags, radix: 16)), but mask is 0x\(String(mask.rawValue, radix: 16)); "
-                    + "include every flag in mask", entity: property.entity.name, key: property.name,
-                value: .int(Int64(flags)))
+                    + "add 0x\(String(flags & ~mask.rawValue, radix: 16)) to mask, or remove it from flags",
+                entity: property.entity.name, key: property.name, value: .int(Int64(flags)))
         }
         try PropertyFlags(rawValue: flags).apply(to: property, mask)
     }

@@ -38,7 +38,7 @@ public func cst_entity_add_validator_function(
         )
         try entity.addValidator(forKey: key) { (object: ManagedObject, value) in
             if value.isNull { return value }
-            let answer = try callFunction(name, value)
+            let answer = try naming(object.entity.name, key) { try callFunction(name, value) }
             guard answer.number ?? 0 == 0 else { return value }
             throw CoreError(
                 .callback,
@@ -73,11 +73,9 @@ final class HostValidator: @unchecked Sendable {
     ) throws -> PropertyValue {
         // Members of a relationship and elements of a composite attribute are not passed as a cst_value: the host reads
         // them from the object.
-        switch value {
-        case .array, .set, .dictionary:
+        if value.isCollection || object.hasSeveralValues(forKey: key) {
             try call(object, key, purpose?.rawValue ?? 0, nil)
             return value
-        default: break
         }
         var cell = cst_value()
         let kept = ComputedValueCache()
@@ -106,10 +104,30 @@ final class HostValidator: @unchecked Sendable {
     }
 }
 
+extension PropertyValue {
+    fileprivate var isCollection: Bool {
+        switch self {
+        case .array, .set, .dictionary: true
+        default: false
+        }
+    }
+}
+
+extension ManagedObject {
+    /// Whether a property is a to-many relationship or a composite attribute.
+    fileprivate func hasSeveralValues(forKey key: String) -> Bool {
+        switch entity.property(named: key) {
+        case let relationship as Relationship: relationship.isToMany
+        case let attribute as Attribute: attribute.type == .composite
+        default: false
+        }
+    }
+}
+
 /// Calls a function of the host with a borrowed object and an error out parameter.
 ///
-/// - Throws: The error that the host set, if the function returned a negative status; `.callback` if it did not set an
-///   error.
+/// - Throws: The error that the host set, if the function returned a negative status.
+///   `.callback` if the host did not set an error.
 func callHostWithObject(
     _ object: ManagedObject, _ what: StaticString, key: String? = nil,
     _ call: (OpaquePointer?, ErrorOut) -> cst_status

@@ -157,8 +157,8 @@ private func indexElement(
     guard element.flags & ~(descending | rTree) == 0 else {
         throw CoreError(
             .invalidArgument,
-            "\(shown) has flags 0x\(String(element.flags, radix: 16)); use CST_INDEX_ constants", entity: entity,
-            key: index, value: .int(Int64(element.flags)))
+            "\(shown) has flags 0x\(String(element.flags, radix: 16)); use only CST_INDEX_DESCENDING and "
+                + "CST_INDEX_RTREE", entity: entity, key: index, value: .int(Int64(element.flags)))
     }
     let collation: FetchIndex.Collation = element.flags & rTree == 0 ? .binary : .rTree
     let isAscending = element.flags & descending == 0

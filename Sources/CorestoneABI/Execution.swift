@@ -27,7 +27,8 @@ private func storeRequest(_ pointer: OpaquePointer?) throws -> PersistentStoreRe
     if type == .batchRequest { return try resolve(pointer, type, as: BatchRequestBox.self).request }
     throw CoreError(
         .invalidHandle, code: .persistentStoreUnsupportedRequestType,
-        "the handle is of type \(type.name), not a request; pass a fetch request or a batch request")
+        "the handle is of type \(type.name), but the function takes a fetch request or a batch request",
+        key: "request")
 }
 
 /// Converts the result of a request to a struct whose handle the host owns.

@@ -113,7 +113,7 @@ public func cst_expression_value(
         putNull(out)
         let expression = try expressionBox(pointer).expression
         let value = try expression.value(
-            with: try hostValue(try evaluated(value)), variables: try hostVariables(variables))
+            with: try hostValue(try evaluated(value), key: "value"), variables: try hostVariables(variables))
         try putOwned(value, out)
     }
 }

@@ -32,7 +32,7 @@ extension [ExpressionBox] {
 
 /// Returns the name of a variable without the $.
 ///
-/// Throws for characters that a format cannot contain in a variable, which is written without quotes.
+/// Throws for characters that a variable cannot contain in a format, because it is written without quotes.
 private func identifier(_ name: cst_string, _ what: StaticString) throws -> String {
     let text = try name.string(what)
     let letters = text.utf8.first == UInt8(ascii: "$") ? text.dropFirst() : text[...]
@@ -62,8 +62,11 @@ public func cst_expression_new_constant(
 ) -> cst_status {
     making(out, error) {
         var reader = ValueReader(isKept: true)
-        let constant = try reader.read(try evaluated(value))
-        return (Expression(argument: constant), reader.models)
+        let value = try evaluated(value)
+        do {
+            let constant = try reader.read(value)
+            return (Expression(argument: constant), reader.models)
+        } catch let error as CoreError { throw error.with(entity: nil, key: "value") }
     }
 }
 

@@ -39,7 +39,7 @@ public func cst_context_set_option(
         switch option {
         case .faultPolicy:
             guard let policy = UInt32(exactly: value).flatMap(FaultPolicy.init(rawValue:)) else {
-                throw refused(option, value, "a CST_FAULT_ constant")
+                throw refused(option, value, "CST_FAULT_BATCH, CST_FAULT_WARN or CST_FAULT_ERROR")
             }
             context.faultPolicy = policy
         case .faultBatchSize: try context.setFaultBatchSize(Int(value))
@@ -125,8 +125,8 @@ public func cst_context_copy_fault_report(
         case Int(CST_REPORT_JSON): try out.fill(JSONText(.array(context.singleFaults.map(\.report))).text)
         default:
             throw CoreError(
-                .invalidArgument, "\(form) is not a report form; use a CST_REPORT_ constant", key: "form",
-                value: .int(Int64(form)))
+                .invalidArgument, "\(form) is not a report form; use CST_REPORT_TEXT or CST_REPORT_JSON",
+                key: "form", value: .int(Int64(form)))
         }
     }
 }

@@ -67,7 +67,8 @@ extension FetchRequestBox {
         guard given.flags & ~known == 0 else {
             throw CoreError(
                 .unsupported,
-                "options.flags is 0x\(String(given.flags, radix: 16)); use CST_FETCH_WITH and CST_FETCH_WITHOUT constants",
+                "options.flags is 0x\(String(given.flags, radix: 16)), but must be 0 to 0x\(String(known, radix: 16)); "
+                    + "use CST_FETCH_WITH_ and CST_FETCH_WITHOUT_ constants of this version of the library",
                 key: "flags", value: .int(Int64(given.flags)))
         }
         func has(_ flag: Int) -> Bool { given.flags & UInt32(flag) != 0 }

@@ -21,10 +21,10 @@ extension FetchRequestBox {
             let name = try column.name.string("columns.name")
             guard column.reserved == 0 else {
                 throw CoreError(
-                    .unsupported, "reserved of the column \"\(name)\" is \(column.reserved), but must be 0",
+                    .unsupported, "the field reserved of the column \"\(name)\" is \(column.reserved), but must be 0",
                     entity: request.entityName, key: name, value: .int(Int64(column.reserved)))
             }
-            let type = try attributeType(column.type, of: request.entityName, name)
+            let type = try attributeType(column.type, of: request.entityName, name, column: column.expression != nil)
             guard let pointer = column.expression else { return .property(name) }
             let expression = try expressionBox(pointer)
             boxes.append(expression)

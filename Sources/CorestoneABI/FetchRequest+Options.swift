@@ -85,9 +85,10 @@ public func cst_fetch_request_option(
 }
 
 private func refused(_ request: FetchRequest, _ option: FetchOption, _ value: Int64, _ what: String) -> CoreError {
-    CoreError(
-        .invalidArgument, "\(constantName("CST_FETCH", option)) takes \(what), not \(value)",
-        entity: request.entityName, value: .int(value))
+    let name = constantName("CST_FETCH", option)
+    return CoreError(
+        .invalidArgument, "\(name) takes \(what), not \(value)", entity: request.entityName, key: name,
+        value: .int(value))
 }
 
 func resultType(_ value: Int64, of request: FetchRequest) throws -> FetchRequest.ResultType {
@@ -96,7 +97,7 @@ func resultType(_ value: Int64, of request: FetchRequest) throws -> FetchRequest
         .unsupported, code: .persistentStoreUnsupportedRequestType,
         "\(value) is not a result type; use CST_RESULT_OBJECTS, CST_RESULT_OBJECT_IDS, CST_RESULT_DICTIONARIES or "
             + "CST_RESULT_COUNT",
-        entity: request.entityName, value: .int(value))
+        entity: request.entityName, key: "result_type", value: .int(value))
 }
 
 func nullMeaning(_ value: some BinaryInteger, of request: FetchRequest) throws -> FetchRequest.NullMeaning {
@@ -104,7 +105,7 @@ func nullMeaning(_ value: some BinaryInteger, of request: FetchRequest) throws -
     throw CoreError(
         .invalidArgument,
         "\(value) is not a mode of comparisons with nil; use CST_NULLS_MEMORY or CST_NULLS_DATABASE",
-        entity: request.entityName, value: .int(Int64(value)))
+        entity: request.entityName, key: "nulls", value: .int(Int64(value)))
 }
 
 @_cdecl("cst_fetch_request_set_affected_stores") @implementation

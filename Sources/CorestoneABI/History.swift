@@ -252,7 +252,10 @@ final class HistoryCursorBox {
     static func missingChange(_ index: Int, _ transaction: HistoryTransaction?) -> CoreError {
         let reason: String
         switch (transaction?.number, transaction?.changes?.count) {
-        case (nil, _): reason = "the cursor is not at a transaction; call cst_history_cursor_next first"
+        case (nil, _):
+            reason =
+                "the cursor is not at a transaction; call cst_history_cursor_next, and read changes only if it returns "
+                + "CST_OK"
         case (let number?, nil):
             reason = "transaction \(number) was read without its changes; \(readingChanges)"
         case (let number?, 0?): reason = "transaction \(number) does not have changes; check change_count first"
@@ -278,8 +281,8 @@ final class HistoryCursorBox {
         if let cursor { return cursor }
         throw CoreError(
             .invalidArgument,
-            "a history cursor with sort descriptors does not read transactions that were added after its creation; "
-                + "leave the sort descriptors out to follow the history", key: "sort")
+            "a history cursor with sort descriptors cannot wait for new transactions; leave the sort descriptors out "
+                + "to follow the history", key: "sort")
     }
 
     private static func sorted(_ request: HistoryRequest, _ coordinator: Coordinator) throws -> [HistoryTransaction] {
@@ -292,16 +295,16 @@ final class HistoryCursorBox {
         }
     }
 
-    /// Whether a thread is reading the next transaction. The flag detects threads that share a cursor: one of them
-    /// would free the memory that the other one borrowed.
+    /// Whether a call is reading the next transaction. The flag detects calls by other threads and by callbacks of the
+    /// call: they would free the memory that it borrowed.
     private let isBusy = Atomic(false)
 
     func next() throws -> UnsafePointer<cst_history_transaction>? {
         guard !isBusy.exchange(true, ordering: .acquiring) else {
             throw CoreError(
                 .wrongThread,
-                "\(nameOfThread(platform_thread_id())) used a history cursor that another thread is using; create a cursor for "
-                    + "each thread")
+                "\(nameOfThread(platform_thread_id())) called cst_history_cursor_next during another call with the "
+                    + "same cursor; create a cursor with cst_coordinator_fetch_history for each thread and callback")
         }
         defer { isBusy.store(false, ordering: .releasing) }
         current = nil
@@ -318,8 +321,8 @@ final class HistoryCursorBox {
         guard case .cursor(let cursor) = source else {
             throw CoreError(
                 .invalidArgument,
-                "a history cursor with sort descriptors does not have a token, because its transactions are not in commit order; "
-                    + "leave the sort descriptors out", key: "sort")
+                "a history cursor with sort descriptors does not have a token, because its order can differ from the "
+                    + "commit order; leave the sort descriptors out", key: "sort")
         }
         return cursor.token
     }

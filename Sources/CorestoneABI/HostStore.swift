@@ -69,7 +69,7 @@ public func cst_row_sink_push(
 ) -> cst_status {
     boundary(error) {
         let sink = try resolve(pointer, .rowSink, as: SinkBox.self).current()
-        try sink.pushing { try sink.push(array(rows, count, "rows").map { try pushed($0) }) }
+        try sink.pushing { try sink.push(array(rows, count, "rows").map { try pushed($0, sink.path) }) }
     }
 }
 
@@ -79,12 +79,16 @@ public func cst_row_sink_push_members(
 ) -> cst_status {
     boundary(error) {
         let sink = try resolve(pointer, .rowSink, as: SinkBox.self).current()
-        try sink.pushing { try sink.push(array(members, count, "members").map { try pushed($0) }, ofOwner: owner) }
+        try sink.pushing {
+            try sink.push(array(members, count, "members").map { try pushed($0, sink.path) }, ofOwner: owner)
+        }
     }
 }
 
 /// Copies a row that the host pushed.
-private func pushed(_ row: cst_row) throws -> PushedRow {
+///
+/// - Parameter path: The path of the store, for errors.
+private func pushed(_ row: cst_row, _ path: String) throws -> PushedRow {
     let named = try row.entity.map { try entity($0) }
     let keys = try array(row.keys, row.count, "keys")
     let values = try array(row.values, row.count, "values")
@@ -97,7 +101,8 @@ private func pushed(_ row: cst_row) throws -> PushedRow {
         }
         list.append((keys[place], value, target))
     }
-    return PushedRow(named, try reference(row.reference, named), version: row.version, list)
+    let reference = try reference(row.reference, named, file: path.isEmpty ? nil : path)
+    return PushedRow(named, reference, version: row.version, list)
 }
 
 private func copied(_ value: cst_value) throws -> PropertyValue {
@@ -108,7 +113,10 @@ private func copied(_ value: cst_value) throws -> PropertyValue {
 }
 
 private func reference(_ value: cst_value, _ entity: Entity?, file: String? = nil) throws -> StoreReference {
-    let given = try propertyValue(value)
+    let given: PropertyValue
+    do { given = try propertyValue(value) } catch let error as CoreError {
+        throw error.with(entity: entity?.name, key: "reference")
+    }
     if let reference = StoreReference(given) { return reference }
     let found: String
     switch given {
@@ -117,8 +125,9 @@ private func reference(_ value: cst_value, _ entity: Entity?, file: String? = ni
     }
     throw CoreError(
         .invalidArgument,
-        "the reference of \(entity?.name ?? "a row") is \(found); pass an integer, or text or bytes that are not empty",
-        entity: entity?.name, value: given, file: file)
+        "the reference of \(entity?.name ?? "a row") is \(found); pass an integer, or a string or binary data that "
+            + "is not empty",
+        entity: entity?.name, key: "reference", value: given, file: file)
 }
 
 // MARK: - Saves
@@ -204,7 +213,7 @@ public func cst_store_new_object_id(
         guard let value else {
             throw CoreError(
                 .invalidArgument, "the reference of \(entity.name) is NULL; pass the reference of the row",
-                entity: entity.name, file: store.path)
+                entity: entity.name, key: "reference", file: store.path)
         }
         let id = try store.newObjectID(for: entity, reference: reference(value.pointee, entity, file: store.path))
         out.pointee = try HandleTable.make(ObjectIDBox(id), .objectID)

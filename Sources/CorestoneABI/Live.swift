@@ -81,9 +81,10 @@ public func cst_snapshot_copy_ids(
 
 func noSection(_ section: Int, of count: Int) -> CoreError {
     let choices =
-        count == 0 ? "but there are no sections; pass" : "but must be \(count == 1 ? "0" : "0 to \(count - 1)"), or"
+        count == 0
+        ? "but the results do not have sections; pass" : "but must be \(count == 1 ? "0" : "0 to \(count - 1)"), or"
     return CoreError(
-        .invalidArgument, "section is \(UInt(bitPattern: section)), \(choices) SIZE_MAX for all objects",
+        .invalidArgument, "section is \(UInt(bitPattern: section)), \(choices) SIZE_MAX (None) for all objects",
         key: "section",
         value: sizeValue(section))
 }

@@ -58,7 +58,8 @@ public func cst_context_detect_conflicts(_ pointer: OpaquePointer?, _ item: Opaq
 private func mergePolicyType(_ number: Int32) throws -> MergePolicyType {
     guard let type = MergePolicyType(rawValue: number) else {
         throw CoreError(
-            .invalidArgument, "\(number) is not a merge policy type; use CST_MERGE_ERROR to CST_MERGE_ROLLBACK",
+            .invalidArgument,
+            "\(number) is not a merge policy type; use a type from CST_MERGE_ERROR to CST_MERGE_ROLLBACK",
             key: "type", value: .int(Int64(number)))
     }
     return type
@@ -139,7 +140,8 @@ final class ConflictBox: @unchecked Sendable {
             return merge.newVersion == 0 ? nil : merge.persistedSnapshot ?? merge.cachedSnapshot
         default:
             throw CoreError(
-                .invalidArgument, "\(number) is not a snapshot; use CST_SNAPSHOT_OBJECT to CST_SNAPSHOT_THEIRS",
+                .invalidArgument,
+                "\(number) is not a snapshot; use a snapshot from CST_SNAPSHOT_OBJECT to CST_SNAPSHOT_THEIRS",
                 key: "snapshot", value: .int(Int64(number)))
         }
     }

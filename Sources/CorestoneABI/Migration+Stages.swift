@@ -63,7 +63,11 @@ public func cst_model_reference_new_with_hashes(
     boundary(error) {
         let out = try place(out, "out_reference")
         let names = try strings(names, count, "names")
-        let hashes = try array(hashes, count, "hashes").map { try $0.array("a version hash", limit: 64) }
+        let hashes = try zip(names, try array(hashes, count, "hashes")).map { name, hash -> [UInt8] in
+            do { return try hash.array("the version hash", limit: 64) } catch let error as CoreError {
+                throw error.within(name, entity: name, key: "hashes")
+            }
+        }
         var found: [String: [UInt8]] = [:]
         for (name, hash) in zip(names, hashes) {
             guard found.updateValue(hash, forKey: name) == nil else {
@@ -204,10 +208,13 @@ public func cst_migration_stages_add_stage(
         let box = try stagesBox(pointer)
         let stages = try stagesBox(other).stages
         guard stages.indices.contains(index) else {
+            let found =
+                stages.isEmpty
+                ? "is empty; pass a list with stages"
+                : "has \(stages.count) \(stages.count == 1 ? "stage" : "stages"); pass an index below "
+                    + "cst_migration_stages_count"
             throw CoreError(
-                .invalidArgument,
-                "index is \(UInt(bitPattern: index)), but the list has \(stages.count) "
-                    + "\(stages.count == 1 ? "stage" : "stages"); pass an index below cst_migration_stages_count",
+                .invalidArgument, "index is \(UInt(bitPattern: index)), but the list other \(found)",
                 key: "index", value: sizeValue(index))
         }
         box.stages.append(stages[index])

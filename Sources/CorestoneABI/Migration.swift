@@ -148,10 +148,12 @@ public func cst_migration_manager_set_function(
         manager.functions[name] = { arguments in
             try withBorrowedValues([.null] + arguments.map(\.forHost)) { cells in
                 var answer = cst_value()
-                try callHost("the function \"\(name)\" of the migration manager") {
+                try callHost("the function \"\(name)\" of the migration manager", key: name) {
                     call(payload.pointer, cells, arguments.count, cells + 1, &answer, $0)
                 }
-                return try readingResult("the function \"\(name)\" of the migration manager") { try hostValue(answer) }
+                return try readingResult("the function \"\(name)\" of the migration manager", key: name) {
+                    try hostValue(answer)
+                }
             }
         }
     }
@@ -182,7 +184,7 @@ public func cst_migration_manager_set_user_info(
     boundary(error) {
         let manager = try manager(pointer)
         let key = try key.string("key")
-        manager.userInfo[key] = try value.map { try hostValue($0.pointee) }
+        manager.userInfo[key] = try value.map { try hostValue($0.pointee, key: "value") }
     }
 }
 
@@ -316,8 +318,8 @@ extension MigrationManager {
         let side = context === sourceContext ? "source_context" : "destination_context"
         throw CoreError(
             .invalidArgument, code: .migration,
-            "\(name): the object of \(object.objectID.entity.name) is not in the \(side) of the migration; "
+            "\(name): \(object.objectID.entity.name) \(object.objectID.uri) is not in the \(side) of the migration; "
                 + "pass an object of that context",
-            entity: object.objectID.entity.name, objectURI: object.objectID.uri)
+            entity: object.objectID.entity.name, key: "\(name)", objectURI: object.objectID.uri)
     }
 }

@@ -16,7 +16,7 @@ public func cst_migration_guard_check(
         let old = try path.filePath("path")
         let new = try newPath.optionalFilePath("new_path")
         let given = try GuardOptions(settings)
-        try given.refuse("related", given.related.isEmpty, "cst_migration_guard_check_models")
+        try given.refuse("related", given.related.isEmpty, GuardOptions.ofModels)
         let check = try MigrationGuard(from: old, versions: given.versions, to: new, version: given.version)
         try out.fill(try given.report(of: check, paths: new.map { [old, $0] } ?? [old]))
     }
@@ -36,8 +36,8 @@ public func cst_migration_guard_check_models(
             MigrationGuard.Version(name: $0, model: $1)
         }
         let given = try GuardOptions(settings)
-        try given.refuse("versions", given.versions.isEmpty, "cst_migration_guard_check")
-        try given.refuse("version", given.version == nil, "cst_migration_guard_check")
+        try given.refuse("versions", given.versions.isEmpty, GuardOptions.ofPaths)
+        try given.refuse("version", given.version == nil, GuardOptions.ofPaths)
         let check = MigrationGuard(newest: goal, older: versions, related: given.related)
         try out.fill(try given.report(of: check, paths: []))
     }
@@ -45,6 +45,10 @@ public func cst_migration_guard_check_models(
 
 /// The options of a migration guard.
 private struct GuardOptions {
+    // The functions that use some of the options, for errors.
+    static let ofModels = "cst_migration_guard_check_models (check_migration with a dictionary)"
+    static let ofPaths = "cst_migration_guard_check (check_migration with a path)"
+
     let versions: [String]
     let version: String?
     let related: [Model]
@@ -61,7 +65,8 @@ private struct GuardOptions {
         let known = UInt32(CST_GUARD_ALLOW_TYPE_CHANGES)
         guard given.flags & ~known == 0 else {
             throw CoreError(
-                .unsupported, "options.flags is 0x\(String(given.flags, radix: 16)); use CST_GUARD_ constants",
+                .unsupported,
+                "options.flags is 0x\(String(given.flags, radix: 16)); use only CST_GUARD_ALLOW_TYPE_CHANGES",
                 key: "flags", value: .int(Int64(given.flags)))
         }
         typeChanges = given.flags & known == 0 ? .refused : .exact
@@ -91,7 +96,7 @@ private struct GuardOptions {
                     : code == EACCES ? "; make the folders of the path accessible" : ""
                 throw CoreError(
                     .storeIO, code: .coreData,
-                    "cannot check the store \(path): \(String(cString: strerror(code)))\(remedy)",
+                    "cannot check the store \(path): \(SystemError(code).text)\(remedy)",
                     key: "stores", value: .string(path), file: path)
             }
             found.append(path)
@@ -148,7 +153,7 @@ public func cst_model_release_keep(
         guard let version = given ?? model.versionName else {
             throw CoreError(
                 .invalidArgument,
-                "name is NULL, and the model was not read from a bundle of versions; pass the name of the release",
+                "name is NULL, and the model does not have a version name; pass the name of the release",
                 key: "name")
         }
         return try ModelRelease.keep(model, as: version, inFolder: folder) ? .ok : .unchanged
@@ -207,7 +212,7 @@ private func releaseFolder(_ text: cst_string) throws -> String {
     guard isMissing(code) else {
         throw CoreError(
             .storeIO, code: .coreData,
-            "cannot read the folder of releases \(path): \(String(cString: strerror(code)))"
+            "cannot read the folder of releases \(path): \(SystemError(code).text)"
                 + (code == EACCES ? "; make the folders of the path accessible" : ""),
             key: "folder", value: .string(path), file: path)
     }

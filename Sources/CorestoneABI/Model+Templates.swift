@@ -153,8 +153,9 @@ public func cst_model_copy_names(
         case CST_NAMES_VERSION_IDENTIFIERS: try list(model.versionIdentifiers, out, count)
         default:
             throw CoreError(
-                .invalidArgument, "\(which) is not a list of names; use a CST_NAMES_ constant", key: "which",
-                value: .int(Int64(which)))
+                .invalidArgument,
+                "\(which) is not a list of names; use CST_NAMES_TEMPLATES, CST_NAMES_CONFIGURATIONS or "
+                    + "CST_NAMES_VERSION_IDENTIFIERS", key: "which", value: .int(Int64(which)))
         }
     }
 }

@@ -12,8 +12,9 @@ public func cst_context_new_child(
         let parent = try contextBox(pointer)
         guard let queue = Context.QueueType(rawValue: queue) else {
             throw CoreError(
-                .invalidArgument, "\(queue) is not a queue type; use a CST_QUEUE_ constant", key: "queue",
-                value: .int(Int64(queue)))
+                .invalidArgument,
+                "\(queue) is not a queue type; use CST_QUEUE_CALLER, CST_QUEUE_PRIVATE or CST_QUEUE_MAIN",
+                key: "queue", value: .int(Int64(queue)))
         }
         guard HandleTable.retain(parent.coordinatorToken) else { throw invalidHandle(pointer, .context) }
         let child = Context(on: parent.context.coordinator, parent: parent.context, queue: queue)

@@ -20,8 +20,10 @@ public func cst_object_copy_values(
         case CST_VALUES_COMMITTED: values = try object.committedValues(forKeys: isAll ? nil : names)
         default:
             throw CoreError(
-                .invalidArgument, "\(which) is not a selection of values; use a CST_VALUES_ constant",
-                entity: object.entity.name, value: .int(Int64(which)), objectURI: object.objectID.uri)
+                .invalidArgument,
+                "\(which) is not a selection of values; use CST_VALUES_CHANGED, CST_VALUES_BEFORE_EVENT or "
+                    + "CST_VALUES_COMMITTED",
+                entity: object.entity.name, key: "which", value: .int(Int64(which)), objectURI: object.objectID.uri)
         }
         if !isAll { values = values.filter { names.contains($0.key) } }
         let columns = values.keys.sorted()

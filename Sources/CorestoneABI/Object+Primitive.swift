@@ -90,7 +90,8 @@ private func mutation(_ kind: UInt32, _ object: ManagedObject, _ key: cst_key) t
         let name = object.propertyName(key: key) ?? "\(key)"
         throw CoreError(
             .invalidArgument,
-            "\(kind) is not a mutation of the members of \(object.objectID.entity.name).\(name); use a CST_MUTATION_ constant",
+            "\(kind) is not a mutation of the members of \(object.objectID.entity.name).\(name); "
+                + "use CST_MUTATION_UNION, CST_MUTATION_MINUS, CST_MUTATION_INTERSECT or CST_MUTATION_SET",
             entity: object.objectID.entity.name, key: name, value: .int(Int64(kind)), objectURI: object.objectID.uri)
     }
     return mutation

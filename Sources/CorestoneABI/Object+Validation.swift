@@ -12,8 +12,8 @@ public func cst_object_validate(_ pointer: OpaquePointer?, _ purpose: UInt32, _ 
             throw CoreError(
                 .invalidArgument,
                 "\(purpose) is not a validation purpose; use CST_VALIDATE_INSERT, CST_VALIDATE_UPDATE or "
-                    + "CST_VALIDATE_DELETE",
-                entity: object.entity.name, value: .int(Int64(purpose)), objectURI: object.objectID.uri)
+                    + "CST_VALIDATE_DELETE, with or without CST_VALIDATE_WITHOUT_HOOK",
+                entity: object.entity.name, key: "purpose", value: .int(Int64(purpose)), objectURI: object.objectID.uri)
         }
         try object.validate(for: reason, asksHook: purpose & flag == 0)
     }
@@ -35,7 +35,7 @@ public func cst_object_validate_value(
                 "value is NULL for \(object.entity.name).\(property.path); pass a value of type CST_NULL to validate null",
                 entity: object.entity.name, key: property.path, objectURI: object.objectID.uri)
         }
-        let proposed = try propertyValue(given)
+        let proposed = try naming(object.entity.name, property.path) { try propertyValue(given) }
         let accepted = try object.validateValue(proposed, forKey: property.path)
         guard let out else { return }
         switch accepted {

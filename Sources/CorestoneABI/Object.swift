@@ -99,7 +99,7 @@ public func cst_object_copy_bytes(
         let object = try object(pointer)
         return try object.withView(key: key) { view in
             switch view.type {
-            case .null:
+            case .null where object.canHaveBytes(key: key):
                 try out.fill(UnsafeRawBufferPointer(start: nil, count: 0))
                 return .notFound
             case .string, .uri, .bytes:
@@ -205,18 +205,27 @@ public func cst_object_set_many(
         for (place, key) in keys.enumerated() {
             prepared.append(try object.prepare(try object.given(values[place], key: key), key: key))
         }
-        for value in prepared { try object.apply(value) }
+        try object.apply(prepared)
     }
 }
 
 extension ManagedObject {
+    /// Whether a value of the property can be text or bytes, by the type of the attribute.
+    fileprivate func canHaveBytes(key: UInt32) -> Bool {
+        guard let slot = try? slot(of: key), let attribute = entity.properties[slot] as? Attribute else { return false }
+        switch attribute.type {
+        case .string, .uri, .binary, .transformable, .undefined: return true
+        default: return false
+        }
+    }
+
     fileprivate func notContiguousError(key: UInt32) -> CoreError {
         let name = propertyName(key: key) ?? ""
         let found = try? value(forKeyPath: name)
-        let kind = found.map { "\($0.kindPhrase), " } ?? ""
+        let kind = found.flatMap { $0.isNull ? nil : "\($0.kindPhrase), " } ?? ""
         return CoreError(
             .typeMismatch,
-            "\(objectID.entity.name).\(name) is \(kind)neither text nor binary data; read it with cst_object_get",
+            "\(objectID.entity.name).\(name) is \(kind)neither a string nor binary data; read it with cst_object_get",
             entity: objectID.entity.name, key: name, value: found, objectURI: objectID.uri)
     }
 }
@@ -293,7 +302,7 @@ public func cst_object_set_paths(
             let (target, key) = try object.requireTarget(ofKeyPath: paths[place], for: values[place])
             return (target: target, value: try target.prepare(values[place], key: key))
         }
-        for (target, value) in prepared { try target.apply(value) }
+        try ManagedObject.apply(prepared)
     }
 }
 

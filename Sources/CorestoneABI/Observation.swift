@@ -44,7 +44,8 @@ public func cst_object_observe(
         guard known.isSuperset(of: ObservationOptions(rawValue: options)) else {
             throw CoreError(
                 .invalidArgument,
-                "the options of the observation of \(object.objectID.entity.name).\(path) are \(options); use CST_OBSERVE_ constants",
+                "the options of the observation of \(object.objectID.entity.name).\(path) are \(options); "
+                    + "use only CST_OBSERVE_INITIAL and CST_OBSERVE_PRIOR",
                 entity: object.objectID.entity.name, key: path, value: .int(Int64(options)),
                 objectURI: object.objectID.uri)
         }

@@ -36,8 +36,9 @@ public func cst_predicate_new_comparison(
         }
         guard modifier < 3 else {
             throw CoreError(
-                .invalidArgument, "modifier is \(modifier); use a CST_MODIFIER_ constant", key: "modifier",
-                value: .int(Int64(modifier)))
+                .invalidArgument,
+                "modifier is \(modifier); use CST_MODIFIER_DIRECT, CST_MODIFIER_ALL or CST_MODIFIER_ANY",
+                key: "modifier", value: .int(Int64(modifier)))
         }
         guard options < 16 else {
             throw CoreError(

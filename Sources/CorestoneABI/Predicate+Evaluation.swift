@@ -24,7 +24,7 @@ public func cst_predicate_evaluate_value(
         let out = try required(out, "out_result")
         out.pointee = false
         let bound = try BoundPredicate(predicate(pointer), variables)
-        out.pointee = try bound.holds(for: try hostValue(try evaluated(value)))
+        out.pointee = try bound.holds(for: try hostValue(try evaluated(value), key: "value"))
     }
 }
 

@@ -34,7 +34,8 @@ public func cst_relationship_set_delete_rule(_ pointer: OpaquePointer?, _ rule: 
         guard let rule = DeleteRule(rawValue: rule) else {
             throw CoreError(
                 .invalidArgument,
-                "\(rule) is not a delete rule for \(relationship.entity.name).\(relationship.name); use a CST_DELETE_ constant",
+                "\(rule) is not a delete rule for \(relationship.entity.name).\(relationship.name); "
+                    + "use CST_DELETE_NO_ACTION, CST_DELETE_NULLIFY, CST_DELETE_CASCADE or CST_DELETE_DENY",
                 entity: relationship.entity.name, key: relationship.name, value: .int(Int64(rule)))
         }
         try relationship.setDeleteRule(rule)

@@ -14,8 +14,8 @@ private enum ColumnForm: UInt64 {
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key else {
             throw CoreError(
                 .invalidArgument,
-                "key \(key) is not a property of \(entity.name); look it up with cst_entity_key for that entity",
-                entity: entity.name, value: .int(Int64(key)))
+                "\(key) is not the key of a property of \(entity.name); look it up with cst_entity_key for that entity",
+                entity: entity.name, key: "keys", value: .int(Int64(key)))
         }
         switch entity.layout.slots[slot].kind {
         case .bool, .int16, .int32, .int64: self = .integers
@@ -38,7 +38,7 @@ private enum ColumnForm: UInt64 {
             type == .composite && !property.isTransient
             ? "request its elements" : "request stored attributes or to-one relationships"
         return CoreError(
-            .typeMismatch, "\(entity.name).\(property.path) does not have a column: it is \(reason); \(remedy)",
+            .typeMismatch, "\(entity.name).\(property.path) is \(reason) and does not have a column; \(remedy)",
             entity: entity.name, key: property.path)
     }
 }
@@ -73,6 +73,9 @@ private struct ColumnPacker {
     /// The indexes of objects that were deleted meanwhile.
     var missing: Set<Int> = []
 
+    /// The remedy if memory for the buffer cannot be allocated.
+    private static let remedy: StaticString = "copy fewer rows at a time, or free some memory"
+
     init(_ buffer: UnsafeMutablePointer<cst_buffer>) { self.buffer = buffer }
 
     mutating func append(_ word: UInt64) throws {
@@ -83,15 +86,11 @@ private struct ColumnPacker {
     /// Reserves `count` more bytes, rounded up to a multiple of 8.
     private mutating func room(_ count: Int) throws -> UnsafeMutableRawPointer {
         let needed = size + (count + 7) & ~7
-        if needed >= buffer.pointee.capacity || buffer.pointee.data == nil { try buffer.reserve(max(needed, size * 2)) }
-        guard let data = buffer.pointee.data else {
-            throw CoreError(
-                .noMemory,
-                "out of memory: cannot allocate \(needed) bytes for cst_results_copy_columns; copy fewer rows at a time"
-            )
+        if needed >= buffer.pointee.capacity || buffer.pointee.data == nil {
+            try buffer.reserve(max(needed, size * 2), remedy: ColumnPacker.remedy)
         }
         defer { size = needed }
-        return UnsafeMutableRawPointer(data) + size
+        return bytes(at: size)
     }
 
     mutating func pack(_ key: UInt32, _ objects: ArraySlice<ManagedObject>, _ entity: Entity?) throws {
@@ -201,7 +200,8 @@ private struct ColumnPacker {
     /// Copies bytes to an offset after the used part, and grows the buffer if needed.
     private func add(_ source: UnsafeRawBufferPointer, at offset: Int) throws {
         if offset + source.count + 8 >= buffer.pointee.capacity {
-            try buffer.reserve(max(offset + source.count + 64, buffer.pointee.capacity * 2))
+            try buffer.reserve(
+                max(offset + source.count + 64, buffer.pointee.capacity * 2), remedy: ColumnPacker.remedy)
         }
         if let base = source.baseAddress { memcpy(bytes(at: offset), base, source.count) }
     }

@@ -21,7 +21,7 @@ private func requireObjects(_ results: ResultList) throws {
             .invalidArgument,
             "the results are object IDs, not objects; read them with cst_results_copy_id, or fetch objects with "
                 + "cst_context_fetch",
-            entity: results.entity?.name)
+            entity: results.entity?.name, key: "results")
     }
 }
 

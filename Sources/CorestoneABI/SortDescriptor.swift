@@ -71,15 +71,18 @@ private func unsuitable(_ flags: Int, _ path: String) -> CoreError {
 }
 
 private func withoutComparator(_ path: String, for purpose: SortPurpose) -> CoreError {
-    let cause =
+    let descriptor = "sort descriptor by \"\(path)\""
+    let message =
         switch purpose {
         case .fetch:
-            "stores cannot sort by a comparator; sort without it, and order fetched objects with "
-                + "cst_results_copy_sorted (ordered)"
-        case .history: "the history cannot be sorted by a comparator; use the other CST_SORT_ constants"
-        case .values: "compare is NULL; pass the function that compares two values"
+            "unsupported \(descriptor): stores cannot sort by a comparator; sort without it, and order fetched objects "
+                + "with cst_results_copy_sorted (ordered)"
+        case .history:
+            "unsupported \(descriptor): the history cannot be sorted by a comparator; use the other CST_SORT_ constants"
+        case .values:
+            "compare is NULL, but the \(descriptor) has CST_SORT_COMPARATOR; pass the function that compares two values"
         }
-    return CoreError(.unsupported, "unsupported sort descriptor by \"\(path)\": \(cause)", key: path)
+    return CoreError(.unsupported, message, key: path)
 }
 
 private func selector(_ flags: Int) -> SortDescriptor.Selector? {

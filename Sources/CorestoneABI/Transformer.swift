@@ -110,9 +110,10 @@ extension ManagedObject {
                 isSetting && known.valueClassName == nil
                     ? "name its class in the model with cst_attribute_set_value_class and register the class with "
                         + "cst_archive_register_class"
-                    : "register its class with cst_archive_register_class"
+                    : "register its class\(quoted(archivedClass(of: found) ?? known.valueClassName)) with "
+                        + "cst_archive_register_class"
             } else {
-                "register its transformer with cst_transformer_register"
+                "register its transformer\(quoted(transformerName(key: key))) with cst_transformer_register"
             }
         return CoreError(
             .typeMismatch,
@@ -122,6 +123,21 @@ extension ManagedObject {
     }
 }
 
+extension ManagedObject {
+    private func transformerName(key: UInt32) -> String? {
+        (try? slot(of: key)).flatMap { entity.properties[$0] as? Attribute }?.valueTransformerName
+    }
+}
+
+/// Returns the class of an archived object; nil for other values.
+private func archivedClass(of value: Any?) -> String? {
+    guard let value = value as? PropertyValue, case .object(let object as ArchivedObject) = value else { return nil }
+    return object.className
+}
+
+/// Returns a name in quotes after a space; an empty string for nil.
+private func quoted(_ name: String?) -> String { name.map { " \"\($0)\"" } ?? "" }
+
 extension PropertyValue {
     fileprivate var isArchivedObject: Bool { if case .object(is ArchivedObject) = self { true } else { false } }
 }
@@ -129,7 +145,8 @@ extension PropertyValue {
 private func onlyHostValuesError(_ name: String) -> CoreError {
     CoreError(
         .typeMismatch,
-        "the transformer \"\(name)\" takes only values that the host created; pass the bytes of the value", key: name)
+        "the transformer \"\(name)\" takes only values set with cst_object_set_transformed; pass the bytes of the "
+            + "value", key: name)
 }
 
 /// A transformer that a host registered.
@@ -201,7 +218,8 @@ private final class NamedTransformer: HostValueConverter, ValueTransformer, @unc
         default:
             throw CoreError(
                 .typeMismatch,
-                "the function \"\(transform)\" returned \(answer.kindPhrase) for a value, but must return bytes or text",
+                "the function \"\(transform)\" returned \(answer.kindPhrase) for a value, but must return binary data "
+                    + "or a string",
                 key: transform, value: answer)
         }
     }

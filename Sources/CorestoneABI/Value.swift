@@ -14,7 +14,7 @@ public func cst_value_copy_at_key_path(
     boundary(error) {
         let out = try required(out, "out_value")
         putNull(out)
-        let start = try hostValue(try evaluated(value))
+        let start = try hostValue(try evaluated(value), key: "value")
         try putOwned(KeyPathEvaluation.value(of: start, atKeyPath: try path.string("path")), out)
     }
 }

@@ -48,8 +48,9 @@ extension AtomicTransaction {
 
     /// Applies the merge policy to a simple conflict. Otherwise, returns nil and changes nothing.
     ///
-    /// A conflict is simple if only one row conflicts with the current row, and no other row can conflict with the
-    /// result.
+    /// With the policies `storeTrump` and `rollback`, every conflict is simple, because the current row is dropped.
+    /// Otherwise, a conflict is simple if only one row, of the same entity, conflicts with the current row, and no
+    /// other row can conflict with the result.
     private func resolveSimply(
         _ rows: BatchRows, _ policy: MergePolicyType, _ writer: inout RecordWriter, _ changes: inout ExternalChanges
     ) throws -> Bool? {

@@ -17,14 +17,16 @@ final class AtomicTransaction: SaveTransaction {
 
     func insert(_ records: [Record], entity: Entity) throws {
         try MemoryCheck.require(
-            (2 << 20) + nodes.growth(of: entity.root), to: "save to \(store.path)", file: store.path)
+            (2 << 20) + nodes.growth(of: entity.root), to: "save to \(Coordinator.shown(store.path))",
+            file: store.path)
         for record in records {
             // An insert must not replace an existing row.
             guard nodes.node(entity.root, record.primaryKey) == nil else {
                 throw CoreError(
                     .storeIO, code: .persistentStoreSave,
                     "the primary key \(record.primaryKey) of a new \(entity.name) is already in use in "
-                        + "\(Coordinator.shown(store.path)); insert the object again",
+                        + "\(Coordinator.shown(store.path)); delete the object with cst_context_delete (delete), and "
+                        + "create it again with cst_context_insert (insert)",
                     entity: entity.name, value: .int(record.primaryKey),
                     objectURI: ObjectID.uri(ofKey: record.primaryKey, entity: entity.name, store: store.identifier),
                     file: store.path.isEmpty ? nil : store.path)
@@ -34,7 +36,8 @@ final class AtomicTransaction: SaveTransaction {
     }
 
     func update(_ rows: [UpdatedRow], slots: [Int], entity: Entity) throws -> [Int] {
-        try MemoryCheck.require((2 << 20) + nodes.growthOfJournal, to: "save to \(store.path)", file: store.path)
+        try MemoryCheck.require(
+            (2 << 20) + nodes.growthOfJournal, to: "save to \(Coordinator.shown(store.path))", file: store.path)
         var stale: [Int] = []
         for (place, row) in rows.enumerated() {
             if isCurrent(row.record.primaryKey, version: row.oldVersion, entity: entity) {
@@ -73,7 +76,9 @@ final class AtomicTransaction: SaveTransaction {
 
     func put(_ record: Record, _ entity: Entity) throws {
         try nodes.put(record) { properties, values in
-            .notUnique(entity, properties, values, in: store.path)
+            .notUnique(
+                entity, properties, values, in: store.path,
+                objectURI: ObjectID.uri(ofKey: record.primaryKey, entity: entity.name, store: store.identifier))
         }
     }
 

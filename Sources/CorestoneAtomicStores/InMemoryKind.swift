@@ -39,9 +39,10 @@ package struct InMemoryKind: StoreKind {
     private func nowhere(_ path: String) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "cannot use \(Coordinator.shown(path)) as a store of type \(type.rawValue), which does not have a file; use the "
-                + "coordinator that has the store open, or pass the type of the file",
-            file: path.isEmpty ? nil : path)
+            "cannot use \(Coordinator.shown(path)) as a store of type \(type.rawValue), which does not have a file; "
+                + "call cst_coordinator_copy_metadata (metadata) or cst_coordinator_set_metadata (set_metadata, "
+                + "setMetadata) for the open store, or pass the type of the file",
+            key: "type", value: .string(type.rawValue), file: path.isEmpty ? nil : path)
     }
 }
 

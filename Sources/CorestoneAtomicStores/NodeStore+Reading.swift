@@ -7,7 +7,7 @@ import CorestoneValues
 extension NodeStore {
     package func fetch(_ fetch: StoreFetch) throws -> StoreFetchOutcome {
         try adoptForeignWrites()
-        try MemoryCheck.require(0, to: "fetch from \(path)", file: path)
+        try MemoryCheck.require(0, to: "fetch from \(Coordinator.shown(path))", file: path)
         let query = try query(fetch)
         var outcome = StoreFetchOutcome()
         outcome.remainder = query.remainder
@@ -20,7 +20,9 @@ extension NodeStore {
         case .rows:
             // Memory for the context's objects and tables. The check above covers a few rows.
             let bytes = records.count * 128
-            if bytes > MemoryCheck.spare { try MemoryCheck.require(bytes, to: "fetch from \(path)", file: path) }
+            if bytes > MemoryCheck.spare {
+                try MemoryCheck.require(bytes, to: "fetch from \(Coordinator.shown(path))", file: path)
+            }
             outcome.batch = RowBatch(records)
         case .identifiers: outcome.identifiers = records.map { ($0.primaryKey, $0.header.pointee.entity) }
         case .count: outcome.count = records.count

@@ -122,15 +122,15 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
         if let first = nodes.reserveKeys(of: root, count: count) { return first }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreSave,
-            "\(Coordinator.shown(path)) does not have unused primary keys for \(root.name): the highest key is "
-                + "\(nodes.lastKey(of: root)); "
+            "\(Coordinator.shown(path)) has too few unused primary keys for \(count) new \(root.name) "
+                + "\(count == 1 ? "object" : "objects"): the highest key is \(nodes.lastKey(of: root)); "
                 + (file == nil ? "insert the objects into a new store" : "restore the store from a backup"),
             entity: root.name, value: .int(nodes.lastKey(of: root)), file: path.isEmpty ? nil : path)
     }
 
     package func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
         try requireWritable()
-        try MemoryCheck.require(2 << 20, to: "save to \(path)", file: path)
+        try MemoryCheck.require(2 << 20, to: "save to \(Coordinator.shown(path))", file: path)
         guard let file else { return try change(body) }
         try file.withExclusiveLock {
             // Other processes' saves are read first, so that this save is compared with them.
@@ -187,8 +187,8 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
             guard metadata.uuid == own else {
                 throw CoreError(
                     .storeIO, code: .persistentStoreOperation,
-                    "\(path) was replaced by another store, with the identifier \(metadata.uuid) instead of \(own). Remove the store "
-                        + "from the coordinator and add it again, or revert the document with cst_document_revert (revert)",
+                    "\(path) was replaced by another store, with the identifier \(metadata.uuid) instead of \(own); "
+                        + "\(StoreLocation.addingAgain), or revert the document with cst_document_revert (revert)",
                     value: .uuid(metadata.uuid), file: path)
             }
         }

@@ -140,7 +140,7 @@ extension CustomPersistentStore {
         }
     }
 
-    /// Reads omitted to-one relationships, one call for each relationship, and the unknown entities of targets.
+    /// Reads omitted to-one relationships, with one call for each relationship, and the unknown entities of targets.
     private func complete(_ sink: RowSink) throws {
         if host.readsRelationships {
             for (relationship, places) in sink.omitted {
@@ -218,7 +218,7 @@ extension CustomPersistentStore {
             var seen: Set<Int64> = []
             for key in found[owner] ?? [] where seen.insert(key).inserted {
                 let entity = names.entity(of: key, destination) ?? destination
-                // The row does not exist, or its entity does not fit the relationship.
+                // Either the entity does not fit the relationship, or it is unknown because the row does not exist.
                 guard entity.isKind(of: destination), !entity.isAbstract else { continue }
                 result.members.append(.init(owner: owner, primaryKey: key, entity: entity.index))
                 if includingRows { all.append(key) }
@@ -273,8 +273,8 @@ private struct RemainingFetch {
         }
         if done.contains(.count), predicate != nil {
             throw RemainingFetch.resultError(
-                "counted \(fetch.entity.name) without the predicate; apply it and set CST_FETCHED_PREDICATE with "
-                    + "CST_FETCHED_COUNT, or return the rows", fetch, place)
+                "counted \(fetch.entity.name) without the predicate; apply it and set CST_FETCHED_PREDICATE "
+                    + "(.predicate) with CST_FETCHED_COUNT (.count), or return the rows", fetch, place)
         }
         if done.contains(.window), fetch.limit > 0 || fetch.offset > 0, predicate != nil || order {
             throw RemainingFetch.resultError(
@@ -286,7 +286,8 @@ private struct RemainingFetch {
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
                 "\(place.subject) did not apply the \(rest.joined(separator: " and ")) of a "
-                    + "fetch of \(fetch.entity.name); change the request, or set CST_FETCH_ALLOWS_SPLIT (split)",
+                    + "fetch of \(fetch.entity.name); change the request, or set CST_FETCH_ALLOWS_SPLIT "
+                    + "(split, allowsSplit)",
                 entity: fetch.entity.name, file: place.file)
         }
     }

@@ -19,7 +19,7 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
     /// Whether the metadata must be passed to the application with the next save.
     private let isMetadataChanged: Locked<Bool>
 
-    /// Rows and members that are not in the coordinator's row cache.
+    /// Pushed rows and members that are not in the coordinator's row cache.
     private let pushedContent: Locked<PushedContent>
     /// The row cache for pushed rows.
     private let rowCache = Locked<(any RowKeeping)?>(nil)
@@ -34,7 +34,9 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
         var memberLists = 0
         /// The number of lists at which the lists of released rows are removed.
         var sweepAt = 1024
-        /// A counter that each save and each invalidation increment. Results of calls that began before are not kept.
+        /// A counter that each save and each invalidation increments.
+        ///
+        /// If the counter changes during a callback, the members that the callback pushes are not kept.
         var state: UInt64 = 0
         /// The versions that saves assigned to rows of a store without versions, by the index of the root entity.
         var versions: [[Int64: Int32]]
@@ -130,7 +132,7 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
     func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
         try calls.refuseReentry()
         if isReadOnly { throw readOnlyError() }
-        let changes = HostChanges(author, names)
+        let changes = HostChanges(author, names, place)
         if isMetadataChanged.withLock({ $0 }) { changes.setMetadata(metadata()) }
         try body(HostTransaction(self, changes))
         let sink = RowSink(.saved(changes.savedRecords), names, place)
@@ -138,7 +140,7 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
             try calls.run("save", changes.firstEntity, code: .persistentStoreSave) {
                 do { try host.save(changes, into: sink) } catch { if changes.conflicts.isEmpty { throw error } }
             }
-            // The merge policy must compare with the rows of the store.
+            // The merge policy must compare with the rows of the store, not with rows that were pushed before.
             if !changes.conflicts.isEmpty { forgetPushed() }
             try changes.throwConflicts(in: path)
         } catch {
@@ -184,13 +186,13 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
 extension CustomPersistentStore {
     func forgetPushed() { pushedContent.withLock { $0.forget() } }
 
-    /// Records in a sink the states that show later whether its rows are outdated.
+    /// Records in a sink the states that show later whether the sink's rows are outdated.
     func recordStates(_ sink: RowSink) {
         sink.state = pushedContent.withLock { $0.state }
         sink.rowState = rowCache.withLock { $0?.state } ?? 0
     }
 
-    /// Removes and returns the spare rows of the given keys.
+    /// Removes and returns the pushed rows with the given keys.
     func takePushedRows(_ keys: [Int64], _ root: Entity) -> [RetainedRow] {
         pushedContent.withLock { pushedContent in
             let root = Int(root.rootIndex)
@@ -215,7 +217,7 @@ extension CustomPersistentStore {
                 for root in pushedContent.versions.indices { pushedContent.versions[root].removeAll() }
             }
             if sink.state != pushedContent.state { return }
-            // The members of a row that was pushed without members may have changed.
+            // If a row was pushed again without members, the members that were pushed before may have changed.
             for relationship in pushedContent.members.keys {
                 guard let owners = pushedContent.members[relationship] else { continue }
                 let old = sink.rows.filter { row in
@@ -255,7 +257,7 @@ extension CustomPersistentStore {
         }
     }
 
-    /// Returns the version of a row that was pushed without a version.
+    /// Returns the version of a row that was pushed without a version; 0 if no save assigned one.
     func version(_ key: Int64, _ root: Entity) -> Int32 {
         pushedContent.withLock { $0.versions[Int(root.rootIndex)][key] ?? 0 }
     }
@@ -309,8 +311,12 @@ extension HostChanges {
             CoreError(
                 .conflict, code: .managedObjectConstraintMerge,
                 "another \(taken.row.entity.root.name) in \(HostStoreIdentity.displayName(path)) already has the unique values of \(taken.row.entity.name) "
-                    + "\(taken.row.reference); change the values, or fetch that object and change it instead",
+                    + "\(taken.row.reference); change the values, or fetch the existing object and change it instead",
                 entity: taken.row.entity.name, value: taken.row.reference.value,
+                objectURI: place.map { place in
+                    ObjectID.uri(
+                        ofKey: key(of: taken.row), entity: taken.row.entity, in: names.table, store: place.identifier)
+                },
                 file: path.isEmpty ? nil : path)
         }
         let rows = conflicts.filter { $0.kind == .version }.map { ($0.row.entity, key(of: $0.row)) }
@@ -319,7 +325,7 @@ extension HostChanges {
 }
 
 extension HostCalls {
-    /// Returns the keys of new rows, from the references that the application returns, or generated references.
+    /// Returns the keys of new rows, from the references that the application returns, or from generated references.
     func keys(
         for rows: [NewRow], of host: any HostedStore, _ names: RowNames, _ place: HostStoreIdentity,
         made: (NewRow) -> StoreReference
@@ -334,15 +340,17 @@ extension HostCalls {
                 throw CoreError(
                     .callback, code: .persistentStoreSave,
                     "\(place.subject) did not return a reference for the new \(row.entity.name), object "
-                        + "\(index + 1) of \(rows.count); return an integer, string or bytes per object, in order",
+                        + "\(index + 1) of \(rows.count); return an integer, or a string or bytes that are not empty, "
+                        + "for each object, in order",
                     entity: row.entity.name, file: place.file)
             }
             let key = names.table.key(of: reference, row.entity.root)
             guard seen[Int(row.entity.rootIndex)].insert(key).inserted else {
                 throw CoreError(
                     .callback, code: .persistentStoreSave,
-                    "\(place.subject) returned the reference \(reference) for two new objects, the second "
-                        + "of \(row.entity.name); return references that are unique in the entity tree",
+                    "\(place.subject) returned the reference \(reference) for the new \(row.entity.name), object "
+                        + "\(index + 1) of \(rows.count), and for an earlier one; return references that are unique in "
+                        + "the entity tree",
                     entity: row.entity.name, value: reference.value, file: place.file)
             }
             return key

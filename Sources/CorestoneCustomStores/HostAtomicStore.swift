@@ -167,7 +167,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
                 "\(place.displayName) is open read-only: \(readOnlyReason ?? "")",
                 file: place.file)
         }
-        let changes = HostChanges(author, names)
+        let changes = HostChanges(author, names, place)
         if isMetadataChanged.withLock({ $0 }) { changes.setMetadata(metadata()) }
         changes.content = memory
         // If the application keeps the changes, it must not see later saves.

@@ -15,12 +15,13 @@ final class HostCalls: @unchecked Sendable {
 
     /// Checks that the calling thread is not in a callback of this store.
     ///
-    /// - Throws: `.invalidArgument` if it is.
+    /// - Throws: `.invalidArgument` if the thread is in a callback.
     func refuseReentry() throws {
         guard state.withLock({ $0.inside[platform_thread_id()] != nil }) else { return }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(place.displayName) was used within one of its own callbacks; use the store's own data there",
+            "\(place.displayName) was used within one of its own callbacks; in a callback, access the data behind the "
+                + "store directly instead of through a context or coordinator",
             file: place.file)
     }
 
@@ -28,7 +29,9 @@ final class HostCalls: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - doing: The operation, as in "could not …".
-    ///   - key: The key of an error that does not have a key; `value` is used in the same way.
+    ///   - key: The key for an error that does not have a key; `value` is used in the same way.
+    /// - Throws: `.callback` with the application's error as a child.
+    ///   `.objectGone` if the store is closed.
     func run<Result>(
         _ doing: @autoclosure () -> String, _ entity: Entity? = nil, key: String? = nil, value: PropertyValue? = nil,
         code: CocoaCode = .persistentStoreOperation, _ body: () throws -> Result
@@ -36,8 +39,10 @@ final class HostCalls: @unchecked Sendable {
         guard enter() else {
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(place.displayName) was removed from its coordinator, or the coordinator was closed; open it again to read or "
-                    + "save its objects", file: place.file)
+                "\(place.displayName) was removed from its coordinator, or the coordinator was closed; add it with "
+                    + "cst_coordinator_add_store (add_store, addStore) to an open coordinator, and fetch its objects "
+                    + "again",
+                file: place.file)
         }
         defer { leave() }
         do { return try body() } catch {
@@ -54,7 +59,7 @@ final class HostCalls: @unchecked Sendable {
 
     /// Prevents new callbacks, waits until no other thread is in a callback, and then runs `body`.
     ///
-    /// Later calls do nothing.
+    /// Later calls of `close` do nothing.
     func close(_ body: () -> Void) {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }

@@ -24,12 +24,14 @@ package final class HostChanges {
     package fileprivate(set) var metadata: StoreMetadata?
     package let author: SaveAuthor
     let names: RowNames
+    /// The store, for errors; nil in tests.
+    let place: HostStoreIdentity?
     /// The memory chunks that contain the records.
     private var chunks: [ObjectIdentifier: RecordChunk] = [:]
     private var deletedKeys: [Set<Int64>]
     private var members: [MemberKey: Members] = [:]
     private var memberOrder: [MemberKey] = []
-    /// The content of an atomic store after the save; nil for an incremental store.
+    /// The content of an atomic store with the changes, during the save; otherwise nil.
     var content: (any StoreReading)?
     /// The conflicts that the application reported.
     package private(set) var conflicts: [(kind: RowConflict, row: RowReference)] = []
@@ -47,8 +49,8 @@ package final class HostChanges {
         var all: [Int64]?
     }
 
-    init(_ author: SaveAuthor, _ names: RowNames) {
-        (self.author, self.names) = (author, names)
+    init(_ author: SaveAuthor, _ names: RowNames, _ place: HostStoreIdentity? = nil) {
+        (self.author, self.names, self.place) = (author, names, place)
         deletedKeys = Array(repeating: [], count: names.model.entities.count)
     }
 
@@ -69,12 +71,12 @@ package final class HostChanges {
                 .invalidArgument, code: .persistentStoreSave,
                 "\(row.entity.name) \(row.reference) is not a row of this save; report conflicts only for rows of "
                     + "the save",
-                entity: row.entity.name, value: row.reference.value)
+                entity: row.entity.name, key: "row", value: row.reference.value, file: place?.file)
         }
         conflicts.append((kind, row))
     }
 
-    /// The to-many relationships whose members changed, without those of deleted owners.
+    /// The changes of to-many relationships, except for relationships of deleted owners.
     package var memberChanges: [MemberChange] {
         memberOrder.compactMap { key in
             guard let found = members[key] else { return nil }
@@ -110,7 +112,7 @@ package final class HostChanges {
         }
     }
 
-    /// Returns the keys of all rows of an atomic store, entity by entity, or nil for an incremental store.
+    /// Returns the keys of all rows in `content`, entity by entity, or nil if `content` is nil.
     package func allKeys() throws -> [(entity: Entity, key: Int64)]? {
         guard let content else { return nil }
         var rows: [(entity: Entity, key: Int64)] = []
@@ -122,7 +124,7 @@ package final class HostChanges {
             .map(\.element)
     }
 
-    /// Calls `body` with a row from `allKeys` and the members of its to-many relationships.
+    /// Calls `body` with a row from `allKeys` and the members of its to-many relationships, except for empty ones.
     package func withRow(
         _ row: (entity: Entity, key: Int64),
         _ body: (Record, _ members: [(relationship: Relationship, rows: [RowReference])]) throws -> Void

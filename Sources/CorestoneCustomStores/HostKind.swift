@@ -91,7 +91,7 @@ package final class HostKind: StoreKind {
         {
             let complaint =
                 typeName.string.map {
-                    "\"\($0)\", but the store is used as type \"\(type.rawValue)\"; use its own type"
+                    "\"\($0)\", but the store is used as type \"\(type.rawValue)\"; use the type \"\($0)\""
                 }
                 ?? "not a string; return \"\(type.rawValue)\""
             throw CoreError(
@@ -119,7 +119,7 @@ package final class HostKind: StoreKind {
         if difference.isEmpty { return }
         throw CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(HostStoreIdentity.displayName(path)) was written with another model: \(difference.text); open it with that model",
+            "\(HostStoreIdentity.displayName(path)) was written with another model: \(difference.text); open the store with the model it was written with",
             entity: difference.first, file: errorFile(path))
     }
 
@@ -158,7 +158,7 @@ package final class HostKind: StoreKind {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "cannot replace \(HostStoreIdentity.displayName(path)) with itself; choose another path",
-                file: errorFile(path))
+                key: "path", file: errorFile(path))
         }
         try removing()
         try callingHost("be replaced by \(HostStoreIdentity.displayName(source))", path) {

@@ -13,7 +13,8 @@ package final class RowNames: @unchecked Sendable {
 
     struct RecordedEntity {
         let entity: UInt32
-        /// Whether the store returned the entity. If false, the entity is a guess from a reference or an object ID.
+        /// Whether the store returned the entity, or a save inserted the row. If false, the entity is a guess from a
+        /// reference or an object ID.
         let isCertain: Bool
     }
 
@@ -38,9 +39,9 @@ package final class RowNames: @unchecked Sendable {
         RowReference(entity(of: key, asked) ?? asked, table.reference(of: key, asked.root))
     }
 
-    /// Records the entity that the store returned for a row.
+    /// Records the entity of a row that the store returned or that a save inserts.
     ///
-    /// - Returns: The entity that the store returned before, if it was a different one. It then remains recorded.
+    /// - Returns: A different entity that was recorded as certain before, and remains recorded; otherwise nil.
     @discardableResult
     func note(_ entity: Entity, _ key: Int64) -> Entity? {
         let root = Int(entity.rootIndex)

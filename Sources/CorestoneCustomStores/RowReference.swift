@@ -24,8 +24,9 @@ package struct PushedRow {
     package let entity: Entity?
     package let reference: StoreReference
     package let version: Int64
-    /// The values by property key. A to-one relationship is null, a reference or an object ID; a to-many relationship
-    /// is an array or set of references and object IDs. `target` is the entity of a to-one target.
+    /// The values by property key. The value of a to-one relationship is null, a reference or an object ID. The value
+    /// of a to-many relationship is null, or an array or set of references and object IDs. `target` is the entity of
+    /// the target of a to-one relationship; nil if it is not known.
     package let values: [(key: UInt32, value: PropertyValue, target: Entity?)]
 
     package init(
@@ -64,7 +65,7 @@ public struct FetchWork: OptionSet, Sendable {
 
     /// All rows satisfy the predicate.
     public static let predicate = FetchWork(rawValue: 1)
-    /// The rows are in order.
+    /// The rows are in the order of the sort descriptors.
     public static let order = FetchWork(rawValue: 2)
     /// Offset and limit were applied. This requires `predicate` and `order` if the request has a predicate or sort
     /// descriptors.
@@ -113,7 +114,7 @@ package protocol HostedStore: AnyObject {
     func values(of rows: [RowReference], into sink: RowSink) throws
     func members(of relationship: Relationship, owners: [RowReference], into sink: RowSink) throws
     func save(_ changes: HostChanges, into sink: RowSink) throws
-    /// Returns one reference per row; nil if the library must generate them.
+    /// Returns one reference per row, in order; nil if the library must generate the references.
     func references(for rows: [NewRow]) throws -> [StoreReference?]?
     func didRegister(_ rows: [RowReference])
     func didUnregister(_ rows: [RowReference])

@@ -146,13 +146,12 @@ package final class RowSink {
     }
 
     private func refused(
-        _ row: PushedRow, _ entity: Entity?, _ why: String, value: PropertyValue? = nil
+        _ row: PushedRow, _ entity: Entity?, _ why: String, key: String? = nil, value: PropertyValue? = nil
     ) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(place.displayName) cannot push \(entity?.name ?? "a row") \(row.reference): \(why)",
-            entity: entity?.name,
-            value: value ?? row.reference.value, file: place.file)
+            "\(place.displayName) cannot push \(entity?.name ?? "row") \(row.reference): \(why)",
+            entity: entity?.name, key: key, value: value ?? row.reference.value, file: place.file)
     }
 
     private func add(_ row: PushedRow) throws {
@@ -161,7 +160,7 @@ package final class RowSink {
         guard 0...Int64(Int32.max) ~= row.version else {
             throw refused(
                 row, entity, "its version is \(row.version), but must be 0 to \(Int32.max)",
-                value: .int(Int64(row.version)))
+                key: "version", value: .int(Int64(row.version)))
         }
         if row.version > 0 { hasVersions = true }
         var base: Record?
@@ -207,7 +206,7 @@ package final class RowSink {
         case .saved, .load: (wanted, isExact) = (nil, false)
         }
         guard let entity = row.entity ?? wanted.map({ recordedEntity(row, $0) }) else {
-            throw refused(row, nil, "its entity is missing; pass an entity with each row")
+            throw refused(row, nil, "its entity is missing; pass an entity with each row", key: "entity")
         }
         guard Int(entity.index) < names.model.entities.count, names.model.entities[Int(entity.index)] === entity else {
             throw refused(row, entity, "\(entity.name) belongs to another model; pass an entity of the store's model")
@@ -233,7 +232,8 @@ package final class RowSink {
     /// Writes a pushed row as a record.
     ///
     /// - Parameters:
-    ///   - base: The record that the save writes. It supplies values that the application did not push.
+    ///   - base: The record that the save writes; nil outside a save. It supplies values that the application did not
+    ///     push.
     ///   - own: The version that the application pushed; nil if it did not push one.
     private func write(
         _ row: PushedRow, _ key: Int64, _ entity: Entity, _ version: Int32, _ base: Record?, _ own: Int32?
@@ -396,8 +396,8 @@ package final class RowSink {
         return CoreError(
             .typeMismatch, code: .persistentStoreOperation,
             "\(relationship.entity.name).\(relationship.name) is \(relationship.isToMany ? "to-many" : "to-one") and takes "
-                + "\(relationship.isToMany ? "an array of references" : "a reference"), not "
-                + (isElement ? "an array with \(found)" : found),
+                + "\(relationship.isToMany ? "a list of references" : "a reference"), not "
+                + (isElement ? "a list with \(found)" : found),
             entity: relationship.entity.name, key: relationship.name, value: value, file: place.file)
     }
 

@@ -50,8 +50,9 @@ package struct FilePermissions: Sendable {
     ///
     /// - Parameters:
     ///   - reserved: the permissions of an empty file that the copy replaces. The copy gets the group of the empty
-    ///     file, and without an explicit mode only permissions that the empty file has too. The copy gets the owner of
-    ///     the empty file too, if that user owns the original, or if all users may read the original.
+    ///     file. Without an explicit mode, the group and other users get only permissions that they also have for the
+    ///     empty file. The copy also gets the owner of the empty file, if that user owns the original, or if all users
+    ///     may read the original.
     ///   - explicitMode: an explicit mode; nil derives the mode from the original.
     package func ofCopy(inPlaceOf reserved: FilePermissions?, mode explicitMode: UInt32? = nil) -> FilePermissions {
         var permissions = ofCompanions
@@ -84,7 +85,8 @@ package struct FilePermissions: Sendable {
     package func apply(to descriptor: Int32) {
         if let owner { _ = fchown(descriptor, owner, gid_t.max) }
         let isInGroup = group.map { fchown(descriptor, uid_t.max, $0) == 0 } ?? true
-        // The mode is set last, because a change of the owner clears set-user-ID and set-group-ID bits.
+        // The mode is set after the owner and the group, because changing these clears set-user-ID and set-group-ID
+        // bits.
         fchmod(descriptor, isInGroup ? mode : modeInAnotherGroup)
         if isInGroup, let list { list.apply(to: descriptor) }
     }

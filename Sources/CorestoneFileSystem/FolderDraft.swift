@@ -36,18 +36,17 @@ package struct FolderDraft {
         try FolderDraft.link(target, into: file, depth: 0, isDropped: isDropped)
     }
 
-    /// The limit of the size of a file that is copied because it cannot be linked, in bytes.
+    /// The maximum size, in bytes, of a file that is copied because it cannot be linked.
     private static let maximumFileSize = 1 << 30
 
-    /// The limit of nested folders that are copied. Bundles have one or two levels.
+    /// The maximum depth of the copied folders. Bundles have one or two levels.
     private static let maximumDepth = 16
 
     private static func link(
         _ folder: LocalFile, into copy: LocalFile, depth: Int, isDropped: (String) -> Bool = { _ in false }
     ) throws {
         guard depth < maximumDepth else {
-            throw folder.failure(
-                "is nested more than \(maximumDepth - 1) folders deep in a bundle, which is the limit; move it up")
+            throw folder.failure("is more than \(maximumDepth - 1) folders deep in a bundle; move it up")
         }
         for name in try folder.entries() where !isDropped(name) {
             let (old, new) = (folder.child(name), copy.child(name))
@@ -131,7 +130,7 @@ extension LocalFile {
     /// Removes the file, or the folder with its contents, as far as permissions allow.
     fileprivate func remove(depth: Int = 0) {
         if isFolder, !isLink, depth < 64 {
-            // Read-only folders are removed too.
+            // Without this permission, the contents of a read-only folder could not be removed.
             chmod(path, 0o700)
             for name in (try? entries()) ?? [] { child(name).remove(depth: depth + 1) }
             rmdir(path)

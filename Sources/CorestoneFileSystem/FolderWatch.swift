@@ -2,7 +2,7 @@ import CPlatform
 import CorestoneValues
 import Glibc
 
-/// The watcher of a file: a thread that runs a check when the file system reports a write.
+/// The watcher of a file: a thread that runs a check after each reported write, and at intervals.
 ///
 /// Writes to files whose names begin with the file's name and a hyphen are included.
 ///
@@ -93,15 +93,15 @@ package final class FolderWatch: @unchecked Sendable {
     private func failure(_ path: String, _ code: Int32) -> CoreError {
         let remedy =
             switch code {
-            case EMFILE: "close other files, or raise the limit of open files (ulimit -n)"
+            case EMFILE: SystemError.closeFiles
             case ENFILE: "close files of other processes, or raise the system's limit (fs.file-max)"
             case EAGAIN: "end other threads, or raise the limit of threads (ulimit -u)"
             default: "free some memory"
             }
         return CoreError(
             .noMemory, code: .persistentStoreOperation,
-            "cannot create \(stopping < 0 ? "an event descriptor to watch" : "a watcher thread for") \(path), so remote "
-                + "changes are not reported: \(String(cString: strerror(code))); \(remedy)",
+            "cannot create \(stopping < 0 ? "an event descriptor" : "a watcher thread") for remote changes of \(path): "
+                + "\(SystemError(code).text); \(remedy)",
             file: path)
     }
 

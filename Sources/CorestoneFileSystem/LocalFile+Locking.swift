@@ -8,8 +8,8 @@ extension LocalFile {
     /// supports locks, in another. A writer that adds a version to a bundle thus keeps versions that other writers
     /// added.
     ///
-    /// - Throws: `.storeBusy` if another process still holds the lock after 30 seconds; `.storeIO` if the parent folder
-    ///   cannot be opened.
+    /// - Throws: `.storeBusy` if another process or coordinator still holds the lock after 30 seconds.
+    ///   `.storeIO` if the parent folder cannot be opened.
     package func withWriterLock<Result>(_ change: () throws -> Result) throws -> Result {
         // The parent folder is locked, because a bundle itself is replaced.
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -33,12 +33,13 @@ extension LocalFile {
     private func lock(_ descriptor: Int32) throws {
         let pause: UInt32 = 5_000
         for _ in 0..<Int(LocalFile.lockTimeout * 1_000_000 / Double(pause)) {
-            // On a file system that does not support locks, the change runs without a lock.
+            // On a file system that does not support locks, the change runs without this lock.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR) { return }
             usleep(pause)
         }
         throw failure(
-            "is in a folder that another process has locked for \(Int(LocalFile.lockTimeout)) seconds; try again",
+            "is in a folder that another process or coordinator has locked (waited "
+                + "\(Int(LocalFile.lockTimeout)) seconds); try again",
             .storeBusy)
     }
 }

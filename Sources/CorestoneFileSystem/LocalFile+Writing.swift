@@ -49,7 +49,7 @@ extension LocalFile {
         }
     }
 
-    /// Creates a folder next to the file, for temporary files from which the file is then replaced.
+    /// Creates a folder next to the file, for the temporary files of an operation that replaces the file.
     ///
     /// `removeDrafts` removes the folder after a crash. Returns nil if the folder cannot be created, with the reason in
     /// `errno`.
@@ -116,5 +116,5 @@ extension LocalFile {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw systemFailure("cannot be flushed to disk") }
     }
 
-    package func systemFailure(_ what: String) -> CoreError { failure("\(what): \(String(cString: strerror(errno)))") }
+    package func systemFailure(_ what: String) -> CoreError { failure("\(what): \(SystemError.last.text)") }
 }

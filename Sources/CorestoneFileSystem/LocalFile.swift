@@ -1,7 +1,7 @@
 import CorestoneValues
 import Glibc
 
-/// A file or folder of a model or store, or beside one.
+/// A file or folder of a model or store, or a file or folder beside it.
 ///
 /// Errors name the path that the application passed.
 package struct LocalFile {
@@ -56,16 +56,16 @@ package struct LocalFile {
         let number = errno
         throw failure(
             number == ENOENT || number == ENOTDIR
-                ? "does not exist; check the path" : "cannot be read: \(String(cString: strerror(number)))")
+                ? "does not exist; check the path" : "cannot be read: \(SystemError(number).text)")
     }
 
-    /// The limit of entries of a folder. Bundles contain a few versions.
+    /// The maximum number of entries of a folder. Bundles contain a few versions.
     static let maximumEntries = 10_000
 
     /// Returns the names in the folder, sorted, without `.` and `..`.
     package func entries() throws -> [String] {
         guard let folder = FolderNames(path) else {
-            throw failure("cannot be listed: \(String(cString: strerror(errno)))")
+            throw failure("cannot be listed: \(SystemError.last.text)")
         }
         var names: [String] = []
         for name in folder {
@@ -87,7 +87,7 @@ package struct LocalFile {
     package func bytes(limit: Int, holes: Int = .max) throws -> [UInt8] {
         // O_NONBLOCK, because opening a pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw failure("cannot be read: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw failure("cannot be read: \(SystemError.last.text)") }
         defer { close(descriptor) }
         var fileStatus = stat()
         guard fstat(descriptor, &fileStatus) == 0, fileStatus.st_mode & S_IFMT == S_IFREG else {
@@ -114,7 +114,7 @@ package struct LocalFile {
             }
             used = count
         }
-        guard errorNumber == 0 else { throw failure("cannot be read: \(String(cString: strerror(errorNumber)))") }
+        guard errorNumber == 0 else { throw failure("cannot be read: \(SystemError(errorNumber).text)") }
         return bytes
     }
 
@@ -129,6 +129,8 @@ package struct LocalFile {
     }
 
     /// Runs `body`, which reads the file. Errors that do not name a file then name this one.
+    ///
+    /// In these errors, `.storeCorrupt` becomes `.model`.
     package func reading<Result>(as noun: String = "a model", _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch let error as CoreError where error.file == nil {
             throw CoreError(

@@ -42,7 +42,7 @@ private struct BinaryPropertyListWriter {
 
     /// Adds a value and its contents to the list of nodes, and returns the value's index.
     ///
-    /// Containers precede their contents.
+    /// A container precedes those of its contents that were not added before.
     package mutating func collect(_ value: PropertyListValue) -> Int {
         switch value {
         case .null: return scalar(.bits(0, 0), .scalar(value))

@@ -10,8 +10,8 @@ import CorestoneValues
 ///   - keepsDigits: whether a number whose digits a double does not reproduce becomes a decimal of at most 38 digits,
 ///     if that decimal has the same nearest double.
 ///   - readsBytes: whether `{"$bytes": "…"}`, with base64, becomes binary data.
-/// - Throws: `.invalidArgument` with the offset if the text is not JSON, is nested more than 128 levels deep, or
-///   contains a number that is too large for a double.
+/// - Throws: `.invalidArgument` with the offset if the text is not JSON, is nested more than 128 levels deep, contains
+///   a number that is too large for a double, or contains a duplicate name without `allowsTwins`.
 public func decodeJSON(
     _ bytes: [UInt8], allowsTwins: Bool = true, keepsDigits: Bool = false, readsBytes: Bool = false
 ) throws -> PropertyValue {
@@ -255,7 +255,7 @@ package struct JSONReader {
         }
         guard let real = Double(text), real.isFinite else { throw error("has a number that is too large") }
         // A double reproduces any 15 digits. A decimal near the limits of its range may have fewer digits than the
-        // double.
+        // double, and is then not used.
         if keepsDigits, place - leading > 15, let decimal = try? DecimalNumber(text), decimal.double == real,
             decimal != DecimalNumber(real)
         {

@@ -2,7 +2,7 @@ import CorestoneValues
 
 /// Decoding of Foundation's value classes: objects of a fixed list of classes become plain values.
 ///
-/// A class outside this list is never used, even if the archive names it.
+/// Objects of other classes are not decoded here.
 extension KeyedArchiveReader {
     /// The supported value classes.
     package static let valueClasses: Set<String> = [
@@ -13,7 +13,7 @@ extension KeyedArchiveReader {
     /// Decodes a value.
     ///
     /// Returns `.null` for the archive's null and for an invalid reference. Returns nil for an array, for an object of
-    /// a class that is not in `valueClasses`, and for an object without its required fields.
+    /// a class that is not in `valueClasses`, and for an object whose fields are missing, invalid or not supported.
     package func value(_ reference: PropertyListValue?) -> PropertyValue? {
         guard let object = object(reference) else { return .null }
         switch object {

@@ -69,7 +69,8 @@ package struct KeyedArchiveReader {
 
     /// Returns the elements of a container in either of its forms.
     ///
-    /// The forms are a list, and fields that are numbered from 0, as in ordered sets.
+    /// The forms are one list in the field `list`, and one field per element, as in ordered sets. The names of these
+    /// fields are `numbered` followed by 0, 1 and so on.
     package func members(_ value: PropertyListValue?, _ list: String, _ numbered: String) -> [PropertyListValue] {
         guard let fields = fields(value) else { return [] }
         if let members = fields[list]?.array { return members }

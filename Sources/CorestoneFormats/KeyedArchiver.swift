@@ -79,7 +79,7 @@ package final class KeyedArchiver {
             ["NS.keys": .array(entries.map { string($0.key) }), "NS.objects": .array(entries.map(\.value))])
     }
 
-    /// Starts a new predicate or expression.
+    /// Resets the count of parts for a new predicate or expression.
     package func startTree() { parts = 0 }
 
     /// Counts parts of the current predicate or expression.

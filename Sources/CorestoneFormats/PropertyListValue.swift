@@ -43,9 +43,9 @@ public struct PropertyListLimits: Sendable {
     public var count = 4_000_000
     /// The maximum size of the file in bytes.
     public var size = 256 << 20
-    /// Whether to reject text that does not match its marker, and duplicate keys.
+    /// Whether to reject newer versions of the format, text that does not match its marker, and duplicate keys.
     ///
-    /// Otherwise, the text is repaired, and the last value of a key is used.
+    /// Otherwise, newer versions are read, such text is repaired, and the last value of a key is used.
     package var isStrict = false
 
     public init() {}

@@ -100,7 +100,8 @@ private struct StringsReader {
                 try skip()
             }
             guard next == ";" else {
-                throw failure("does not have a semicolon after \(subject)\"\(key.prefix(40))\"")
+                let shown = key.count > 40 ? "\(key.prefix(40))…" : key
+                throw failure("does not have a semicolon after \(subject)\"\(shown)\"")
             }
             place += 1
             entries[key] = value

@@ -23,7 +23,8 @@ package func escapedXML(
             let digits = String(scalar.value, radix: 16, uppercase: true)
             throw CoreError(
                 .model, code: .coreData,
-                "\"\(text.prefix(40))\"\(place()) contains the character U+\(String(repeating: "0", count: 4 - digits.count))"
+                "\"\(text.prefix(40))\(text.count > 40 ? "…" : "")\"\(place()) contains the character "
+                    + "U+\(String(repeating: "0", count: 4 - digits.count))"
                     + "\(digits), which XML cannot represent; remove it", value: .string(text))
         default: escaped.unicodeScalars.append(scalar)
         }

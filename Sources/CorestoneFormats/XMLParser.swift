@@ -39,8 +39,8 @@ package final class XMLParser {
     ///
     /// - Parameters:
     ///   - what: the kind of document, for messages.
-    ///   - maximumDepth: the limit of nested elements.
-    ///   - maximumSize: the limit of the document's size in bytes.
+    ///   - maximumDepth: the maximum depth of nested elements.
+    ///   - maximumSize: the maximum size of the document in bytes.
     package init(_ what: String, maximumDepth: Int, maximumSize: Int, handler: any XMLHandler) {
         self.what = what
         self.maximumDepth = maximumDepth
@@ -50,14 +50,14 @@ package final class XMLParser {
 
     /// Parses a document.
     ///
-    /// - Throws: `.storeCorrupt` with the error and its byte offset, `.noMemory`, or the handler's error.
+    /// - Throws: `.storeCorrupt` with the error and its byte offset.
+    ///   `.noMemory` if an allocation fails.
+    ///   The handler's error.
     package func parse(_ bytes: [UInt8]) throws {
         guard bytes.count <= maximumSize else {
             throw corrupt("it has \(bytes.count) bytes, but the limit is \(maximumSize)")
         }
-        guard let parser = XML_ParserCreate(nil) else {
-            throw CoreError(.noMemory, "out of memory: cannot read the \(what); free some memory")
-        }
+        guard let parser = XML_ParserCreate(nil) else { throw noMemory() }
         self.parser = parser
         defer {
             XML_ParserFree(parser)
@@ -78,6 +78,7 @@ package final class XMLParser {
         }
         if let failure { throw failure }
         guard status == XML_STATUS_OK else {
+            if XML_GetErrorCode(parser) == XML_ERROR_NO_MEMORY { throw noMemory() }
             throw corrupt(String(cString: XML_ErrorString(XML_GetErrorCode(parser))))
         }
     }
@@ -89,12 +90,17 @@ package final class XMLParser {
         return first == UInt8(ascii: "<") || marks.contains { bytes.starts(with: $0) }
     }
 
-    /// Creates an error at the current position of the parser.
+    /// Creates an error at the current position of the parser; before and after parsing, for the whole document.
     package func corrupt(_ what: String, key: String? = nil) -> CoreError {
-        let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) } ?? 0
+        let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) }
+        let place = offset.map { " at byte \($0)" } ?? ""
         return CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "cannot read the \(self.what) at byte \(offset): \(what)", key: key, offset: offset)
+            "cannot read the \(self.what)\(place): \(what)", key: key, offset: offset ?? -1)
+    }
+
+    private func noMemory() -> CoreError {
+        CoreError(.noMemory, "out of memory: cannot read the \(what); free some memory")
     }
 
     private static func from(_ data: UnsafeMutableRawPointer?) -> XMLParser? {

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// Decodes a binary or XML property list. Very old stores contain XML.
+/// Decodes a binary or XML property list. Very old stores contain XML property lists.
 ///
 /// - Throws: `.storeCorrupt` with the error and its byte offset.
 public func decodeAnyPropertyList(
@@ -73,7 +73,7 @@ private final class XMLPropertyListReader: XMLHandler {
             leaf = nil
             if name == "key" { return try add(key: String(decoding: characters, as: UTF8.self)) }
             guard let value = value(of: name) else {
-                let start = String(decoding: characters.prefix(40), as: UTF8.self)
+                let start = String(decoding: characters.prefix(40), as: UTF8.self) + (characters.count > 40 ? "…" : "")
                 throw parser.corrupt("<\(name)> has the content \"\(start)\", but must have \(content(of: name))")
             }
             try add(value)

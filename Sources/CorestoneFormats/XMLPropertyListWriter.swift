@@ -2,8 +2,8 @@ import CorestoneValues
 
 /// Encodes an XML property list in Apple's layout: keys are sorted, and each level is indented by a tab.
 ///
-/// - Throws: `.invalidArgument` for null and for dates outside the calendar; `.model` for characters that XML cannot
-///   represent.
+/// - Throws: `.invalidArgument` for null and for dates outside the calendar.
+///   `.model` for characters that XML cannot represent.
 public func encodeXMLPropertyList(_ value: PropertyListValue) throws -> [UInt8] {
     var writer = XMLPropertyListWriter()
     try writer.add(value, depth: 0)
@@ -58,8 +58,8 @@ private struct XMLPropertyListWriter {
             guard let text = ReferenceDate.text(seconds.rounded(.down)) else {
                 throw CoreError(
                     .invalidArgument,
-                    "an XML property list cannot represent a date \(seconds) seconds after 2001-01-01; the limit is "
-                        + "\(ReferenceDate.calendarLimit) seconds before or after",
+                    "an XML property list takes dates within \(ReferenceDate.calendarLimit) seconds of 2001-01-01, "
+                        + "not \(seconds) seconds",
                     value: .date(seconds))
             }
             line("<date>\(text)</date>", depth)

@@ -2,30 +2,35 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A description of how the objects of one entity become objects of another entity.
+/// A mapping from an entity of the source model to an entity of the destination model.
 public struct EntityMapping: Hashable, Sendable {
-    /// A kind of entity mapping, with Core Data's numbers.
+    /// A kind of entity mapping, with the raw values of `NSEntityMappingType`.
     public enum Kind: Int64, Sendable { case undefined = 0, custom, add, remove, copy, transform }
 
     public var name: String
     public var kind: Kind
-    /// The source entity; nil if the entity is new.
+    /// The name of the source entity; nil if the destination entity is new.
     public var sourceName: String?
-    /// The destination entity; nil if the entity was removed.
+    /// The name of the destination entity; nil if the source entity was removed.
     public var destinationName: String?
-    /// The version hashes of the entities for which the mapping was created.
+    /// The version hash of the source entity for which the mapping was created; nil if it is not known.
     public var sourceHash: [UInt8]?
+    /// The version hash of the destination entity for which the mapping was created; nil if it is not known.
     public var destinationHash: [UInt8]?
     public var attributeMappings: [PropertyMapping] = []
     public var relationshipMappings: [PropertyMapping] = []
     /// The class name of the migration policy that executes a custom mapping.
     public var policyClassName: String?
-    /// The expression for the objects to be migrated; usually a `FETCH(…)` of the objects of the source entity, see
-    /// `filter`.
+    /// The expression for the objects to be migrated; nil for all objects of the source entity.
+    ///
+    /// Usually a `FETCH(…)` of the objects of the source entity, see `filter`.
     public var sourceExpression: Expression?
     public var userInfo: [String: String] = [:]
 
-    /// Creates an entity mapping. Without a source expression, it migrates all objects of the source entity.
+    /// Creates an entity mapping.
+    ///
+    /// Without a source expression, the mapping migrates all objects of the source entity, but not those of its
+    /// subentities.
     public init(
         name: String, kind: Kind, sourceName: String? = nil, destinationName: String? = nil, sourceHash: [UInt8]? = nil,
         destinationHash: [UInt8]? = nil, attributeMappings: [PropertyMapping] = [],
@@ -40,14 +45,14 @@ public struct EntityMapping: Hashable, Sendable {
     }
 }
 
-/// A description of the value of one property.
+/// A property of a destination entity, and the expression for its value.
 public struct PropertyMapping: Hashable, Sendable {
-    /// The property of the destination.
+    /// The name of the property of the destination entity.
     public var name: String
-    /// The expression for the value; nil keeps the default value. `$source` is the migrated object, `$manager` the
+    /// The expression for the value; nil keeps the default value. `$source` is the source object, `$manager` the
     /// migration manager.
     public var valueExpression: Expression?
-    /// Whether the file has an expression that the library does not support. `valueExpression` is then nil.
+    /// Whether the file contains an expression that the library cannot read. `valueExpression` is then nil.
     public var isUnreadable = false
     public var userInfo: [String: String] = [:]
 
@@ -60,7 +65,7 @@ public struct PropertyMapping: Hashable, Sendable {
 }
 
 extension EntityMapping {
-    /// Returns the name that Core Data's compiler chooses.
+    /// Returns the name that Xcode's mapping model compiler chooses for an entity mapping without a name.
     ///
     /// It has the form `CarToBus`, or is the name of the entity that was added or removed.
     static func defaultName(_ source: String?, _ destination: String?) -> String {
@@ -68,8 +73,10 @@ extension EntityMapping {
         return "\(source)To\(destination)"
     }
 
-    /// The kind that Core Data's compiler chooses. A mapping is a transform if a value is not the value of the
-    /// attribute with the same name.
+    /// The kind that Xcode's mapping model compiler chooses.
+    ///
+    /// A mapping with both entities and without a policy is a copy or a transform. It is a transform if an attribute
+    /// has another expression than the source attribute with the same name.
     var impliedKind: Kind {
         if policyClassName != nil { return .custom }
         guard sourceName != nil else { return .add }
@@ -81,8 +88,10 @@ extension EntityMapping {
         return isCopied ? .copy : .transform
     }
 
-    /// The text of the predicate that selects the objects to be migrated; nil for all objects, and for a source
-    /// expression that differs from Core Data's form. Setting it replaces the source expression.
+    /// The text of the predicate that selects the objects to be migrated; nil for all objects.
+    ///
+    /// Also nil for a source expression that differs from the form that Xcode generates. Setting the predicate replaces
+    /// the source expression.
     public var filter: String? {
         get {
             let found = sourceName.flatMap { MappingExpressions.filter(in: sourceExpression, of: $0) }
@@ -116,7 +125,7 @@ extension EntityMapping {
 
     private typealias KeyPathOf<Value> = WritableKeyPath<EntityMapping, Value?>
 
-    /// The mapping with its property mappings sorted by name, because their order has no effect.
+    /// The mapping with its property mappings sorted by name, because `==` ignores their order.
     fileprivate var ordered: EntityMapping {
         var mapping = self
         mapping.attributeMappings.sort { Text($0.name) < Text($1.name) }

@@ -3,7 +3,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The expressions that Xcode's compiler generates if the author of a mapping model did not set one.
+/// The expressions that Xcode's mapping model compiler generates where the author did not set an expression.
 enum MappingExpressions {
     /// Returns the expression `$source.KEY`.
     static func source(_ key: String) -> Expression { .path(.variable("source"), KeyPath(key)) }
@@ -13,8 +13,10 @@ enum MappingExpressions {
         message(destinationsByMapping, [.string(name), path])
     }
 
-    /// Returns an expression for the objects that all entity mappings created for the objects of a relationship or
-    /// path.
+    /// Returns an expression for the migrated objects of a relationship or path.
+    ///
+    /// Its value is an array of the objects that all entity mappings created for the objects of the relationship or
+    /// path, except for objects that do not fit the relationship that is being set.
     static func destinations(ofRelationship name: String, path: Expression? = nil) -> Expression {
         message(destinationsByRelationship, [.string(name), path ?? source(name)])
     }
@@ -39,7 +41,7 @@ enum MappingExpressions {
         return arguments
     }
 
-    /// Returns the predicate in an expression of `objects(of:matching:)`, or nil for any other expression.
+    /// Returns the predicate in an expression in the form of `objects(of:matching:)`, or nil for other expressions.
     static func filter(in expression: Expression?, of entity: String) -> String? {
         guard case .fetch(let request, _, _)? = expression,
             let arguments = arguments(of: request, calling: KeyedArchiver.requestSelector), arguments.count == 2,

@@ -3,10 +3,10 @@ import CorestoneModel
 import CorestoneValues
 
 extension MappingModel {
-    /// Returns whether the mapping model was created for these two versions.
+    /// Returns whether the mapping model was created for these two models.
     ///
-    /// This is the case if the version hashes of all entity mappings equal those of the models. It is not the case if
-    /// an entity mapping with a source or a destination does not have the hash, or if there are no such mappings.
+    /// Each source and each destination of an entity mapping needs a version hash that equals the hash of the entity in
+    /// the model. A mapping model without sources and destinations does not match.
     public func matches(source: Model, destination: Model) -> Bool {
         matches(entityVersionHashes(of: source), entityVersionHashes(of: destination))
     }
@@ -28,8 +28,8 @@ extension MappingModel {
     ///
     /// Files that cannot be read are skipped, with a line in the log.
     ///
-    /// - Parameter paths: Mapping models (`.cdm`, `.xcmappingmodel`), and folders that are searched for them in the
-    ///   order of names, with the bundles in them (`.momd`, `.bundle`, `.framework`, `.app`).
+    /// - Parameter paths: Paths of mapping models (`.cdm`, `.xcmappingmodel`) and of folders. A folder is searched in
+    ///   the order of names. Bundles inside it are searched too, for example `.momd`, `.framework` and `.app`.
     /// - Returns: The mapping model; nil if no mapping model matches.
     public static func find(in paths: [String], from source: Model, to destination: Model) -> MappingModel? {
         let hashes = (entityVersionHashes(of: source), entityVersionHashes(of: destination))
@@ -44,12 +44,13 @@ extension MappingModel {
         return nil
     }
 
-    /// The maximum depth of searched folders. A framework in an application needs a depth of four.
+    /// The maximum depth of searched folders. The resources of a framework in an application are at a depth of 4, or
+    /// of 6 by way of `Versions/A`.
     private static let maximumDepth = 6
 
     /// The suffixes of folders that are searched within another folder.
     private static let bundles = [".momd", ".bundle", ".framework", ".app", ".appex", ".xcdatamodeld"]
-    /// The suffixes of files in `searchPaths` that contain model versions, not mapping models.
+    /// The suffixes of compiled models. The search skips them without a line in the log.
     private static let models = [".mom", ".omo"]
     private static let parts: Set = ["Contents", "Resources", "Frameworks", "Versions", "A"]
 

@@ -3,7 +3,7 @@ import CorestoneValues
 
 extension MappingModel {
     /// The content of the mapping model as lists and dictionaries, as in its JSON. Missing parts are omitted, except
-    /// that the `sourceExpression` of a source without an expression is null.
+    /// that the `sourceExpression` of a mapping with a source but without this expression is null.
     public var summary: PropertyValue {
         var fields: [String: PropertyValue] = ["entityMappings": .array(entityMappings.map(\.summary))]
         fields["sourcePath"] = sourcePath.map { .string($0) }
@@ -33,9 +33,7 @@ extension EntityMapping {
 }
 
 extension EntityMapping.Kind {
-    /// Creates the kind with a name; nil for an unknown name.
-    ///
-    /// - Parameter name: One of the names that `name` returns.
+    /// Creates the kind with a value of the property `name`; nil for an unknown name.
     init?(named name: String) {
         let all = [EntityMapping.Kind.undefined, .custom, .add, .remove, .copy, .transform]
         guard let found = all.first(where: { $0.name == name }) else { return nil }

@@ -8,10 +8,11 @@ extension MappingModel {
     /// The version hashes are not compared; use `matches` for that.
     ///
     /// - Parameters:
-    ///   - source: The model of the sources; nil for `sourceModel`. If both are nil, sources are not checked.
-    ///   - destination: The model of the destinations; nil for `destinationModel`.
-    /// - Throws: `.migration` with a child for each problem, which names the mapping and the property: 134170 for a
-    ///   custom mapping without a policy class, otherwise 134110.
+    ///   - source: The source model; nil for `sourceModel`. If both are nil, names of source entities are not checked.
+    ///   - destination: The destination model; nil for `destinationModel`. If both are nil, names of destination
+    ///     entities and of their properties are not checked.
+    /// - Throws: `.migration` with the mapping and the property of a problem: 134170 for a custom mapping without a
+    ///   policy class, otherwise 134110. If there are several problems, each is a child.
     public func validate(source: Model? = nil, destination: Model? = nil) throws {
         var validation = MappingValidation(
             source: source ?? sourceModel, destination: destination ?? destinationModel,
@@ -64,7 +65,7 @@ private struct MappingValidation {
         }
     }
 
-    /// Returns the beginning of a message.
+    /// Returns the subject of a message about a mapping.
     private func what(_ mapping: EntityMapping) -> String { "the entity mapping \"\(mapping.name)\"" }
 
     private func near(_ name: String, _ names: [String]) -> String {
@@ -191,7 +192,7 @@ private struct MappingValidation {
 
     // MARK: - Expressions
 
-    /// Checks calls that refer to an entity mapping by name.
+    /// Checks that the entity mappings to which an expression refers by name exist.
     private mutating func checkReferences(
         _ expression: Expression?, _ mapping: EntityMapping, _ property: PropertyMapping?
     ) {

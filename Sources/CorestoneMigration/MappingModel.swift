@@ -13,10 +13,10 @@ public final class MappingModel: @unchecked Sendable {
     public let entityMappings: [EntityMapping]
     /// The models for which the mapping model was created; nil if they are unknown, as for a compiled mapping model.
     ///
-    /// An `.xcmappingmodel` contains copies of the models, which are not frozen.
+    /// An `.xcmappingmodel` can contain copies of the models. They are not frozen.
     public let sourceModel: Model?
     public let destinationModel: Model?
-    /// The paths of the models when the mapping model was created.
+    /// The paths of the models when the mapping model was created; nil if they are unknown.
     public let sourcePath: String?
     public let destinationPath: String?
 
@@ -40,7 +40,8 @@ public final class MappingModel: @unchecked Sendable {
     ///
     /// The kind is recognised by the content.
     ///
-    /// - Throws: `.storeIO` if it cannot be read; `.model` if it is damaged or exceeds a limit.
+    /// - Throws: `.storeIO` if the file cannot be read.
+    ///   `.model` if it is damaged or exceeds a limit.
     public convenience init(contentsOf path: String) throws {
         var file = LocalFile(path)
         if file.isFolder { file = file.child("xcmapping.xml") }
@@ -49,9 +50,9 @@ public final class MappingModel: @unchecked Sendable {
         self.init(parts)
     }
 
-    /// Reads a mapping model from the bytes of a file of either kind.
+    /// Reads a mapping model from the bytes of an `xcmapping.xml` or of a compiled `.cdm`.
     ///
-    /// - Throws: `.storeCorrupt` if they are damaged or exceed a limit.
+    /// - Throws: `.storeCorrupt` if the bytes are damaged or exceed a limit.
     public convenience init(data bytes: [UInt8]) throws { self.init(try MappingModel.read(bytes)) }
 
     private convenience init(_ parts: MappingModelParts) {
@@ -67,7 +68,7 @@ public final class MappingModel: @unchecked Sendable {
         }
         guard XMLParser.mayRead(bytes) else {
             throw archiveError(
-                "the data is not a mapping model; pass the contents of an xcmapping.xml or of a compiled .cdm")
+                "the data is not a mapping model; pass an xcmapping.xml or a compiled .cdm")
         }
         return try XcodeMappingReader().read(bytes)
     }
@@ -79,7 +80,7 @@ extension EntityMapping {
 }
 
 extension CoreError {
-    /// Returns the error with the entity of its mapping, unless it already has an entity.
+    /// Returns the error with the entity of a mapping, unless the error already has an entity.
     func inMapping(of entity: String?) -> CoreError {
         guard self.entity == nil, let entity else { return self }
         return CoreError(

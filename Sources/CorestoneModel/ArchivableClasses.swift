@@ -1,7 +1,7 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// The conversion between objects of an application's class and the fields of a keyed archive.
+/// A converter between objects of an application's class and the fields of a keyed archive.
 ///
 /// The class is identified by its archived name. The functions are called on the thread that uses the object, possibly
 /// on several threads at the same time.
@@ -15,7 +15,7 @@ package protocol ArchivableClass: AnyObject, Sendable {
     func member(from fields: [String: PropertyValue]) throws -> ArchivableObject?
 }
 
-/// A value with a registered class.
+/// A value that provides its registered class itself; nil for an unregistered class.
 package protocol ArchivableValue {
     var archivableClass: (any ArchivableClass)? { get }
 }
@@ -113,13 +113,14 @@ public enum ArchivableClasses {
 extension ArchivableClasses {
     /// Returns plain data in which objects are replaced by their fields.
     ///
-    /// - Throws: `.typeMismatch` for an object of a class that is not registered; `.unsupported` for too many levels.
+    /// - Throws: `.typeMismatch` for an object of a class that is not registered.
+    ///   `.unsupported` for too many levels.
     static func archived(_ value: Any, depth: Int = 0) throws -> PropertyValue {
         guard depth <= PropertyListLimits().depth else {
             throw CoreError(
                 .unsupported,
-                "the value for the archive is nested more than \(PropertyListLimits().depth) levels deep, which is the limit; "
-                    + "flatten it",
+                "the value for the archive is nested more than \(PropertyListLimits().depth) levels deep or contains itself; "
+                    + "flatten it, or remove the reference to itself",
                 value: value as? PropertyValue)
         }
         func within(_ value: PropertyValue) throws -> PropertyValue { try archived(value, depth: depth + 1) }
@@ -139,7 +140,8 @@ extension ArchivableClasses {
             throw CoreError(
                 .typeMismatch,
                 "the transformer takes a PropertyValue or an object of a registered class, not "
-                    + "\(type(of: value)); register the class with ArchivableClasses.register, or set another transformer"
+                    + "\(type(of: value)); convert the value to a PropertyValue, register its class with "
+                    + "ArchivableClasses.register, or set another transformer"
             )
         }
         let fields = try callingClass(known) { try known.fields(of: value) }

@@ -5,7 +5,7 @@ import CorestoneValues
 /// A composite attribute has elements, which are attributes with their own slots and keys. Its value is a dictionary of
 /// the values of its elements.
 extension Attribute {
-    /// The limit of nested composite attributes, including the outermost one.
+    /// The maximum number of levels of a composite attribute: itself, its elements, their elements and so on.
     public static let maximumNesting = 16
 
     var nesting: Int { sequence(first: self, next: \.composite).reduce(0) { count, _ in count + 1 } }
@@ -21,7 +21,8 @@ extension Attribute {
 
     /// Returns the value of a composite attribute.
     ///
-    /// This is a dictionary of the elements that have a value, or null if all elements are null.
+    /// This is a dictionary of the elements that have a value, or null if all elements are null. `value` returns the
+    /// value of an element that is not composite.
     public func composed(_ value: (Attribute) throws -> PropertyValue) rethrows -> PropertyValue {
         guard type == .composite else { return try value(self) }
         var entries: [String: PropertyValue] = [:]
@@ -38,7 +39,7 @@ extension Attribute {
         return elements.flatMap { $0.decomposed(value[element: $0.name]) }
     }
 
-    /// Returns a dictionary of the converted values that are not null; null if there are none.
+    /// Returns a dictionary of the converted values of the elements, without nulls; null if the dictionary is empty.
     func accept(elements entries: [String: PropertyValue], for owner: Entity?) throws -> PropertyValue {
         let names = elements.map(\.name)
         for name in entries.keys.sorted() where !names.contains(name) {

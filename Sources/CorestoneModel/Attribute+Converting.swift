@@ -4,10 +4,11 @@ import CorestoneValues
 extension Attribute {
     /// Converts a value from a network or file format, in which a value can be text.
     ///
-    /// Text is parsed as the attribute's type: a number, `true` or `false`, a date in ISO 8601 (UTC without an offset),
-    /// a UUID, or base64. For a string attribute, numbers, Booleans, UUIDs and dates become text. For a date attribute,
-    /// a number is seconds since 2001-01-01 UTC. Decimals become the nearest double, or an integer for an integer
-    /// attribute. Null becomes the default of the attribute.
+    /// Text is parsed as the attribute's type: a number, a Boolean (`true`, `false`, `1` or `0`), a date in ISO 8601
+    /// (UTC without an offset), a UUID, or base64. For a string attribute, numbers, Booleans, UUIDs and dates become
+    /// text. For a date attribute, a number is seconds since 2001-01-01 UTC. A decimal becomes the nearest double for a
+    /// floating-point attribute, and an integer for an integer attribute if it is whole. Null becomes the default of
+    /// the attribute.
     ///
     /// - Throws: `.typeMismatch` with entity and key if the value cannot be converted.
     ///   `.validation` for an integer out of range.

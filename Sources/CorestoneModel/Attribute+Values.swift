@@ -3,11 +3,11 @@ import CorestoneValues
 extension Attribute {
     /// Converts a value to the type of the attribute. The error states the accepted type.
     ///
-    /// A double or float attribute also accepts an integer, and a decimal attribute any number. A float attribute
-    /// rounds to single precision. An integer attribute also accepts a whole double or a boolean, and a boolean
-    /// attribute 0 and 1. A URI attribute also accepts a string. The elements of a composite attribute are converted in
-    /// the same way. Null is accepted, and an attribute of undefined type accepts any value. Other values are rejected.
-    /// Errors name `owner`, which may inherit the attribute.
+    /// A double or float attribute also accepts an integer. A decimal attribute also accepts an integer, and a double
+    /// in the range of decimals. A float attribute rounds to single precision. An integer attribute also accepts a
+    /// whole double or a boolean, and a boolean attribute 0 and 1. A URI attribute also accepts a string. The elements
+    /// of a composite attribute are converted in the same way. Null is accepted, and an attribute of undefined type
+    /// accepts any value. Other values are rejected. Errors name `owner`, which may inherit the attribute.
     public func accept(_ value: PropertyValue, for owner: Entity? = nil) throws -> PropertyValue {
         let entityName = (owner ?? entity).name
         switch (type, value) {
@@ -47,9 +47,8 @@ extension Attribute {
         let tooLarge = number > range.upperBound
         throw CoreError(
             .validation, code: tooLarge ? .validationNumberTooLarge : .validationNumberTooSmall,
-            "\(entityName).\(path) is \(type.displayName): \(number) is too \(tooLarge ? "large" : "small") "
-                + "for the range \(range.lowerBound) to \(range.upperBound)", entity: entityName, key: path,
-            value: .int(number))
+            "\(entityName).\(path) takes \(range.lowerBound) to \(range.upperBound) (\(type.displayName)), "
+                + "not \(number)", entity: entityName, key: path, value: .int(number))
     }
 
     private func mismatch(_ value: PropertyValue, _ entityName: String) -> CoreError {
@@ -69,7 +68,7 @@ extension Attribute {
     private func beyondDecimals(_ real: Double, _ entityName: String) -> CoreError {
         CoreError(
             .typeMismatch,
-            "\(entityName).\(path) is Decimal: \(real) does not fit a decimal, which has exponents -128 to 127",
+            "\(entityName).\(path) takes a decimal with an exponent from -128 to 127, not \(real)",
             entity: entityName, key: path, value: .double(real))
     }
 
@@ -79,9 +78,8 @@ extension Attribute {
         }
         return CoreError(
             .typeMismatch,
-            "\(entityName).\(path) is \(type.displayName): \(real) is too \(real > 0 ? "large" : "small") "
-                + "for the range \(range.lowerBound) to \(range.upperBound)", entity: entityName, key: path,
-            value: .double(real))
+            "\(entityName).\(path) takes \(range.lowerBound) to \(range.upperBound) (\(type.displayName)), "
+                + "not \(real)", entity: entityName, key: path, value: .double(real))
     }
 }
 

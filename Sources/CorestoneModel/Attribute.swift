@@ -62,7 +62,7 @@ public final class Attribute: Property, @unchecked Sendable {
     /// Changes the type.
     ///
     /// Settings that the new type does not support are removed: a default value of another type, bounds and patterns,
-    /// elements, and the transformer.
+    /// elements, and the transformer and class of the values.
     public func setType(_ newType: AttributeType) throws {
         try change {
             if newType == type { return }
@@ -105,7 +105,8 @@ public final class Attribute: Property, @unchecked Sendable {
         }
         guard isTransient || !ignoresChanges else {
             throw modelError(
-                "\(entity.name).\(path) ignores changes but is not transient; make it transient, or track its changes",
+                "\(entity.name).\(path) ignores changes but is not transient; make it transient, or clear "
+                    + "CST_PROPERTY_IGNORES_CHANGES (ignores_changes, setIgnoresChanges)",
                 entity: entity.name, key: path)
         }
         guard (type == .composite) == !elements.isEmpty else {

@@ -62,15 +62,17 @@ extension Attribute {
     /// an unknown key. The attribute's type is not checked.
     package var derivationObstacle: String? {
         guard let derivation else { return nil }
+        var part = "which"
         do {
             let expression = try derivation.expression.required()
+            part = "whose filter"
             _ = try derivation.filter?.required()
             if let intermediate = derivation.intermediateOperator { return intermediate }
             for path in expression.keyPaths {
                 if let missing = missingKey(of: path) { return missing }
             }
             return nil
-        } catch let error as CoreError { return "which cannot be read: \(error.message)" } catch { return "\(error)" }
+        } catch let error as CoreError { return "\(part) cannot be read: \(error.message)" } catch { return "\(error)" }
     }
 
     private func missingKey(of path: KeyPath) -> String? {

@@ -1,9 +1,9 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// Changes of existing elements.
+/// Changes of existing entities, properties, indexes and unique constraints.
 ///
-/// The model must not be frozen. Extras of a source model remain with their elements.
+/// The model must not be frozen. The extras of a changed part are kept.
 extension Entity {
     /// Renames the entity, including in configurations, fetch requests and the localisation.
     public func rename(to newName: String) throws {
@@ -51,8 +51,9 @@ extension Entity {
         try property.edit {
             if let composite = (property as? Attribute)?.composite {
                 throw modelError(
-                    "\(property.entity.name).\(property.path) is an element of a composite attribute; remove it from "
-                        + "\(property.entity.name).\(composite.path)", entity: property.entity.name, key: property.path)
+                    "\(property.entity.name).\(property.path) is an element of a composite attribute; call "
+                        + "removeElement(named:) of \(property.entity.name).\(composite.path)",
+                    entity: property.entity.name, key: property.path)
             }
             guard ownByName[property.name] === property else {
                 throw modelError(

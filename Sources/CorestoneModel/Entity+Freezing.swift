@@ -11,7 +11,7 @@ extension Entity {
 
     /// Assigns slots and keys to properties.
     ///
-    /// The parent's properties are first, so that a parent's key is valid for a subentity.
+    /// The properties of the superentity are first, so that their keys are valid for subentities too.
     func layOut(after inherited: [Property]) throws {
         properties = inherited + ownProperties.flatMap(\.withSlots)
         // A previous attempt that failed may have left entries.
@@ -22,7 +22,7 @@ extension Entity {
                 entity: name)
         }
         for (slot, property) in properties.enumerated() where slot >= inherited.count {
-            // `inherited` contains the parent's properties, whose names must not be repeated.
+            // `inherited` contains the properties of the superentity, whose names must not be repeated.
             guard inherited.isEmpty || parent?.propertiesByName[property.path] == nil else {
                 throw repeated(property.name)
             }
@@ -108,10 +108,10 @@ extension Entity {
                 continue
             }
             if let composite = property as? Attribute, composite.type == .composite {
-                let paths = composite.leaves.map { "\"\($0.path)\"" }.joined(separator: ", ")
+                let paths = composite.leaves.filter(\.isSpatial).map { "\"\($0.path)\"" }.joined(separator: ", ")
                 return (
                     "\(shown) contains the composite attribute \"\(element.property)\"", element.property,
-                    "use its elements: \(paths)"
+                    paths.isEmpty ? "use a number, Boolean or date" : "use its elements: \(paths)"
                 )
             }
             let type = (property as? Attribute)?.type.displayName ?? "relationship"
@@ -151,7 +151,7 @@ extension Entity {
             throw modelError(
                 "\(what) of \(self.name) contains \"\(name)\", which does not have a column because it is "
                     + (property.isTransient
-                        ? "transient; remove it, or make the property persistent"
+                        ? "transient; make it persistent, or use another property"
                         : "to-many; use an attribute or a to-one relationship"),
                 entity: self.name, key: name)
         }

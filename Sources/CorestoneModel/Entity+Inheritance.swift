@@ -1,7 +1,7 @@
 import CorestoneValues
 
 extension Entity {
-    /// The limit of the depth of an entity tree, including the root.
+    /// The maximum depth of an entity tree, counting the root.
     public static let maximumInheritance = 128
 
     /// The entity and its superentities, root first.

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// A type of managed object: its properties, its parent and subentities, its indexes and constraints.
+/// A type of managed object: its properties, its superentity and subentities, its indexes and constraints.
 public final class Entity: @unchecked Sendable {
     public internal(set) var name: String { didSet { nameText = Text(name) } }
     public unowned let model: Model
@@ -54,7 +54,7 @@ public final class Entity: @unchecked Sendable {
     @usableFromInline package private(set) var rootIndex: UInt32 = 0
     /// All attributes and relationships by slot, inherited ones first. Set by `freeze`.
     ///
-    /// Inherited properties have the same slots and keys as in the parent.
+    /// Inherited properties have the same slots and keys as in the superentity.
     public internal(set) var properties: [Property] = []
     var propertiesByName: [String: Property] = [:]
 
@@ -121,7 +121,7 @@ extension Entity {
     public var attributes: [Attribute] { properties.compactMap { $0 as? Attribute } }
     public var relationships: [Relationship] { properties.compactMap { $0 as? Relationship } }
 
-    /// Returns an own or inherited property by name, or an element of a composite attribute by path.
+    /// Returns an own or inherited attribute or relationship by name, or an element of a composite attribute by path.
     ///
     /// The model must be frozen.
     public func property(named name: String) -> Property? { propertiesByName[name] }
@@ -154,7 +154,7 @@ extension Entity {
 // MARK: - Building
 
 extension Entity {
-    /// Sets the parent, another entity of the model; nil removes it.
+    /// Sets the superentity, another entity of the model; nil removes it.
     ///
     /// Indexes and constraints stay; Core Data removes them. `freeze` reports indexes and constraints that contain a
     /// missing property.
@@ -164,8 +164,8 @@ extension Entity {
             guard newParent.model === model, !newParent.isRemoved else {
                 throw modelError(
                     newParent.isRemoved
-                        ? "\(newParent.name) was removed from its model and cannot be the parent of \(name); pass an entity of the same model"
-                        : "\(newParent.name) belongs to another model and cannot be the parent of \(name); pass an entity of the same model",
+                        ? "\(newParent.name) was removed from its model and cannot be the superentity of \(name); pass another entity"
+                        : "\(newParent.name) belongs to another model and cannot be the superentity of \(name); pass an entity of the model of \(name)",
                     entity: name
                 )
             }
@@ -174,7 +174,7 @@ extension Entity {
             }
             guard !newParent.isKind(of: self) else {
                 throw modelError(
-                    "\(name) cannot inherit from \(newParent.name): the inheritance would be circular; set another parent",
+                    "\(name) cannot inherit from \(newParent.name): the inheritance would be circular; set another superentity",
                     entity: name)
             }
             detachFromParent()
@@ -253,7 +253,8 @@ extension Entity {
 
     /// Adds a fetch index. Its properties are resolved when the model is frozen.
     ///
-    /// - Throws: `.model` if the index mixes R-tree and binary elements, or if its name is invalid or already used.
+    /// - Throws: `.model` if the index mixes R-tree and binary elements, if its name is invalid or already used, or if
+    ///   its predicate refers to a managed object.
     public func addIndex(_ index: FetchIndex) throws {
         try change {
             guard !indexes.contains(where: { $0.name == index.name }) else {
@@ -302,7 +303,9 @@ extension Entity {
                 + "\"\(index.prefix(60))…\""
         }
         return index.utf8.allSatisfy { $0 >= 32 }
-            ? nil : "\"\(index.prefix(60))\" is not a valid name for an index of \(name); remove control characters"
+            ? nil
+            : "\"\(index.prefix(60))\(index.count > 60 ? "…" : "")\" is not a valid name for an index of \(name); "
+                + "remove control characters"
     }
 
     /// Adds a unique constraint. The names are resolved when the model is frozen.

@@ -63,12 +63,17 @@ extension Entity {
         let hooked = allHooks?.validators ?? EntityValidators()
         for (key, _) in validators.values + hooked.values
         where anyProperty(named: key).map({ $0 is FetchedProperty }) != false {
-            let hint =
-                nearestName(to: key, among: allProperties.map(\.name)).map { "; did you mean \"\($0)\"?" }
-                ?? "; remove the validator, or correct its key"
-            let fault =
-                anyProperty(named: key) == nil
-                ? "is not a property\(hint)" : "is a fetched property; remove the validator"
+            let head = key.firstIndex(of: ".").map { String(key[..<$0]) }
+            let fault: String
+            if anyProperty(named: key) != nil {
+                fault = "is a fetched property; remove the validator"
+            } else if let head, let property = anyProperty(named: head), !(property is FetchedProperty) {
+                fault = "is a key path, not a property; add the validator for \"\(head)\""
+            } else {
+                let names = allProperties.filter { !($0 is FetchedProperty) }.map(\.name)
+                let near = nearestName(to: key, among: names).map { "did you mean \"\($0)\"?" }
+                fault = "is not a property; \(near ?? "remove the validator, or correct its key")"
+            }
             throw modelError("\(name) has a validator for \"\(key)\", which \(fault)", entity: name, key: key)
         }
         allValidators = sequence(first: self, next: \.parent).reversed()

@@ -23,7 +23,7 @@ extension ExpressionDescription {
     /// Converts a value to `resultType`.
     ///
     /// For example, numbers are converted to other types of numbers, any value to text, and text to a UUID, a URI or,
-    /// as hexadecimal digits, binary data. Numbers are truncated to integers.
+    /// as hexadecimal digits, binary data. For an integer type, numbers are truncated.
     ///
     /// - Throws: `.typeMismatch` with the column's name as the key if the value cannot be converted.
     package func typed(_ value: PropertyValue) throws -> PropertyValue {

@@ -15,8 +15,9 @@ public struct Extrapolation: Sendable, Hashable {
 }
 
 extension Model {
-    /// All unconfirmed features of the model, by entity and property (docs/reference/store.md, "Compatibility with
-    /// Apple's framework").
+    /// All unconfirmed features of the model, by entity and property.
+    ///
+    /// See docs/reference/store.md, "Compatibility with Apple's framework".
     public var extrapolations: [Extrapolation] {
         let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
             fetchRequestTemplates[name].map { template in

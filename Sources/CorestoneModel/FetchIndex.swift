@@ -1,4 +1,4 @@
-/// An index of an entity in a store, which speeds up fetches by the indexed properties.
+/// An index of an entity. In a store, it speeds up fetches by the indexed properties.
 public struct FetchIndex: Sendable {
     /// The type of index for an element, with Core Data's values.
     public enum Collation: Int64, Sendable { case binary = 0, rTree = 1 }

@@ -87,21 +87,24 @@ extension PredicateText {
             return nil
         }
         guard let found else { return }
+        let uri = found.objectURI
+        let remedy = "\(variable.map { "use \($0), or " } ?? "")compare an attribute"
         throw CoreError(
             .model, code: .coreData,
-            "\(what) refers to the managed object \(found.excerpt), which a model cannot store; "
-                + "\(variable.map { "use \($0), or " } ?? "")compare an attribute", entity: entity, key: key,
-            value: found, objectURI: found.objectDescription)
+            "\(what) refers to \(uri == nil ? "" : "the managed object ")\(found.excerpt), which a model cannot store; "
+                + (uri == nil ? "use a predicate without it" : remedy), entity: entity, key: key, value: found,
+            objectURI: uri)
     }
 }
 
 extension PropertyValue {
-    /// The URI of a managed object; nil for other values.
-    fileprivate var objectDescription: String? {
-        if case .object(let object) = self { object.valueDescription } else { nil }
+    /// The URI of a managed object or an object ID; nil for other values, such as fetch requests.
+    var objectURI: String? {
+        guard case .object(let object) = self, object.valueDescription.hasPrefix("x-coredata:") else { return nil }
+        return object.valueDescription
     }
 
-    /// The first managed object in the value; nil without one.
+    /// The first object in the value; nil without one.
     fileprivate var firstObject: PropertyValue? {
         switch self {
         case .object: self

@@ -78,7 +78,7 @@ private struct ModelComparer {
         for (one, other) in properties { compare(one, other, of: new) }
         let indexes = paired(old.indexes, new.indexes, name: \.name, identifier: { _ in nil })
         for (one, other) in indexes {
-            // The compiler adds an implied index for another index, whose change is reported separately.
+            // The compiler adds an implied index for another index. The change of that index is reported separately.
             let isImplied = (one ?? other)?.isImplied == true && one?.isImplied != false && other?.isImplied != false
             compare(
                 one?.summary, other?.summary, .index, new.name, one?.name ?? other?.name, isEditorial: isImplied)

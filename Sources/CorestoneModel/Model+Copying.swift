@@ -24,17 +24,33 @@ struct ModelCopier {
 
     /// Adds copies of entities whose names do not exist in the target.
     ///
-    /// Their parents and destinations must be among the entities, or exist by name in the target.
+    /// The superentities and destinations must be among the entities, or exist by name in the target.
     func add(_ entities: [Entity]) throws {
         for entity in entities { try declare(entity) }
         for entity in entities {
-            if let parent = entity.parent { try counterpart(of: entity).setParent(try counterpart(of: parent)) }
+            if let parent = entity.parent {
+                let copy = try counterpart(of: parent, as: "the superentity of \(entity.name)")
+                try counterpart(of: entity).setParent(copy)
+            }
             try addProperties(of: entity)
         }
         for entity in entities { try connect(entity) }
     }
 
     private func counterpart(of entity: Entity) throws -> Entity { try target.requireEntity(named: entity.name) }
+
+    /// Returns the copy of an entity to which another one refers.
+    ///
+    /// It is missing if the metadata of a store with a configuration do not list it.
+    ///
+    /// - Parameter role: the role of the entity, for errors.
+    private func counterpart(of entity: Entity, as role: @autoclosure () -> String) throws -> Entity {
+        if let copy = target.entity(named: entity.name) { return copy }
+        throw CoreError(
+            .invalidArgument,
+            "\(entity.name), \(role()), is not among the entities of the store; merge the models without the store",
+            entity: entity.name)
+    }
 
     private func declare(_ entity: Entity) throws {
         let copy = try target.addEntity(named: entity.name)
@@ -60,9 +76,11 @@ struct ModelCopier {
                     named: attribute.name, type: attribute.type, isTransient: attribute.isTransient)
                 try fill(twin, from: attribute)
             case let relationship as Relationship:
+                let destination = try counterpart(
+                    of: relationship.destination, as: "the destination of \(entity.name).\(relationship.name)")
                 let twin = try copy.addRelationship(
-                    named: relationship.name, destination: try counterpart(of: relationship.destination),
-                    isToMany: relationship.isToMany, isOrdered: relationship.isOrdered)
+                    named: relationship.name, destination: destination, isToMany: relationship.isToMany,
+                    isOrdered: relationship.isOrdered)
                 try twin.setDeleteRule(relationship.deleteRule)
                 twin.missingDestination = relationship.missingDestination
                 try twin.setCounts(minimum: relationship.minimumCount, maximum: relationship.maximumCount)
@@ -111,9 +129,10 @@ struct ModelCopier {
         for relationship in entity.ownRelationships {
             guard let inverse = relationship.inverse,
                 let twin = copy.ownRelationships.first(where: { $0.name == relationship.name }), twin.inverse == nil,
-                let other = try counterpart(of: inverse.entity).ownRelationships.first(where: {
-                    $0.name == inverse.name
-                })
+                let other = try counterpart(
+                    of: inverse.entity,
+                    as: "whose \(inverse.name) is the inverse of \(entity.name).\(relationship.name)"
+                ).ownRelationships.first(where: { $0.name == inverse.name })
             else { continue }
             try twin.setInverse(other)
         }

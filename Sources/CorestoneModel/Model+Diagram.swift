@@ -120,7 +120,7 @@ private struct ModelDiagram {
 
     // MARK: Lines
 
-    /// Adds lines from an entity to its direct subentities, so that parents are placed before children.
+    /// Adds lines from an entity to its direct subentities, so that superentities are placed before subentities.
     ///
     /// Several subentities share one line that forks, because arrowheads at one point would overlap.
     private mutating func addInheritance(of entity: Entity) {
@@ -165,7 +165,7 @@ private struct ModelDiagram {
         }
     }
 
-    /// The end of a line: a row of an entity's box, or the box.
+    /// The end of a line: a row of an entity's box, or the box itself.
     private struct End {
         let entity: Entity
         var port: String?

@@ -13,8 +13,8 @@ extension Model {
 
     /// Returns the differences that change version hashes. This model is the store's.
     ///
-    /// Entities and their properties are sorted by name. An inherited property is listed once, with the entity that
-    /// declares it.
+    /// Entities and their properties are sorted by name. An inherited property is listed only with the entity that
+    /// declares it, unless the superentities differ.
     public func differences(from model: Model) -> [Difference] {
         let names = Set(entities.map(\.name)).union(model.entities.map(\.name))
         return sortedByBytes(names).flatMap { name -> [Difference] in
@@ -38,12 +38,16 @@ extension Entity {
         if isAbstract != other.isAbstract {
             add(nil, "is \(abstract(isAbstract)) in the store and \(abstract(other.isAbstract)) in the model")
         }
-        func superentity(_ name: String?) -> String { name.map { "the superentity \($0)" } ?? "no superentity" }
+        func superentity(_ name: String?) -> String {
+            name.map { "has the superentity \($0)" } ?? "does not have a superentity"
+        }
         let (parent, wantedParent) = (self.parent?.name, other.parent?.name)
         if parent != wantedParent {
-            add(nil, "has \(superentity(parent)) in the store and \(superentity(wantedParent)) in the model")
+            let (stored, wanted) = withoutCommonVerb(superentity(parent), superentity(wantedParent))
+            add(nil, "\(stored) in the store and \(wanted) in the model")
         }
-        // If the parents have the same name, differences of inherited properties are reported with the parents.
+        // If the superentities have the same name, differences of inherited properties are reported with the
+        // superentities.
         let (mine, theirs) = (
             parent == wantedParent ? ownPersistent : allPersistent,
             parent == wantedParent ? other.ownPersistent : other.allPersistent
@@ -58,7 +62,7 @@ extension Entity {
             }
         }
         if let (stored, wanted) = constraintDifference(from: other) {
-            add(nil, "has \(stored) in the store and \(wanted) in the model")
+            add(nil, "\(stored) in the store and \(wanted) in the model")
         }
         if versionHashModifier != other.versionHashModifier {
             add(nil, "has different version hash modifiers in the store and in the model")
@@ -69,10 +73,12 @@ extension Entity {
     private func constraintDifference(from other: Entity) -> (String, String)? {
         func constraints(_ list: [[String]]) -> [String] { sortedByBytes(list.map { $0.joined(separator: ", ") }) }
         func text(_ list: [String]) -> String {
-            list.isEmpty ? "no unique constraint" : "the unique constraints (\(list.joined(separator: "), ("))" + ")"
+            list.isEmpty
+                ? "does not have a unique constraint"
+                : "has the unique constraint\(list.count == 1 ? "" : "s") (\(list.joined(separator: "), ("))" + ")"
         }
         let (stored, wanted) = (constraints(uniqueConstraints), constraints(other.uniqueConstraints))
-        return stored == wanted ? nil : (text(stored), text(wanted))
+        return stored == wanted ? nil : withoutCommonVerb(text(stored), text(wanted))
     }
 
     /// The persistent properties, by name.
@@ -87,26 +93,30 @@ extension Entity {
     }
 }
 
+/// Returns the clauses for both sides of a difference. The second clause does not repeat a common verb.
+private func withoutCommonVerb(_ stored: String, _ wanted: String) -> (stored: String, wanted: String) {
+    let verb = stored.prefix { $0 != " " } + " "
+    return (stored, wanted.hasPrefix(verb) ? String(wanted.dropFirst(verb.count)) : wanted)
+}
+
 extension Property {
     /// Returns the first difference that changes the hash, as clauses for both sides.
     fileprivate func difference(from other: Property) -> (stored: String, wanted: String)? {
         guard let (stored, wanted) = zip(clauses, other.clauses).first(where: { $0 != $1 }) else { return nil }
-        // A common verb is not repeated.
-        let verb = stored.prefix { $0 != " " } + " "
-        return (stored, wanted.hasPrefix(verb) ? String(wanted.dropFirst(verb.count)) : wanted)
+        return withoutCommonVerb(stored, wanted)
     }
 
     /// The hashed settings, each as a clause about the property. The number and order of the clauses are fixed.
     private var clauses: [String] {
         let (attribute, relationship) = (self as? Attribute, self as? Relationship)
-        let modifier = versionHashModifier.map { "the version hash modifier \"\($0)\"" }
+        let modifier = versionHashModifier.map { "has the version hash modifier \"\($0)\"" }
         return [
             attribute == nil
                 ? "is a relationship" : "is \(attribute?.derivation == nil ? "an" : "a derived") attribute",
-            attribute.map { "is \($0.type.displayName)" } ?? "",
+            attribute.map { "is of type \($0.type.displayName)" } ?? "",
             attribute?.derivation.map { "is derived as \($0.expression.text)" } ?? "",
             relationship.map { "has the destination \($0.destination.name)" } ?? "",
-            "has \(relationship?.inverse.map { "the inverse \($0.name)" } ?? "no inverse")",
+            relationship?.inverse.map { "has the inverse \($0.name)" } ?? "does not have an inverse",
             relationship.map { $0.isToMany ? "is to-many with \($0.bound)" : "is to-one" } ?? "",
             "has at least \(relationship?.minimumCount ?? 0) member\(relationship?.minimumCount == 1 ? "" : "s")",
             isOptional ? "is optional" : "is required",
@@ -114,7 +124,7 @@ extension Property {
             attribute?.allowsExternalStorage == true ? "allows external storage" : "does not allow external storage",
             attribute?.preservesValueInHistory == true
                 ? "is preserved in the history" : "is not preserved in the history",
-            "has \(modifier ?? "no version hash modifier")",
+            modifier ?? "does not have a version hash modifier",
         ]
     }
 }
@@ -122,8 +132,8 @@ extension Property {
 extension Relationship {
     /// The maximum as text.
     ///
-    /// An unlimited relationship has the maximum 0, or another value in models that were built in code. Their hashes
-    /// differ, but the text does not.
+    /// An unlimited relationship has the maximum 0, or another value in models that were built in code. The hashes of
+    /// such relationships differ, but the text does not.
     fileprivate var bound: String {
         Int32(bitPattern: maximumCount) > 0 ? "at most \(maximumCount) members" : "any number of members"
     }

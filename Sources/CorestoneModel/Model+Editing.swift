@@ -1,10 +1,10 @@
 import CorestoneValues
 
 extension Model {
-    /// Removes an entity and its dependencies.
+    /// Removes an entity and the parts that depend on it.
     ///
     /// Relationships to the entity, fetched properties and fetch requests that fetch it, and its entries in
-    /// configurations and in the localisation are removed too. Its subentities then inherit from its parent.
+    /// configurations and in the localisation are removed too. Its subentities then inherit from its superentity.
     public func remove(_ entity: Entity) throws {
         guard !entity.isRemoved else {
             throw modelError("cannot remove \(entity.name): it was already removed from its model", entity: entity.name)

@@ -15,18 +15,19 @@ extension Model {
     ///
     /// - Parameter version: the name of a version of a bundle; nil for the current version. Other formats do not have
     ///   versions.
-    /// - Throws: `.storeIO` if the file cannot be read; `.model` if it does not contain a model, is damaged or exceeds
-    ///   a limit; `.invalidArgument` for a store, with a remedy, and for an unknown version, with the existing ones.
+    /// - Throws: `.storeIO` if the file cannot be read.
+    ///   `.model` if it does not contain a model, is damaged or exceeds a limit.
+    ///   `.invalidArgument` for a store, with a remedy, and for an unknown version, with the existing ones.
     public convenience init(contentsOf path: String, version: String? = nil) throws {
         try self.init(path, version, asDraft: false)
     }
 
     /// Reads a source model that may be incomplete, as an editor saves it.
     ///
-    /// A relationship may lack its destination, an attribute its type, and an entity its parent. Invalid parts are
+    /// A relationship may lack its destination, an attribute its type, and an entity its superentity. Invalid parts are
     /// omitted or kept unchanged, and `draftProblems` lists each. The model can be inspected like a frozen one. Any
     /// other use of a model with problems throws the first problem. A model without problems can be used like every
-    /// other model.
+    /// other frozen model.
     ///
     /// - Parameters: as for `init(contentsOf:version:)`.
     /// - Throws: as `init(contentsOf:version:)`, except for problems that a draft may have. A compiled model is never a
@@ -101,16 +102,20 @@ extension Model {
     }
 
     private static func noModel(_ folder: LocalFile) -> CoreError {
-        folder.failure(
-            "does not contain a model: it has neither a contents file nor versions; pass a .xcdatamodel, .xcdatamodeld or "
-                + ".momd folder", .model)
+        let hasExtension = (try? ModelKind(folder)) != nil
+        return folder.failure(
+            "does not contain a model: it has neither a contents file nor versions; "
+                + (hasExtension
+                    ? "restore its files, or pass another model"
+                    : "pass a .xcdatamodel, .xcdatamodeld or .momd folder"),
+            .model)
     }
 
     private static func refuse(_ version: String?, of file: LocalFile) throws {
         guard let version, version != file.stem else { return }
         try file.requireExistence()
         throw file.failure(
-            "does not have versions; omit the version \"\(version)\"", .invalidArgument,
+            "does not have versions; omit the version \"\(version)\"", .invalidArgument, key: "version",
             value: .string(version))
     }
 
@@ -124,7 +129,8 @@ extension Model {
             let plain = file.folder.child(file.stem + ".mom")
             guard file.path.hasSuffix(".omo") else {
                 throw file.failure(
-                    "is an optimised model, which cannot be read; read the .mom file of the same model instead", .model)
+                    "is an optimised model, which cannot be read; use the plain .mom file that was compiled with it, "
+                        + "or its source model", .model)
             }
             guard plain.exists else {
                 throw file.failure(
@@ -143,7 +149,8 @@ extension Model {
     ///
     /// The bytes are a compiled model, a `contents` file, an archive of the editor, or the `Z_MODELCACHE` of a store.
     ///
-    /// - Throws: `.storeCorrupt` if the data is damaged or exceeds a limit; `.model` if the model is inconsistent;
+    /// - Throws: `.storeCorrupt` if the data is damaged or exceeds a limit.
+    ///   `.model` if the model is inconsistent.
     ///   `.invalidArgument` for a store.
     public convenience init(data bytes: [UInt8]) throws {
         self.init()
@@ -152,7 +159,7 @@ extension Model {
 
     private func read(_ bytes: [UInt8], asDraft: Bool = false) throws {
         if let kind = Model.foreignKind(bytes) {
-            throw CoreError(.invalidArgument, code: .coreData, "the data \(kind)")
+            throw CoreError(.invalidArgument, code: .coreData, "the data \(kind)", key: "content")
         }
         if bytes.starts(with: "bplist".utf8) { return try read(archive: try KeyedArchiveReader(bytes)) }
         if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self, asDraft: asDraft).read(bytes) }
@@ -161,8 +168,8 @@ extension Model {
             where error.status == .storeCorrupt && error.value == nil  // not an error of the limit
         {
             throw archiveError(
-                "the data is not XML, a property list or the intact cached model of a store. Pass a .mom or contents file, "
-                    + "or the path of a .xcdatamodel, .xcdatamodeld or .momd folder")
+                "the data is not XML, a property list or the intact cached model of a store; use an undamaged .mom or "
+                    + "contents file")
         }
         try read(archive: try KeyedArchiveReader(expanded))
     }
@@ -170,12 +177,14 @@ extension Model {
     /// Returns a clause that describes data that is not a model, with a remedy; nil for other data.
     private static func foreignKind(_ bytes: [UInt8]) -> String? {
         if bytes.starts(with: "SQLite format 3\0".utf8) {
-            return "is a store, not a model; open it as a store to read its model"
+            return "is an SQLite database, not a model; if it is a store, open it with cst_container_open "
+                + "(corestone.open, Container.open), and use its model"
         }
         let head = String(decoding: bytes.prefix(600), as: UTF8.self)
         if strstr(head, "<!DOCTYPE database") != nil || strstr(head, "<database>") != nil {
-            return "is an XML store or a mapping model, not a model; open it as a store, or read it as a mapping model"
+            return "is an XML store or a mapping model, not a model; open it with cst_container_open (corestone.open, "
+                + "Container.open) or cst_mapping_model_load (MappingModel.load, MappingModel(contentsOf:))"
         }
-        return bytes.isEmpty ? "is empty; pass the contents of a model file" : nil
+        return bytes.isEmpty ? "is empty; use an undamaged .mom or contents file" : nil
     }
 }

@@ -46,7 +46,8 @@ extension Model {
         }
         guard !chosen.isEmpty else {
             throw folder.failure(
-                "does not contain a model; pass a folder with a .momd, .mom, .xcdatamodeld or .xcdatamodel", .model)
+                "does not contain a .momd, .mom, .xcdatamodeld or .xcdatamodel; pass the folder that contains the "
+                    + "models", .model)
         }
         return sortedByBytes(chosen.keys).compactMap { chosen[$0]?.file }
     }

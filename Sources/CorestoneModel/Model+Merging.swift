@@ -7,7 +7,7 @@ extension Model {
     /// Configurations of the same name are united, and so are version identifiers. If several models localise one key,
     /// the text of the last model is used.
     ///
-    /// - Throws: `.model` if entities or fetch requests of the same name differ; for entities, the message states the
+    /// - Throws: `.model` if entities or fetch requests of the same name differ. For entities, the message states the
     ///   difference.
     public static func merging(_ models: [Model]) throws -> Model {
         let merged = Model()
@@ -16,12 +16,12 @@ extension Model {
         return merged
     }
 
-    /// Reassembles the model of a store from entities of several models by version hash.
+    /// Reassembles the model of a store from entities of several models by version hash. Freezes these models.
     ///
     /// - Parameters:
     ///   - hashes: the version hashes in the store's metadata, by entity.
     ///   - store: the path of the store, for errors.
-    /// - Throws: `.modelMismatch` if entities of the store are not in any model with the same hash; the message names
+    /// - Throws: `.modelMismatch` if entities of the store are not in any model with the same hash. The message names
     ///   all of them.
     public static func merging(
         _ models: [Model], forHashes hashes: [String: [UInt8]], ofStoreAt store: String? = nil
@@ -48,19 +48,23 @@ extension Model {
                 entity: missing[0], file: store)
         }
         // All entities are added together, because the destination of a relationship may be from another model.
-        try ModelCopier(merged).add(models.flatMap { chosen[ObjectIdentifier($0)] ?? [] })
+        do {
+            try ModelCopier(merged).add(models.flatMap { chosen[ObjectIdentifier($0)] ?? [] })
+        } catch let error as CoreError where error.file == nil {
+            throw store.map { error.within("cannot merge the entities of \($0)", file: $0) } ?? error
+        }
         return merged
     }
 
     /// Returns the error message for entities that no model contains in the version of the store.
     private static func describe(_ missing: [String], in count: Int, _ store: String?) -> String {
+        let (version, verb) = missing.count == 1 ? ("version", "is") : ("versions", "are")
         let subject =
-            count == 0
-            ? "no model to merge has" : count == 1 ? "the model does not have" : "none of the \(count) models has"
-        let first = missing.dropLast().joined(separator: ", ")
-        let names = (first.isEmpty ? "" : first + " or ") + (missing.last ?? "")
-        let version = store.map { "the version of \(names) in \($0)" } ?? "the store's version of \(names)"
-        return "\(subject) \(version); add the model with which the store was written"
+            store.map { "the \(version) of \(missing.listed) in \($0)" }
+            ?? "the store's \(version) of \(missing.listed)"
+        let place =
+            count == 0 ? "the empty list of models" : count == 1 ? "the model" : "any of the \(count) models"
+        return "\(subject) \(verb) not in \(place); add the model with which the store was written"
     }
 
     private func add(_ entities: [Entity]) throws {
@@ -82,7 +86,7 @@ extension Model {
         for (name, template) in model.fetchRequestTemplates {
             if let known = fetchRequestTemplates[name], known != template {
                 throw modelError(
-                    "two models to merge have different fetch requests named \"\(name)\"; rename one of them",
+                    "two models to merge have different fetch request templates named \"\(name)\"; rename one of them",
                     entity: template.entityName, key: name)
             }
             try setFetchRequestTemplate(template, forName: name)

@@ -6,7 +6,8 @@ import Glibc
 extension Model {
     /// Adds the entries of a `.strings` file to the localisation, and replaces entries of the same key.
     ///
-    /// - Throws: `.storeIO` if the file cannot be read; `.model` if it is damaged.
+    /// - Throws: `.storeIO` if the file cannot be read.
+    ///   `.model` if it is damaged.
     public func loadStrings(_ path: String) throws {
         let file = LocalFile(path)
         for (key, text) in try file.reading(as: "a strings file", { try decodeStringsFile(try file.bytes()) }) {

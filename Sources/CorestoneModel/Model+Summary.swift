@@ -81,6 +81,7 @@ extension Attribute {
         fields.add("externalStorage", allowsExternalStorage)
         fields.add("preservedInHistory", preservesValueInHistory)
         fields.add("allowsNaN", allowsNaN)
+        fields.add("ignoresChanges", ignoresChanges)
         fields.add("cloudEncryption", allowsCloudEncryption)
         fields.add("transformer", valueTransformerName)
         fields.add("valueClass", valueClassName)

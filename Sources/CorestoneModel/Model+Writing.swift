@@ -13,12 +13,14 @@ extension Model {
     ///
     /// - Parameters:
     ///   - version: the version of a bundle to write, existing or new; nil for the version from which the model was
-    ///     read, or else the current one. A new bundle then has one version with the name of the bundle.
+    ///     read, if the bundle is new or contains it, or else for the current one. In a new bundle, a model that was
+    ///     not read from a version becomes a version with the name of the bundle.
     ///   - makesCurrent: whether a named version becomes the current one. The first version always does.
     ///   - isLossy: whether to omit settings that a source model cannot express (`sourceLosses`).
-    /// - Throws: `.invalidArgument` for another extension, or for a version name that is not a valid file name;
-    ///   `.model` for errors of `source` or, for a compiled model, of `freeze`; `.storeIO` for errors of the file
-    ///   system; `.storeBusy` if another process holds the lock of the folder.
+    /// - Throws: `.invalidArgument` for another extension, or for a version name that is not a valid file name.
+    ///   `.model` for errors of `source` or, for a compiled model, of `freeze`.
+    ///   `.storeIO` for errors of the file system.
+    ///   `.storeBusy` if another process holds the lock of the folder.
     public func write(
         to path: String, version: String? = nil, makesCurrent: Bool = true, isLossy: Bool = false
     ) throws {
@@ -26,7 +28,8 @@ extension Model {
         let kind = try ModelKind(named)
         if !kind.isBundle, let version, version != named.stem {
             throw named.failure(
-                "does not have versions; omit the version \"\(version)\"", .invalidArgument, value: .string(version))
+                "cannot have versions; omit the version \"\(version)\"", .invalidArgument, key: "version",
+                value: .string(version))
         }
         let bytes = try kind.isSource ? source(isLossy: isLossy) : compiledFile()
         let file = try named.withoutLinks()
@@ -73,25 +76,29 @@ extension Model {
     ///   - path: a path that `Model(contentsOf:)` can read.
     ///   - target: the path to write; the extension selects the format. A bundle receives every version, and an
     ///     `.xcdatamodel` or a `.mom` only the current one. All versions of an existing compiled bundle are replaced,
-    ///     and its other files are kept. A source model must not exist yet.
+    ///     and its other files are kept. If it is the path of a source model, it must not exist yet.
     ///   - module: the Swift module of classes that the source names without a module (`.Album`), as Xcode's compiler
     ///     fills it in.
     ///   - isLossy: whether to omit settings that a source model cannot express.
-    /// - Throws: as `write`, with the version; `.invalidArgument` if the target contains the source, or if `path` is
-    ///   not a model.
+    /// - Throws: As `write`, with the version.
+    ///   `.invalidArgument` if the target contains the source, or if `path` is not a model.
     public static func convert(
         _ path: String, to target: String, module: String? = nil, isLossy: Bool = false
     ) throws {
         let named = LocalFile(target)
-        let kind = try ModelKind(named)
+        let kind = try ModelKind(named, key: "target")
         let file = try named.withoutLinks()
+        let source = LocalFile(path)
         if kind.isSource, file.exists {
-            throw file.failure("already exists; remove it first, or choose another path", .invalidArgument)
+            let isNeeded = file.isSame(as: source) || file.contains(source)
+            throw file.failure(
+                "already exists; \(isNeeded ? "" : "remove it first, or ")choose another path", .invalidArgument,
+                key: "target")
         }
-        guard !file.contains(LocalFile(path)) else {
+        guard !file.contains(source) else {
             throw file.failure(
                 "contains \(path), which would be replaced; choose another folder", .invalidArgument,
-                value: .string(path))
+                key: "target", value: .string(path))
         }
         func read(_ version: ModelVersion) throws -> Model {
             let model = try Model(contentsOf: version.path)
@@ -108,7 +115,7 @@ extension Model {
                 versions.isEmpty
                     ? "does not contain any versions; add one"
                     : "\(fault); set one with corestone model set \(path) . currentVersion=NAME "
-                        + "--version NAME", .invalidArgument, value: missing.map { .string($0) })
+                        + "--version NAME", .invalidArgument, key: "path", value: missing.map { .string($0) })
         }
         guard kind.isBundle else {
             return try current.naming { try read(current).write(to: target, isLossy: isLossy) }
@@ -151,17 +158,18 @@ enum ModelKind: String {
     case compiled = "mom"
     case compiledBundle = "momd"
 
-    init(_ file: LocalFile) throws {
+    /// - Parameter key: the parameter with the path, for errors.
+    init(_ file: LocalFile, key: String = "path") throws {
         guard !file.path.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, "the path of the model \"\(file.path)\" contains a NUL byte; remove it",
-                file: file.path)
+                key: key, file: file.path)
         }
         let kind = file.name.lastIndex(of: ".").flatMap { ModelKind(rawValue: String(file.name[$0...].dropFirst())) }
         guard let kind else {
             throw file.failure(
                 "does not have the extension of a model; use .xcdatamodeld, .xcdatamodel, .momd or .mom",
-                .invalidArgument)
+                .invalidArgument, key: key)
         }
         self = kind
     }

@@ -219,9 +219,11 @@ public final class Model: @unchecked Sendable {
         }
     }
 
-    /// The limit of entities of one model.
+    /// The maximum number of entities of one model.
     public static let maximumEntities = 250_000
-    /// The limit of properties that the entities of one model declare, without elements of composite attributes.
+    /// The maximum number of properties that the entities of one model declare.
+    ///
+    /// Elements of composite attributes do not count.
     public static let maximumProperties = 250_000
 
     func countProperty(_ name: String, of entity: Entity) throws {
@@ -233,7 +235,7 @@ public final class Model: @unchecked Sendable {
         }
     }
 
-    /// The limit of the slots of all entities together, counting inherited ones each time.
+    /// The maximum number of slots of all entities together, counting inherited ones each time.
     ///
     /// It bounds the memory of a model.
     public static let maximumSlots = 4_000_000
@@ -264,12 +266,12 @@ public final class Model: @unchecked Sendable {
         }
     }
 
-    /// The entities without a parent, in order of creation.
+    /// The entities without a superentity, in order of creation.
     public var roots: [Entity] { entities.filter { $0.parent == nil } }
 
     /// The entities in the order in which a store numbers them.
     ///
-    /// Parents precede children. Roots and siblings are ordered by name, without regard to case.
+    /// Superentities precede subentities. Roots and siblings are ordered by name, without regard to case.
     public var preorder: [Entity] {
         var walk: [Entity] = []
         func visit(_ siblings: [Entity]) {

@@ -15,7 +15,7 @@ public struct ModelChange: Equatable, Sendable {
     public let part: Part
     /// The name of the entity in the newer model, or in the older one if it was removed.
     ///
-    /// Nil for the model itself.
+    /// Nil for the model itself, and for fetch requests and configurations.
     public let entity: String?
     /// The name of the property, index, fetch request or configuration, in the newer model if it is not removed.
     ///

@@ -35,7 +35,7 @@ extension Property {
 extension Property {
     /// Renames an element, whose name must be unique within its composite attribute.
     ///
-    /// Indexes, constraints and validators refer to it by path, or by a longer path if it is composite itself.
+    /// Indexes, constraints and validators refer to the element by its path, and to its own elements by longer paths.
     private func renameElement(of composite: Attribute, to newName: String) throws {
         try checkName(newName, of: "an element", in: entity.name)
         guard !composite.elements.contains(where: { $0.name == newName }) else {

@@ -64,7 +64,7 @@
 
 /// The layout of an entity's row records: header, bitmap of values that are not null, fixed part, bytes.
 ///
-/// Wide fields are first, so that padding is not needed. The order is independent of the slots.
+/// The fields are ordered by width, then by slot. Wide fields are first, so that padding is not needed.
 @usableFromInline package struct RecordLayout {
     /// The locations by slot.
     @usableFromInline package let slots: UnsafeMutablePointer<SlotLayout>

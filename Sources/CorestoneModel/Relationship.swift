@@ -49,8 +49,8 @@ public final class Relationship: Property, @unchecked Sendable {
             guard !other.isRemoved else {
                 throw modelError(
                     "\(other.entity.name).\(other.name) was removed from its model and cannot be the inverse of "
-                        + "\(entity.name).\(name); pass a relationship of the same model", entity: entity.name,
-                    key: name, value: .string(other.name))
+                        + "\(entity.name).\(name); pass another relationship", entity: entity.name, key: name,
+                    value: .string(other.name))
             }
             if let old = inverse, old !== other { old.inverse = nil }
             if let old = other.inverse, old !== self { old.inverse = nil }
@@ -114,7 +114,7 @@ public final class Relationship: Property, @unchecked Sendable {
         inverse = nil
     }
 
-    /// Whether objects of an entity can be members of the relationship.
+    /// Whether objects of an entity or of its subentities can be members of the relationship.
     func canContain(_ other: Entity) -> Bool { other.isKind(of: destination) || destination.isKind(of: other) }
 
     func resolve() {
@@ -150,11 +150,14 @@ public final class Relationship: Property, @unchecked Sendable {
     func check() throws {
         try requireDestination()
         guard let inverse else { return }
+        // Without it, the destination of the inverse is only a placeholder.
+        try inverse.requireDestination()
         guard inverse.destination.isKind(of: entity) || entity.isKind(of: inverse.destination) else {
             throw modelError(
                 "\(entity.name).\(name) has the inverse \(inverse.entity.name).\(inverse.name), whose destination is "
-                    + "\(inverse.destination.name) instead of \(entity.name); set that destination to \(entity.name), or set "
-                    + "another inverse", entity: entity.name, key: name, value: .string(inverse.name))
+                    + "\(inverse.destination.name) instead of \(entity.name); set the destination of "
+                    + "\(inverse.entity.name).\(inverse.name) to \(entity.name), or set another inverse",
+                entity: entity.name, key: name, value: .string(inverse.name))
         }
         guard canContain(inverse.entity) else {
             throw modelError(

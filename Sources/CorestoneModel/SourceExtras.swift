@@ -23,7 +23,7 @@ public struct SourceElement: Hashable, Sendable {
     public var attributes: [String: String]
     /// The child elements, in order.
     public var elements: [SourceElement]
-    /// The text of a run of text. White space between elements is omitted.
+    /// The text of a run of text; empty for an element. White space between elements is omitted.
     public var text = ""
     /// The index among the children of its parent, from 0.
     public var place = 0

@@ -16,7 +16,7 @@ struct SourceForm: Hashable, Sendable {
     /// Whether the file ends with a newline, unlike Xcode's files. Used only for the model itself.
     var endsLine = false
     var spellings: [String: Spelling] = [:]
-    /// The original elements without extras, if the writer would have produced different ones.
+    /// The original elements that are not in the extras, if the writer would have produced different ones.
     var elements: [SourceElement] = []
     /// The elements that the writer would have produced instead of the original ones, by kind and name.
     var instead: [SourceElement.Identity: [SourceElement]] = [:]

@@ -72,8 +72,8 @@ extension Attribute {
     ///
     /// A bound is a number or a date, or the length of a string in UTF-16 code units. Earlier bounds are replaced.
     ///
-    /// - Throws: `.model` for other types, or if the minimum is greater than the maximum; `.typeMismatch` or
-    ///   `.validation` for a bound that is not a valid value of the attribute.
+    /// - Throws: `.model` for other types, or if the minimum is greater than the maximum.
+    ///   `.typeMismatch` or `.validation` for a bound that is not a valid value of the attribute.
     public func setBounds(least: PropertyValue?, greatest: PropertyValue?) throws {
         try change {
             guard let codes = type.boundCodes else {
@@ -114,17 +114,18 @@ extension Attribute {
     private func acceptBound(_ value: PropertyValue) throws -> PropertyValue {
         guard type == .string else { return try accept(value) }
         guard case .int(let length) = value, length >= 0 else {
+            let found = if case .int(let number) = value { "\(number)" } else { value.kindPhrase }
             throw modelError(
                 "\(entity.name).\(path) is a string, so its bounds are lengths and must be integers from 0, not "
-                    + value.kindPhrase,
-                entity: entity.name, key: path, value: value)
+                    + found, entity: entity.name, key: path, value: value)
         }
         return value
     }
 
     /// Sets the regular expression that must match the whole string. Replaces an earlier pattern; nil removes it.
     ///
-    /// - Throws: `.model` for other types; `.predicate` for an invalid pattern.
+    /// - Throws: `.model` for other types.
+    ///   `.predicate` for an invalid pattern.
     public func setPattern(_ pattern: String?) throws {
         try change {
             guard type == .string else {

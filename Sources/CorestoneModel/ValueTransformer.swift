@@ -1,7 +1,7 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// The conversion of the values of a transformable attribute to and from their stored bytes.
+/// A converter of the values of a transformable attribute to and from their stored bytes.
 ///
 /// Values must be treated as immutable. The functions are called on the thread that uses the object, possibly on
 /// several threads at the same time.
@@ -116,9 +116,11 @@ private struct FunctionTransformer<Value>: ValueTransformer {
 
     func bytes(for value: Any) throws -> Bytes {
         guard let value = value as? Value else {
+            let plain = value as? PropertyValue
             throw CoreError(
-                .typeMismatch, "the transformer takes a value of type \(Value.self), not \(type(of: value))",
-                value: value as? PropertyValue)
+                .typeMismatch,
+                "the transformer takes a value of type \(Value.self), not \(type(of: value))"
+                    + (plain == nil ? "" : "; in a batch, pass the bytes of the value"), value: plain)
         }
         return try transform(value)
     }

@@ -123,7 +123,7 @@ extension SortDescriptor {
 }
 
 extension SortDescriptor.Selector {
-    /// Compares two strings.
+    /// Compares two strings. Returns a negative number, zero or a positive number.
     package func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         switch self {
         case .compare: compareBytes(a, b)

@@ -26,8 +26,9 @@ package struct TableMapping: Sendable {
     package let properties: [ColumnMapping]
     /// The R-trees over attributes of the entity. The store keeps these R-trees up to date.
     package var spatialIndexes: [SpatialMapping] = []
-    /// The paths of attributes and to-one relationships that have an index in the file; empty for an entity without an
-    /// R-tree.
+    /// The paths of attributes and to-one relationships that have an index in the file.
+    ///
+    /// Empty for an entity without an R-tree.
     package var indexedKeys: Set<String> = []
 
     package init(
@@ -77,9 +78,9 @@ package struct ToOneMapping: Sendable {
     }
 }
 
-/// A to-many relationship.
+/// The columns that hold the members of a to-many relationship.
 package enum ToManyMapping: Sendable {
-    /// `column` of the destination's table holds the owner's primary key. `orderColumn` holds the member's position.
+    /// `column` of the destination's table holds the owner's primary key. `orderColumn` holds the member's order key.
     case inverseColumn(table: String, column: String, orderColumn: String?)
     /// A join table: `ownerColumn` holds the owner's primary key, `memberColumn` the member's.
     case joinTable(table: String, ownerColumn: String, memberColumn: String, orderColumn: String?)

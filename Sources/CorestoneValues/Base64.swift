@@ -14,7 +14,9 @@ package func base64(_ bytes: [UInt8]) -> String {
     return String(decoding: text, as: UTF8.self)
 }
 
-/// Decodes base64. Ignores white space. Returns nil for other characters that are not base64, and for truncated text.
+/// Decodes base64, without regard to white space.
+///
+/// Returns nil for other characters that are not base64, for wrong padding, and for truncated text.
 package func decodeBase64(_ text: [UInt8]) -> [UInt8]? {
     var (bytes, bits, count, padding): ([UInt8], UInt32, Int, Int) = ([], 0, 0, 0)
     for character in text {

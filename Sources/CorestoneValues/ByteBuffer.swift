@@ -2,8 +2,8 @@ import Glibc
 
 /// An immutable, reference-counted buffer of bytes with a NUL after the last byte.
 ///
-/// Text and binary values are stored in such buffers, so they cross the C boundary as plain pointers without a copy.
-/// The bytes follow the object's own fields in the same allocation.
+/// Text and binary values are stored in such buffers, so a value crosses the C boundary as a plain pointer without a
+/// copy. The bytes follow the object's own fields in the same allocation.
 public final class ByteBuffer: ManagedBuffer<Int, UInt8> {
     public static func copying(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer {
         filled(count: bytes.count) { memory in memory.copyMemory(from: bytes) }
@@ -89,6 +89,8 @@ public func equalBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer)
 }
 
 /// Compares two buffers by unsigned bytes, as SQLite's BINARY collation does: a prefix precedes the longer text.
+///
+/// Returns a negative number, zero or a positive number.
 public func compareBytes(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let shared = min(a.count, b.count)
     if shared > 0, let x = a.baseAddress, let y = b.baseAddress {

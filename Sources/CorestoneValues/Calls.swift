@@ -2,8 +2,8 @@ import CPlatform
 
 /// Runs `body` as a call of the library, for work outside the exported functions.
 ///
-/// Releases that callbacks request meanwhile are deferred until `body` returns, or until the outermost call of the
-/// thread ends.
+/// Releases of handles that callbacks request during `body` are deferred until the thread's outermost call ends, which
+/// may be this one.
 @inlinable
 package func withCallScope<Result>(_ body: () throws -> Result) rethrows -> Result {
     guard platform_call_depth() == 0 else { return try body() }

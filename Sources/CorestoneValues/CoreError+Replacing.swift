@@ -13,7 +13,7 @@ extension CoreError {
     }
 }
 
-/// Returns the text with each occurrence of `part` replaced. Compares bytes.
+/// Returns the text with each occurrence of `part`, compared by bytes, replaced with `other`.
 package func replacing(_ part: String, in text: String, by other: String) -> String {
     let (part, text) = (Array(part.utf8), Array(text.utf8))
     guard !part.isEmpty else { return String(decoding: text, as: UTF8.self) }

@@ -62,7 +62,8 @@ public enum DebugLog {
     ///
     /// If `sink` is nil, the lines are written to standard error.
     ///
-    /// The function is called on the thread that logs, possibly while stores are locked: it must not call the library.
+    /// The function is called on the thread that logs, possibly while stores are locked, so it must not call the
+    /// library.
     public static func setSink(_ sink: (@Sendable (String) -> Void)?) {
         let former = settings.withLock { settings in
             defer { settings.sink = sink }
@@ -78,9 +79,10 @@ public enum DebugLog {
     /// Sets whether SQL keywords are coloured if standard error is a terminal.
     static func setColoured(_ isColoured: Bool) { settings.withLock { $0.isColoured = isColoured } }
 
-    /// Logs one line. Control characters in names and values are made visible; see `visible`.
+    /// Logs one line, in which control characters are made visible; see `visible`.
     package static func write(_ text: String) {
-        // A sink must not call the library. If it does, it is not called recursively.
+        // A sink must not call the library. If it does, the lines of that call are dropped, so that the sink is not
+        // called recursively.
         if platform_runs_log_callback() { return }
         platform_set_runs_log_callback(true)
         defer { platform_set_runs_log_callback(false) }
@@ -93,9 +95,9 @@ public enum DebugLog {
         text.withUTF8 { bytes in _ = Glibc.write(2, bytes.baseAddress, bytes.count) }
     }
 
-    /// The hashes of the subjects of warnings that were logged. The subjects themselves may be large.
+    /// The hashes of the subjects of warnings that were logged. Subjects may be large, so only hashes are kept.
     private static let warned = Locked(Set<Int>())
-    /// The limit of `warned`.
+    /// The maximum size of `warned`.
     ///
     /// An application that exceeds this limit probably builds predicates dynamically, so more warnings would not help.
     private static let maximumWarnings = 1000
@@ -112,8 +114,7 @@ public enum DebugLog {
     package static func calledFromSink() -> CoreError {
         CoreError(
             .invalidArgument,
-            "the log callback called the library; store the line, and call the library after the call that logs it has "
-                + "returned")
+            "the log callback called the library; store the line, and call the library after the callback has returned")
     }
 
     /// Returns the line with coloured SQL keywords.

@@ -6,14 +6,15 @@ extension DecimalNumber {
     ///
     /// - Throws: `.invalidArgument` if the sum is too large.
     public func adding(_ other: DecimalNumber) throws -> DecimalNumber {
-        try DecimalNumber.sum(canonical, other.canonical).orThrow("the sum of \(self) and \(other)")
+        try DecimalNumber.sum(canonical, other.canonical).orThrow("the sum of \(self) and \(other)", of: self)
     }
 
     /// Returns the difference.
     ///
     /// - Throws: `.invalidArgument` if the difference is too large.
     public func subtracting(_ other: DecimalNumber) throws -> DecimalNumber {
-        try DecimalNumber.sum(canonical, other.canonical.negated).orThrow("the difference of \(self) and \(other)")
+        try DecimalNumber.sum(canonical, other.canonical.negated)
+            .orThrow("the difference of \(self) and \(other)", of: self)
     }
 
     /// Returns the product.
@@ -24,7 +25,7 @@ extension DecimalNumber {
         return try DecimalNumber(
             WideInteger(a.mantissa, times: b.mantissa), exponent: Int(a.exponent) + Int(b.exponent),
             isNegative: a.isNegative != b.isNegative
-        ).orThrow("the product of \(self) and \(other)")
+        ).orThrow("the product of \(self) and \(other)", of: self)
     }
 
     /// Returns the quotient.
@@ -49,13 +50,13 @@ extension DecimalNumber {
             exponent -= 1
         }
         return try DecimalNumber(quotient, exponent: exponent, isNegative: a.isNegative != b.isNegative)
-            .orThrow("the quotient of \(self) and \(other)")
+            .orThrow("the quotient of \(self) and \(other)", of: self)
     }
 
     /// The number rounded to at most 38 digits, without trailing zeros.
     ///
-    /// A mantissa of 10^38 or more at the largest exponent cannot be rounded. It stays unchanged, and the operation
-    /// overflows.
+    /// A mantissa of 10^38 or more at the largest exponent cannot be rounded. The number stays unchanged, and an
+    /// operation throws if its result does not fit.
     private var canonical: DecimalNumber {
         let number = normalized
         guard number.mantissa >= powerOfTen(DecimalNumber.maximumDigits) else { return number }
@@ -71,8 +72,8 @@ extension DecimalNumber {
         var wide = WideInteger(upper.mantissa)
         var exponent = Int(upper.exponent)
         exponent -= wide.scaleUp(to: 76, atMost: exponent - Int(lower.exponent))
-        // If the exponents still differ, the upper number now has 76 digits, far more than the lower one. Only the sign
-        // of the dropped digits matters, because rounding halves up needs only the floor.
+        // If the exponents still differ, the upper number now has 76 digits, far more than the lower one. Of the
+        // dropped digits, it matters only whether they are all zero, because rounding halves up needs only the floor.
         let (other, isExact) = WideInteger(lower.mantissa).droppingDigits(exponent - Int(lower.exponent))
         if upper.isNegative == lower.isNegative {
             wide.add(other)
@@ -117,9 +118,10 @@ extension DecimalNumber {
 }
 
 extension DecimalNumber? {
-    fileprivate func orThrow(_ what: @autoclosure () -> String) throws -> DecimalNumber {
+    fileprivate func orThrow(_ what: @autoclosure () -> String, of operand: DecimalNumber) throws -> DecimalNumber {
         if let self { return self }
         throw CoreError(
-            .invalidArgument, "\(what()) does not fit a decimal, which has up to 38 digits and exponents -128 to 127")
+            .invalidArgument, "\(what()) does not fit a decimal, which has up to 38 digits and exponents -128 to 127",
+            value: .decimal(operand))
     }
 }

@@ -20,7 +20,8 @@ extension DecimalNumber: CustomStringConvertible {
 extension DecimalNumber {
     /// Parses `[+-] digits [. digits] [e [+-] digits]`, with a digit on at least one side of the point.
     ///
-    /// Digits beyond the 38th are rounded, halves away from zero, which is NSDecimalNumber's plain rounding.
+    /// Digits beyond the 38th and digits below 10^-128 are rounded, halves away from zero, which is NSDecimalNumber's
+    /// plain rounding.
     ///
     /// - Throws: `.invalidArgument` if the text is not a number, or if the number is too large or too small.
     public init(_ text: String) throws {
@@ -28,14 +29,14 @@ extension DecimalNumber {
         guard let scanned = copy.withUTF8({ DecimalNumber.scan($0) }) else {
             throw CoreError(
                 .invalidArgument,
-                "\(text.quotedStart) is not a decimal number; write digits, at most one point and an exponent, such as "
-                    + "-12.5 or 3e8", value: .string(text))
+                "\(text.quotedStart) is not a decimal number; write digits with an optional point and exponent, such "
+                    + "as -12.5 or 3e8", value: .string(text))
         }
         guard let number = DecimalNumber(scanned.digits, exponent: scanned.exponent, isNegative: scanned.isNegative)
         else {
             throw CoreError(
                 .invalidArgument,
-                "\(text.quotedStart) does not fit a decimal, which has exponents -128 to 127",
+                "\(text.quotedStart) does not fit a decimal, which has up to 38 digits and exponents -128 to 127",
                 value: .string(text))
         }
         self = number

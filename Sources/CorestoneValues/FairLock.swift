@@ -46,8 +46,8 @@ package final class FairLock: @unchecked Sendable {
 
     /// Acquires the lock with a time-out, even if the thread holds another lock of the same rank.
     ///
-    /// An example is a callback that runs during the use of one store and uses another store. The two locks may be
-    /// acquired in different orders, so an unlimited wait could be a deadlock.
+    /// An example is a callback that runs during the use of one store and uses another store. Two threads may acquire
+    /// the two locks in different orders, so an unlimited wait could be a deadlock.
     ///
     /// - Parameter seconds: the time-out.
     /// - Returns: false if the wait timed out.

@@ -5,7 +5,7 @@
 public enum LaunchArguments {
     /// The settings for stores that are opened later.
     package struct StoreSettings: Sendable {
-        /// SQLite's `synchronous`, 0 to 2; overrides the option of the store.
+        /// SQLite's `synchronous`, 0 to 2; overrides the option of the store unless it is nil.
         package var synchronous: Int?
         /// Whether the integrity of a store's file is checked when it is opened.
         package var checksIntegrity = false
@@ -28,8 +28,8 @@ public enum LaunchArguments {
     /// Applies the pairs of a launch argument and its value. Arguments without the prefix of Core Data are ignored.
     ///
     /// - Returns: the number of pairs.
-    /// - Throws: `.invalidArgument` for an unsupported name with the prefix of Core Data, or for a value out of range.
-    ///   In this case, no argument is applied.
+    /// - Throws: `.invalidArgument` for an unsupported name with the prefix of Core Data, or for a value that is
+    ///   missing or out of range. In this case, no argument is applied.
     public static func take(_ arguments: [String]) throws -> Int {
         var pairs: [(name: String, value: Int)] = []
         for (index, argument) in arguments.enumerated() where argument.hasPrefix(prefix) {

@@ -18,7 +18,7 @@ package enum LockRank: UInt8, Sendable {
     case stores
     /// The state of a store that its watcher last saw. The lock is also held while a save is committed.
     case watch
-    /// The connections of a store, and the threads that wait for one.
+    /// The connections of a store, and the threads that wait for a connection.
     case connections
     /// The row cache of a store.
     case rows

@@ -15,7 +15,7 @@ package enum MemoryCheck {
     /// - Parameters:
     ///   - bytes: the size of the next allocations, without `spare`.
     ///   - doing: the operation, as it follows "out of memory: cannot".
-    ///   - file: the file that the operation reads or writes.
+    ///   - file: the file that the operation reads or writes; empty for a store without a path.
     ///   - isOfAtomicStore: whether the operation loads or saves an atomic store, so that the message suggests an
     ///     SQLite store.
     /// - Throws: `.noMemory` if the system does not grant the memory.
@@ -31,8 +31,9 @@ package enum MemoryCheck {
         }
         throw CoreError(
             .noMemory,
-            "out of memory: cannot \(doing()) without another \(wanted >> 20) MiB. Raise the limit of the process "
-                + "(ulimit -v)\(isOfAtomicStore ? ", free some memory, or use an SQLite store" : ", or free some memory")",
-            file: file)
+            "out of memory: cannot \(doing()), because another \(wanted >> 20) MB are not available. Raise the limit "
+                + "of the process (ulimit -v)"
+                + (isOfAtomicStore ? ", free some memory, or use an SQLite store" : ", or free some memory"),
+            file: file.flatMap { $0.isEmpty ? nil : $0 })
     }
 }

@@ -22,7 +22,7 @@ public enum PropertyValue: @unchecked Sendable {
 
 /// A value with an identity, such as a managed object or an object ID.
 ///
-/// Two objects or IDs are equal if they represent the same row.
+/// Managed objects and object IDs are equal if their IDs are equal, even if the objects are in different contexts.
 public protocol ValueObject: AnyObject {
     func isEqual(to other: any ValueObject) -> Bool
     func hashIdentity(into hasher: inout Hasher)
@@ -134,7 +134,7 @@ public func compareNumbers(_ a: PropertyValue, _ b: PropertyValue) -> Int? {
     }
 }
 
-/// Compares exactly; nil for NaN. Converted to doubles, adjacent integers beyond 2^53 could be equal.
+/// Compares exactly; nil for NaN. A conversion to double could make adjacent integers beyond 2^53 equal.
 private func compare(_ integer: Int64, _ real: Double) -> Int? {
     if real.isNaN { return nil }
     if real >= 9_223_372_036_854_775_808 { return -1 }

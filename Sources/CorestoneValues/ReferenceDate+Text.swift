@@ -46,9 +46,9 @@ extension ReferenceDate {
 
     /// Parses a date in ISO 8601.
     ///
-    /// The text consists of a date, `T` or a space, a time of day with optional seconds and fraction, and `Z` or an
-    /// offset. Examples of offsets: `+02:00`, `-0530`, `+02`; a space may precede them. The second 60 becomes the first
-    /// second of the next minute.
+    /// The text consists of a date, an optional time of day after `T` or a space, and `Z` or an offset. The time may
+    /// have seconds, and the seconds a fraction. Examples of offsets: `+02:00`, `-0530`, `+02`. A space may precede the
+    /// offset or `Z`. The second 60 becomes the first second of the next minute.
     ///
     /// - Parameter assumingUTC: whether text without `Z` or an offset, such as a date alone, is in UTC. If false, such
     ///   text is an error.
@@ -79,7 +79,10 @@ private struct DateReader {
         try expect("-", "a day")
         time.day = try number(2, 1...31, "a day from 01 to 31")
         let days = ReferenceDate.daysInMonth(time.month, year: time.year)
-        guard time.day <= days else { throw failure("a day from 01 to \(days)") }
+        guard time.day <= days else {
+            position -= 2
+            throw failure("a day from 01 to \(days)")
+        }
         var (isLeapSecond, fraction) = (false, 0.0)
         if accept("T") || accept("t") || (isDigit(position + 1) && accept(" ")) {
             time.hour = try number(2, 0...23, "an hour from 00 to 23")
@@ -93,8 +96,14 @@ private struct DateReader {
         }
         let offset = try readOffset(assumingUTC: assumingUTC)
         guard position == bytes.count else { throw failure("the end of the text") }
-        guard let whole = ReferenceDate.wholeSeconds(time) else { throw failure("a year of the Gregorian calendar") }
-        return Double(whole + (isLeapSecond ? 1 : 0) - offset) + fraction
+        let limit = ReferenceDate.calendarLimit
+        guard let whole = ReferenceDate.wholeSeconds(time),
+            case let date = Double(whole + (isLeapSecond ? 1 : 0) - offset) + fraction, abs(date) <= limit
+        else {
+            position = 0
+            throw failure("a date from \(ReferenceDate.description(-limit)) to \(ReferenceDate.description(limit))")
+        }
+        return date
     }
 
     private mutating func year() throws -> Int {
@@ -109,10 +118,13 @@ private struct DateReader {
             position += 1
         }
         guard position - first >= 4 else { throw failure("a year of four to eight digits") }
-        guard year <= ReferenceDate.yearLimit else {
-            throw failure("a year from -\(ReferenceDate.yearLimit) to \(ReferenceDate.yearLimit)")
+        if isNegative { year = -year }
+        let years = ReferenceDate.years
+        guard years ~= year else {
+            position = 0
+            throw failure("a year from \(years.lowerBound) to \(years.upperBound)")
         }
-        return isNegative ? -year : year
+        return year
     }
 
     /// Reads the fraction. Digits after the 18th are ignored, because they exceed the precision of a double.
@@ -140,8 +152,12 @@ private struct DateReader {
             sign = -1
         } else {
             position = start
-            guard assumingUTC else { throw failure("a time zone: append Z for UTC or an offset such as +02:00") }
-            return 0
+            if assumingUTC { return 0 }
+            guard position == bytes.count else { throw failure("Z for UTC or an offset such as +02:00") }
+            throw CoreError(
+                .invalidArgument,
+                "\(text.quotedStart) does not have a time zone; append Z for UTC, or an offset such as +02:00",
+                value: .string(text), offset: position)
         }
         let hours = try number(2, 0...23, "offset hours from 00 to 23")
         let hasColon = accept(":")

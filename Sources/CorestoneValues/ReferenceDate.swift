@@ -43,7 +43,7 @@ public struct ReferenceDate: Hashable, Comparable, Sendable {
     /// Parses ISO 8601; see `parse`.
     public init(_ text: String) throws { self.init(secondsSinceReference: try ReferenceDate.parse(text)) }
 
-    /// The current date.
+    /// The current date and time of the system clock.
     public static var now: ReferenceDate { ReferenceDate(secondsSinceReference: currentSeconds) }
 
     public static func < (a: ReferenceDate, b: ReferenceDate) -> Bool {
@@ -64,9 +64,10 @@ extension ReferenceDate: CustomStringConvertible {
 extension ReferenceDate {
     /// The seconds from the Unix epoch to the reference date.
     public static let unixOffset: Int64 = 978_307_200
-    /// The largest distance from the reference date that has a calendar date, in seconds: about 31 million years.
+    /// The largest distance of a calendar date from the reference date, in seconds: about 31 million years.
     public static let calendarLimit = 1e15
-    static let yearLimit = 31_000_000
+    /// The years of the first and the last calendar date.
+    static let years = -31_686_738...31_690_739
 
     /// The current date, in seconds since the reference date.
     public static var currentSeconds: Double {
@@ -94,16 +95,17 @@ extension ReferenceDate {
         return civil
     }
 
-    /// Converts a calendar date in UTC to seconds.
+    /// Converts a calendar date in UTC to seconds since the reference date.
     ///
-    /// Returns nil if a field is out of range, such as 30 February or a year beyond the limit.
+    /// Returns nil if a field is out of range, such as 30 February, or the date is beyond `calendarLimit`.
     public static func date(_ time: CivilTime) -> Double? {
         guard let whole = wholeSeconds(time), 0..<1_000_000_000 ~= time.nanosecond else { return nil }
-        return Double(whole) + Double(time.nanosecond) / 1e9
+        let date = Double(whole) + Double(time.nanosecond) / 1e9
+        return abs(date) <= calendarLimit ? date : nil
     }
 
     static func wholeSeconds(_ time: CivilTime) -> Int64? {
-        guard -yearLimit...yearLimit ~= time.year, 1...12 ~= time.month, time.day >= 1,
+        guard years ~= time.year, 1...12 ~= time.month, time.day >= 1,
             time.day <= daysInMonth(time.month, year: time.year), 0..<24 ~= time.hour, 0..<60 ~= time.minute,
             0..<60 ~= time.second
         else { return nil }

@@ -20,6 +20,5 @@ extension String {
         return self
     }
 
-    /// Whether the message has a remedy.
     package var hasRemedy: Bool { withoutRemedy.utf8.count < utf8.count }
 }

@@ -19,7 +19,7 @@ public func foldText(_ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool, dia
 
 /// Runs `body` with the folded bytes, which are valid only during the call.
 ///
-/// ASCII text does not need a heap allocation, and is not copied at all unless case is folded.
+/// ASCII text is not copied unless case is folded. Short ASCII text does not need a heap allocation.
 public func withFoldedText<Result>(
     _ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool, diacriticInsensitive: Bool,
     _ body: (UnsafeRawBufferPointer) throws -> Result
@@ -74,7 +74,7 @@ private func foldUnicode(_ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool,
             var scalar: Int32 = 0
             let length = utf8proc_iterate(base + position, bytes.count - position, &scalar)
             guard length > 0 else {
-                // Callers pass valid text. An invalid byte gets a separate code, which differs from every character.
+                // An invalid byte gets a code beyond all characters, from which `encode` restores the byte.
                 scalars.append(strayByte | Int32(bytes[position]))
                 position += 1
                 continue
@@ -105,7 +105,7 @@ private let strayByte: Int32 = 1 << 24
 
 /// Whether a character is one of the three that decompose into a single ASCII character.
 ///
-/// They are kept, because a search with an index of a store would not find them either.
+/// They are kept, because a search for the ASCII character with a store's index would not find them either.
 private func isTwinOfASCII(_ scalar: Int32) -> Bool { scalar == 0x212A || scalar == 0x37E || scalar == 0x1FEF }
 
 private func isWidthVariant(_ scalar: Int32) -> Bool { scalar == 0x3000 || scalar >= 0xFF01 && scalar <= 0xFFEE }

@@ -15,7 +15,7 @@ extension Unicode.Scalar {
 extension String {
     /// The line ends and tabs that stay unchanged in visible text.
     package enum KeptLines {
-        /// No line ends and tabs: the result is always one line.
+        /// No line ends or tabs, so that the result is always one line.
         case none
         /// Tabs, and line ends before two spaces, as in messages, so that only the first line begins at the margin.
         case indented
@@ -56,7 +56,7 @@ extension String {
 
     /// Returns the text, without its middle if it has more than `limit` bytes.
     ///
-    /// The beginning of a message names its subject, and its end the remedy.
+    /// The middle is left out, because a message begins with its subject and ends with the remedy.
     package func shortened(to limit: Int) -> String {
         let count = utf8.count
         guard count > limit else { return self }

@@ -44,7 +44,8 @@ enum Tool {
         while let word = words[place] {
             guard let text = String(validatingCString: word) else {
                 throw UsageError(
-                    "the argument \"\(String(cString: word))\" is not valid UTF-8; if it is a path, rename the file")
+                    "the argument \"\(String(cString: word))\" is not valid UTF-8; pass it in UTF-8, or rename the "
+                        + "file if its name is not UTF-8")
             }
             arguments.append(text)
             place += 1
@@ -99,15 +100,27 @@ enum Tool {
             return .command(found)
         }
         if let found = commands.first(where: { $0.manual.command == name }) { return .command(found) }
-        if name.hasPrefix("-") {
-            let hint = nearestName(to: name, among: ["--help", "--version", "--file-limit"]).map {
-                "; did you mean \($0)?"
+        let own = ["--help", "--version", "--file-limit"]
+        // An option of the tool itself is here only after "help".
+        if name.hasPrefix("-"), name != "-h", !own.contains(name) {
+            if isOptionOfCommand(name) {
+                throw UsageError("\"\(name)\" must follow a command; see \(Tool.name) --help for the commands")
             }
+            let hint = nearestName(to: name, among: own).map { "; did you mean \($0)?" }
             throw UsageError("\"\(name)\" is not an option\(hint ?? "; see \(Tool.name) --help")")
         }
         let names = commands.map { $0.manual.command } + groups.map(\.name)
         let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" }
         throw UsageError("\"\(name)\" is not a command\(hint ?? "; see \(Tool.name) --help")")
+    }
+
+    /// Returns whether any command has an option, such as "-o" or "--format=csv".
+    private static func isOptionOfCommand(_ word: String) -> Bool {
+        let name = String(word.prefix { $0 != "=" })
+        let options = (commands + groups.flatMap(\.commands)).flatMap { $0.manual.options }
+        return options.contains { option in
+            name == "--\(option.name)" || option.letter.map { name == "-\($0)" } ?? false
+        }
     }
 
     private static func text(of topic: Topic, for output: Output) throws -> String {
@@ -117,7 +130,7 @@ enum Tool {
         }
     }
 
-    /// Prints an error on standard error, unless the reader of a pipe closed it, and returns the exit code.
+    /// Prints an error on standard error, unless the error is `ReaderClosed`, and returns the exit code.
     private static func explain(_ error: any Error, _ output: Output) -> ExitCode {
         switch error {
         case is Output.ReaderClosed: return .done

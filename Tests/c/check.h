@@ -1,5 +1,7 @@
-/* A small test harness: named tests, checks that print the expression and its place, a folder for each test, a
- * closing line "N passed, M failed". A test also fails when it leaks handles.
+/* A small test harness.
+ *
+ * It has named tests, checks that print the expression and its place, a folder for each test, and a closing line
+ * "N passed, M failed". A test also fails when it leaks handles.
  *
  * SPDX-License-Identifier: MIT
  */

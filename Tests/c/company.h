@@ -1,5 +1,7 @@
-/* The model that most tests use, Tests/support/company.json with a fetched property and templates, and shorthands for
- * its values. The tests of the C boundary use these parts of it:
+/* The model that most tests use, and shorthands for its values.
+ *
+ * The model is Tests/support/company.json with a fetched property and templates. The tests of the C boundary use these
+ * parts of it:
  *
  * Person (abstract): name String required, indexed
  *   Employee: every attribute type; department, manager/reports, friends (its own inverse), reviews (deny)

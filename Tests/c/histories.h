@@ -7,8 +7,9 @@
 
 #include "company.h"
 
-/* Attributes whose values the history preserves after deletion: Employee.badgeName, a string, and Person.ticket, a
- * UUID. */
+/* Attributes whose values the history preserves after deletion.
+ *
+ * These are Employee.badgeName, a string, and Person.ticket, a UUID. */
 extern cst_key badge_name, ticket;
 
 /* Options of a store with a history, with more flags. */
@@ -50,8 +51,10 @@ const cst_history_change *change_of(const cst_history_transaction *transaction, 
                                     uint32_t kind);
 /* The failure of the last call with E has this code and these words. */
 void check_failed(int64_t code, const char *words);
-/* Transactions 1 to 6: Ada by "a", Bob by "b", a department without author, Ada's notes by "a", Bob deleted by "b",
- * Eve without author. The name of a's context is "first", that of b's insertion "second". */
+/* Saves transactions 1 to 6.
+ *
+ * They are Ada by "a", Bob by "b", a department without author, Ada's notes by "a", Bob deleted by "b", Eve without
+ * author. The name of a's context is "first", that of b's insertion "second". */
 void fill(const struct company *c);
 /* Deletions that must succeed; the number of transactions. */
 uint64_t delete_before(const struct company *c, const cst_history_token *token);

@@ -1,5 +1,7 @@
-/* A store of the host for tests: rows in memory, which outlive the stores that are opened on them, counters of
- * calls, and errors that a test can request. The same rows serve an incremental and an atomic store.
+/* A store of the host for tests.
+ *
+ * It has rows in memory, which outlive the stores that are opened on them, counters of calls, and errors that a test
+ * can request. The same rows serve an incremental and an atomic store.
  *
  * SPDX-License-Identifier: MIT
  */

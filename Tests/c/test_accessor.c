@@ -205,7 +205,7 @@ static void ordered_accessors_change_members_by_index(void) {
     OK(cst_release(only));
     cst_error *error = NULL;
     CHECK(at(project, 1, &error) == NULL);
-    CHECK_CONTAINS("index 1 is out of bounds of the 1 member of Project.reviewers", cst_error_message(error));
+    CHECK_CONTAINS("index 1 is out of bounds of Project.reviewers, which has 1 member", cst_error_message(error));
     OK(cst_release(error));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, remove_at(project, 9, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, insert(project, SIZE_MAX, people[0], E));
@@ -265,12 +265,14 @@ static void a_property_has_one_accessor_of_each_kind(void) {
     } refused[] = {
         {"floor", 0, "is not an accessor kind"},
         {"floor", 18, "is not an accessor kind"},
-        {"floor", CST_ACCESSOR_ADD, "Employee.floor does not have the accessor CST_ACCESSOR_ADD: it is an attribute"},
-        {"manager", CST_ACCESSOR_COUNT, "Employee.manager does not have the accessor CST_ACCESSOR_COUNT: it is to-one"},
+        {"floor", CST_ACCESSOR_ADD,
+         "Employee.floor does not have the accessor CST_ACCESSOR_ADD: the property is an attribute"},
+        {"manager", CST_ACCESSOR_COUNT,
+         "Employee.manager does not have the accessor CST_ACCESSOR_COUNT: the property is to-one"},
         {"friends", CST_ACCESSOR_IS_NULL,
-         "Employee.friends does not have the accessor CST_ACCESSOR_IS_NULL: it is to-many"},
+         "Employee.friends does not have the accessor CST_ACCESSOR_IS_NULL: the property is to-many"},
         {"friends", CST_ACCESSOR_MOVE,
-         "Employee.friends does not have the accessor CST_ACCESSOR_MOVE: it is not ordered"},
+         "Employee.friends does not have the accessor CST_ACCESSOR_MOVE: the property is not ordered"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         cst_error *error = NULL;
@@ -470,12 +472,13 @@ static void unsuitable_accessor_kinds_are_refused(void) {
     } cases[] = {
         {c.employee, "floor", false, false,
          "an attribute; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"},
-        {c.employee, "scratch", false, false, "it is an attribute"},
+        {c.employee, "scratch", false, false, "the property is an attribute"},
         {c.employee, "manager", false, false, "to-one; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"},
         {c.employee, "friends", true, false,
-         "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or CST_ACCESSOR_COUNT to CST_ACCESSOR_REMOVE_MANY"},
+         "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET, or a kind from CST_ACCESSOR_COUNT to "
+         "CST_ACCESSOR_REMOVE_MANY"},
         {c.project, "reviewers", true, true,
-         "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or CST_ACCESSOR_COUNT to CST_ACCESSOR_REMOVE_MANY"},
+         "to-many; use CST_ACCESSOR_GET, CST_ACCESSOR_SET, or a kind from CST_ACCESSOR_COUNT to CST_ACCESSOR_MOVE"},
     };
     cst_function function = NULL;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -490,7 +493,7 @@ static void unsuitable_accessor_kinds_are_refused(void) {
             if (is_there) continue;
             CHECK_TEXT(cases[i].property, cst_error_key(check_error()));
             CHECK(cst_error_entity(check_error()).data != NULL);
-            CHECK_CONTAINS(cases[i].is_to_many && is_indexed ? "not ordered; use CST_ACCESSOR_GET, CST_ACCESSOR_SET or "
+            CHECK_CONTAINS(cases[i].is_to_many && is_indexed ? "not ordered; use CST_ACCESSOR_GET, CST_ACCESSOR_SET, "
                                                              : cases[i].words,
                            cst_error_message(check_error()));
         }

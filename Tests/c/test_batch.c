@@ -520,10 +520,10 @@ static void columns_are_checked_when_they_are_set(void) {
     column = (cst_batch_column){c.name, CST_COLUMN_STRING, NULL, NULL};
     refused_columns(request, &column, 1, "columns.values is NULL");
     column = (cst_batch_column){c.title, CST_COLUMN_STRING, &name, NULL};
-    refused_columns(request, &column, 1, "is not a property of Employee");
+    refused_columns(request, &column, 1, "is not the key of a property of Employee");
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     column.key = CST_NO_KEY;
-    refused_columns(request, &column, 1, "is not a property of Employee");
+    refused_columns(request, &column, 1, "is not the key of a property of Employee");
     column.key = c.friends;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_columns(request, 1, 1, &column, E));
     CHECK_TEXT("friends", cst_error_key(check_error()));
@@ -690,7 +690,7 @@ static void setters_of_another_kind_of_batch_request_are_refused(void) {
     for (int i = 0; i < 2; i++) {
         cst_batch_request *request = no_insertions[i];
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, 1, 1, &c.number, &one, E));
-        CHECK_TEXT("the batch request for Employee is not an insertion; create it with cst_batch_insert_new",
+        CHECK_TEXT("the batch request for Employee is not a batch insert; create it with cst_batch_insert_new",
                    cst_error_message(check_error()));
         CHECK_TEXT("Employee", cst_error_entity(check_error()));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_columns(request, 0, 0, NULL, E));
@@ -702,7 +702,7 @@ static void setters_of_another_kind_of_batch_request_are_refused(void) {
     cst_batch_request *const no_updates[] = {insert, deletion};
     for (int i = 0; i < 2; i++) {
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set(no_updates[i], text("number"), &one, E));
-        CHECK_TEXT("the batch request for Employee is not an update; create it with cst_batch_update_new",
+        CHECK_TEXT("the batch request for Employee is not a batch update; create it with cst_batch_update_new",
                    cst_error_message(check_error()));
         CHECK_TEXT("Employee", cst_error_entity(check_error()));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set_predicate(no_updates[i], NULL, E));

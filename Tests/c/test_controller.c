@@ -244,7 +244,8 @@ static void sections_are_named_by_a_key_path(void) {
     CHECK_INT(5, cst_results_count(list));
     OK(cst_release(list));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_snapshot_copy_ids(snapshot, 4, &list, E));
-    CHECK_TEXT("section is 4, but must be 0 to 3, or SIZE_MAX for all objects", cst_error_message(check_error()));
+    CHECK_TEXT("section is 4, but must be 0 to 3, or SIZE_MAX (None) for all objects",
+               cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_controller_copy_objects(controller, 4, &list, E));
     CHECK(list == NULL);
     OK(cst_controller_copy_object(controller, 2, 1, &found, E));

@@ -1151,9 +1151,9 @@ static void invalid_options_are_refused(void) {
     options = plain, options.struct_size = 3;
     refused(&options, CST_E_INVALID_ARGUMENT, 0, "struct_size", "CST_FETCH_OPTIONS_INIT");
     options = plain, options.result_type = 3;
-    refused(&options, CST_E_UNSUPPORTED, 134091, NULL, "3 is not a result type");
+    refused(&options, CST_E_UNSUPPORTED, 134091, "result_type", "3 is not a result type");
     options = plain, options.nulls = 9;
-    refused(&options, CST_E_INVALID_ARGUMENT, 0, NULL, "9 is not a mode of comparisons with nil");
+    refused(&options, CST_E_INVALID_ARGUMENT, 0, "nulls", "9 is not a mode of comparisons with nil");
     options = plain, options.prefetch_count = 1;
     refused(&options, CST_E_INVALID_ARGUMENT, 0, "prefetch", "prefetch");
     options = plain, options.entity = c.employee, options.entity_name = text("Person");

@@ -316,7 +316,7 @@ static void handle_errors_name_the_expected_type(void) {
                cst_error_message(check_error()));
     OK(cst_release(predicate));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_predicate_copy_format(predicate, &buffer, E));
-    CHECK_TEXT("the predicate handle is not valid: it was released or never existed; keep borrowed handles with "
+    CHECK_TEXT("the predicate handle is not valid: it was released or never existed; retain borrowed handles with "
                "cst_retain",
                cst_error_message(check_error()));
     cst_buffer_dispose(&buffer);
@@ -382,7 +382,8 @@ static void utf8_errors_contain_the_offset_of_the_invalid_byte(void) {
     CHECK_INT(CST_CODE_PERSISTENT_STORE_OPEN, cst_error_code(check_error()));
     CHECK_TEXT("path contains a NUL byte; remove it", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_UTF8, cst_model_load(text("a\xff"), (cst_string){NULL, 0}, &loaded, E));
-    CHECK_TEXT("path is not valid UTF-8 at byte 1, but a path must be; rename the file or the folder",
+    CHECK_TEXT("path is not valid UTF-8 at byte 1; pass the path in UTF-8, or rename the file or folder if its name is "
+               "not UTF-8",
                cst_error_message(check_error()));
     CHECK_INT(1, cst_error_offset(check_error()));
     CHECK(loaded == NULL);

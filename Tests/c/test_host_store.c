@@ -508,7 +508,7 @@ static void invalid_results_of_a_store_are_refused(void) {
         enum keeper_mischief mischief;
         const char *words;
     } references[] = {{KEEPER_FEW_REFERENCES, "did not return a reference"},
-                      {KEEPER_SAME_REFERENCES, "for two new objects"}};
+                      {KEEPER_SAME_REFERENCES, "and for an earlier one"}};
     for (int i = 0; i < 2; i++) {
         keeper.mischief = references[i].mischief;
         CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
@@ -1313,6 +1313,38 @@ static void save_request_functions_check_their_arguments(void) {
     end(&c);
 }
 
+static cst_error *unknown_conflict;
+
+static cst_status reporting_unknown_conflict(void *store, const cst_save_changes *changes, cst_row_sink *sink,
+                                             cst_error **error) {
+    if (changes->inserted_count)
+        tried.bad_kind = cst_save_request_add_conflict(changes->request, 0, &changes->inserted[0], &unknown_conflict);
+    return seen.inner.save(store, changes, sink, error);
+}
+
+/* A rejected conflict is not a conflict: the save succeeds. */
+static void conflict_of_an_unknown_kind_is_rejected(void) {
+    cst_store_callbacks callbacks = noting(CST_STORE_INCREMENTAL);
+    callbacks.save = reporting_unknown_conflict;
+    unknown_conflict = NULL;
+    OK(cst_store_type_register(text("Keeper"), &callbacks, E));
+    struct company c = {.model = company_model()};
+    OK(cst_coordinator_new(c.model, &c.coordinator, E));
+    company_resolve(&c);
+    OK(cst_coordinator_add_store(c.coordinator, text("Keeper"), text("shelf"), NULL, &c.store, E));
+    OK(cst_context_new(c.coordinator, CST_QUEUE_CALLER, &c.context, E));
+    OK(cst_release(company_employee(&c, c.context, "Ada", 1)));
+    OK(cst_context_save(c.context, E));
+    CHECK_INT(CST_E_INVALID_ARGUMENT, tried.bad_kind);
+    cst_value value = value_null();
+    CHECK_TEXT("kind", cst_error_key(unknown_conflict));
+    CHECK_CONTAINS("CST_CONFLICT_ROW_VERSION", cst_error_message(unknown_conflict));
+    CHECK_STATUS(CST_OK, cst_error_value(unknown_conflict, &value));
+    CHECK(value.type == CST_INT && value.as.integer == 0);
+    OK(cst_release(unknown_conflict));
+    end(&c);
+}
+
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(incremental_stores_keep_saved_objects);
@@ -1328,6 +1360,7 @@ int main(int argc, char **argv) {
     RUN(a_store_save_contains_values_versions_and_members);
     RUN(object_ids_are_created_from_references);
     RUN(save_request_functions_check_their_arguments);
+    RUN(conflict_of_an_unknown_kind_is_rejected);
     RUN(store_failures_are_returned_as_errors);
     RUN(invalid_results_of_a_store_are_refused);
     RUN(conflicts_of_incremental_stores_are_resolved);

@@ -46,7 +46,7 @@ static void a_backup_is_created_listed_and_restored(void) {
     CHECK_INT(0, count_backups(path, none, &paths));
     CHECK_INT(0, paths.size);
     CHECK_STATUS(CST_E_STORE_IO, cst_coordinator_restore_store(coordinator, text(path), none, none, NULL, NULL, E));
-    CHECK_CONTAINS("there is no backup", cst_error_message(check_error()));
+    CHECK_CONTAINS("does not have a backup in its folder", cst_error_message(check_error()));
     migrate(path, new_text, CST_STORE_VERIFY_MIGRATION, &backup);
     CHECK_INT(1, count_backups(path, none, &paths));
     CHECK_CONTAINS("cars.sqlite.backup-", view_of(paths.data));

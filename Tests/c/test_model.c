@@ -569,7 +569,7 @@ static void models_are_read_from_bundles(void) {
     OK(cst_release(model));
     model = NULL;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load(path, text("Map 3"), &model, E));
-    CHECK_CONTAINS("choose one of: \"Map\", \"Map 2\"", cst_error_message(check_error()));
+    CHECK_CONTAINS("use \"Map\" or \"Map 2\"", cst_error_message(check_error()));
     CHECK(model == NULL);
 }
 

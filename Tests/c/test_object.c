@@ -159,8 +159,9 @@ static void errors_name_the_key_that_blocks_a_path(void) {
         {"manager.manager.name", ": \"manager\" is nil; set it first"},
         {"department.employees.manager.name",
          ": \"department.employees\" is not a single object; set the property of each object"},
-        {"self.name", ": \"self\" is not a property; use only properties in the path"},
-        {"department.objectID", ": \"objectID\" is not a property that can be set; end the path with a property"},
+        {"self.name",
+         ": \"self\" is not an attribute or a relationship; use only attributes and relationships in the path"},
+        {"department.objectID", ": \"objectID\" is not an attribute or a relationship; end the path with one"},
     };
     cst_value value = value_text("Research");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -387,8 +388,17 @@ static void copy_bytes_copies_only_text_and_bytes(void) {
     set(ada, c.notes, value_null());
     CHECK_STATUS(CST_NOT_FOUND, cst_object_copy_bytes(ada, c.notes, &out, E));
     CHECK_TEXT("", text_of_size(out.data, out.size));
+    const cst_key others[] = {c.hired, c.level, c.salary, c.active, c.badge, c.to_department};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        CHECK_INT(CST_NULL, get(ada, others[i]).type);
+        CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_copy_bytes(ada, others[i], &out, E));
+        CHECK_CONTAINS(" is neither a string nor binary data", cst_error_message(check_error()));
+    }
+    CHECK_STATUS(CST_NOT_FOUND, cst_object_copy_bytes(ada, c.scratch, &out, E));
+    CHECK_STATUS(CST_NOT_FOUND, cst_object_copy_bytes(ada, c.blob, &out, E));
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_copy_bytes(ada, c.number, &out, E));
-    CHECK_TEXT("Employee.number is an integer (1), neither text nor binary data; read it with cst_object_get",
+    CHECK_TEXT("Employee.number is an integer (1), neither a string nor binary data; read it with "
+               "cst_object_get",
                cst_error_message(check_error()));
     CHECK_TEXT("Employee", cst_error_entity(check_error()));
     CHECK_TEXT("number", cst_error_key(check_error()));

@@ -135,7 +135,7 @@ static void *use(void *argument) {
     CHECK_CONTAINS(number, cst_error_message(check_error()));
     snprintf(number, sizeof number, "test_perform.c:");
     CHECK_CONTAINS(number, cst_error_message(check_error()));
-    snprintf(number, sizeof number, "the thread that created it, thread %d (", (int)getpid());
+    snprintf(number, sizeof number, "which is confined to thread %d (", (int)getpid());
     CHECK_CONTAINS(number, cst_error_message(check_error()));
     check_slot();
     return NULL;

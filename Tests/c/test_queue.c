@@ -33,7 +33,7 @@ static void *touch(void *argument) {
     cst_object *object = NULL;
     bool changes;
     CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_insert(job->context, job->company->employee, &object, E));
-    CHECK_CONTAINS("private queue", cst_error_message(check_error()));
+    CHECK_CONTAINS("used a context", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_has_changes(job->context, &changes, E));
     CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_save(job->context, E));
     check_slot();

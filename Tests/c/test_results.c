@@ -499,6 +499,21 @@ static void lazy_results_keep_the_four_most_recently_used_batches(void) {
     company_close(&c);
 }
 
+/* Handles of lazy results are valid until four times the batch size of further objects have been borrowed. */
+static void borrowing_one_object_repeatedly_keeps_handles_of_other_objects(void) {
+    struct company c = ten_people(check_path("a.sqlite"));
+    cst_context *context = company_context(&c, CST_QUEUE_CALLER);
+    cst_results *lazy = in_batches(&c, context, 2);
+    cst_object *kept = object_at(lazy, 0);
+    for (int i = 0; i < 40; i++)
+        CHECK_INT(2, get_int(object_at(lazy, 2), c.number));
+    CHECK_INT(0, get_int(kept, c.number));
+    CHECK(object_at(lazy, 0) == kept);
+    OK(cst_release(lazy));
+    OK(cst_release(context));
+    company_close(&c);
+}
+
 /* Also the objects of one call that exceed four batches. */
 static void retained_and_changed_objects_stay_registered(void) {
     struct company c = ten_people(check_path("a.sqlite"));
@@ -569,7 +584,7 @@ static void deleted_objects(int64_t size) {
     OK(cst_context_set_option(c.context, CST_OPTION_DELETES_INACCESSIBLE_FAULTS, 0, E));
     CHECK_STATUS(CST_E_OBJECT_GONE, cst_results_get_column(lazy, c.number, 0, 10, values, &count, E));
     CHECK_INT(133000, cst_error_code(check_error()));
-    CHECK_CONTAINS("row 5 of the results", cst_error_message(check_error()));
+    CHECK_CONTAINS("at index 5 of the results", cst_error_message(check_error()));
     OK(cst_context_set_option(c.context, CST_OPTION_DELETES_INACCESSIBLE_FAULTS, 1, E));
     /* After a reset the objects of lazy results are read again. */
     OK(cst_context_reset(c.context, E));
@@ -746,6 +761,7 @@ int main(int argc, char **argv) {
     RUN(packed_columns_contain_every_form);
     RUN(packed_keys_include_unsaved_changes);
     RUN(lazy_results_keep_the_four_most_recently_used_batches);
+    RUN(borrowing_one_object_repeatedly_keeps_handles_of_other_objects);
     RUN(retained_and_changed_objects_stay_registered);
     RUN(counts_and_ids_of_results_are_readable_on_any_thread);
     RUN(ids_of_unsaved_objects_are_readable_only_on_the_queue);

@@ -154,7 +154,8 @@ static void refused_element(cst_index_element element, const char *words) {
 
 static void invalid_index_elements_are_refused(void) {
     refused_element((cst_index_element){.property = text("number"), .flags = 4},
-                    "the index \"byX\" of Employee has flags 0x4; use CST_INDEX_ constants");
+                    "the index \"byX\" of Employee has flags 0x4; use only CST_INDEX_DESCENDING "
+                    "and CST_INDEX_RTREE");
     refused_element((cst_index_element){.property = text("number"), .expression = text("level + 1")},
                     "element 2 of the index \"byX\" of Employee has both a property and an expression");
     refused_element((cst_index_element){.flags = CST_INDEX_DESCENDING},

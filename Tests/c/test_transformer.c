@@ -405,7 +405,7 @@ static cst_status neither(void *userdata, const cst_value *receiver, size_t coun
     return CST_OK;
 }
 
-/* A function must return bytes or text. */
+/* A function must return binary data or a string. */
 static void a_transforming_function_must_return_bytes_or_text(void) {
     struct paint p;
     bool gives_bytes = false;
@@ -422,7 +422,7 @@ static void a_transforming_function_must_return_bytes_or_text(void) {
     cst_value words = value_text("red"), bytes;
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_set_transformed(wall, p.strange, &words, E));
     CHECK_CONTAINS("the function \"neither\" returned ", cst_error_message(check_error()));
-    CHECK_CONTAINS(" for a value, but must return bytes or text", cst_error_message(check_error()));
+    CHECK_CONTAINS(" for a value, but must return binary data or a string", cst_error_message(check_error()));
     CHECK_TEXT("strange", cst_error_key(check_error()));
     OK(cst_object_get(wall, p.strange, &bytes, E));
     CHECK_INT(CST_NULL, bytes.type);

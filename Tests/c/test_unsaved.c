@@ -160,7 +160,7 @@ static void a_context_stays_open_when_its_save_fails(void) {
 
 static void *close_elsewhere(void *context) {
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_context_close(context, CST_UNSAVED_REFUSE, E));
-    CHECK_CONTAINS("another thread", cst_error_message(check_error()));
+    CHECK_CONTAINS("the calling thread cannot", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_close(context, CST_UNSAVED_SAVE, E));
     CHECK_STATUS(CST_UNCHANGED, cst_context_close(context, CST_UNSAVED_DISCARD, E)); /* its thread may go on */
     cst_error **slot = check_slot(); /* releases the last error of this thread */
@@ -335,7 +335,7 @@ static void a_context_is_not_closed_before_its_enqueued_blocks(void) {
     OK(cst_context_lock(context, E));
     OK(cst_context_schedule(context, CST_SCHEDULE_ENQUEUED, work_body, work_done, &work, work_destroy, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_close(context, CST_UNSAVED_DISCARD, E));
-    CHECK_CONTAINS("while other work waits for it", cst_error_message(check_error()));
+    CHECK_CONTAINS("while other work waits for the queue", cst_error_message(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_close(context, CST_UNSAVED_REFUSE, E));
     OK(cst_context_unlock(context, E));
     OK(cst_context_close(context, CST_UNSAVED_REFUSE, E)); /* waits for it */

@@ -171,7 +171,8 @@ static void bounds_and_patterns_have_error_codes(void) {
     CHECK_STATUS(CST_E_VALIDATION, cst_context_save(r.context, E));
     check_failure(
         CST_CODE_VALIDATION_INVALID_URI, "site", NULL,
-        "Run.site is \"http://not a uri\", which is not a URI; percent-encode characters that a URI cannot contain");
+        "Run.site is \"http://not a uri\", which is not a URI; percent-encode characters that a URI cannot contain, "
+        "and a literal % as %25");
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_validate(run, 0, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_object_validate(run, 4, E));
     cst_release(run);

@@ -250,9 +250,19 @@ static void a_validator_reads_a_composite_attribute_from_the_object(void) {
     OK(cst_context_insert(context, pin, &object, E));
     const cst_value good = value_real(1), bad = value_real(-1);
     asked = 0;
-    OK(cst_object_set_path(object, text("place.x"), &good, E));
+    /* The pointer is NULL for a null attribute too. */
     OK(cst_context_save(context, E));
     CHECK_INT(1, asked);
+    cst_key key = CST_NO_KEY;
+    const cst_value null = value_null();
+    cst_value accepted;
+    OK(cst_entity_key(pin, text("place"), &key, E));
+    OK(cst_object_validate_value(object, key, &null, &accepted, E));
+    CHECK_INT(CST_NULL, accepted.type);
+    CHECK_INT(2, asked);
+    OK(cst_object_set_path(object, text("place.x"), &good, E));
+    OK(cst_context_save(context, E));
+    CHECK_INT(3, asked);
     OK(cst_object_set_path(object, text("place.x"), &bad, E));
     CHECK_STATUS(CST_E_VALIDATION, cst_context_save(context, E));
     CHECK_TEXT("x is negative", cst_error_message(check_error()));

@@ -387,7 +387,7 @@ static void report_end_of_chain(void *userdata, cst_context *context, cst_status
     (void)userdata, (void)context;
     if (status != CST_OK) {
         CHECK_STATUS(CST_E_CALLBACK, status);
-        CHECK_CONTAINS("(at most 256)", seen_message(error));
+        CHECK_CONTAINS("(at most 256, or the limit of the system)", seen_message(error));
         CHECK_CONTAINS("waits for the queue of context \"hub\", held by thread ", seen_message(error));
         /* A wait that is refused after the chain has ended reports the rest of the chain. */
         if (!is_open) CHECK_CONTAINS("and so on, 21 waits in all", seen_message(error));
@@ -582,7 +582,7 @@ static void stores_are_usable_when_no_thread_can_be_created(void) {
     OK(cst_release(observation));
     CHECK_INT(1, destroyed);
     CHECK_STATUS(CST_E_NO_MEMORY, cst_coordinator_perform(c.coordinator, nothing_alone, NULL, count_destroy, E));
-    CHECK_CONTAINS("cannot create a thread", cst_error_message(check_error()));
+    CHECK_CONTAINS("cannot create a thread for the queue of the coordinator: ", cst_error_message(check_error()));
     CHECK_INT(2, destroyed);
     OK(cst_coordinator_perform_and_wait(c.coordinator, nothing_alone, NULL, E));
     CHECK_INT(1, ran);

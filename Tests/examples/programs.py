@@ -30,8 +30,10 @@ def compiled(folder: Path, program: Path) -> str:
 
 
 def built_in_swift(program: str) -> str:
-    """The path of a program of examples/swift, built where scripts/run_example.sh builds them, which takes minutes the
-    first time."""
+    """The path of a program of examples/swift, which is built first.
+
+    The place is that of scripts/run_example.sh, because the first build takes minutes.
+    """
     package = ["--package-path", str(ROOT / "examples" / "swift"), "--scratch-path", str(BUILD / "swift" / "example")]
     build = [os.environ.get("SWIFT", "swift"), "build", *package]
     subprocess.run(build, check=True, stdout=sys.stderr)

@@ -1,5 +1,7 @@
-"""The shopping list, in Python and in C: two terminals on one store, and how long it takes until one shows what was
-changed in the other."""
+"""The shopping list, in Python and in C: two terminals on one store.
+
+Measures the time until one terminal shows a change that was made in the other.
+"""
 
 from __future__ import annotations
 

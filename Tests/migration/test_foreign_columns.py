@@ -72,7 +72,10 @@ def test_foreign_indexes_are_kept_when_a_type_changes(path: Path) -> None:
 def test_foreign_column_with_the_name_of_a_new_attribute_is_an_error(path: Path, definition: dict[str, str]) -> None:
     execute(path, "ALTER TABLE ZNOTE ADD COLUMN ZCOLOR TEXT")
     wanted = Model({"Note": definition})
-    words = "Note.color needs the column ZCOLOR of ZNOTE, which another program added; rename or drop that column"
+    words = (
+        "Note.color needs the column ZCOLOR, but ZNOTE has a column of that name from another program; rename or drop "
+        "that column"
+    )
     (problem,) = migration_plan(path, wanted, allow_removals=True).problems
     assert (problem.message, problem.entity, problem.key) == (words, "Note", "color")
     with pytest.raises(MigrationError, match="needs the column ZCOLOR") as raised:

@@ -148,8 +148,8 @@ def test_tool_prints_the_plan(path: Path, tmp_path: Path) -> None:
         "  size: removed, with 2 values",
         'warning: Note.size has the identifier "size" in the store\'s model, but "none" in the new one, so its values '
         'are lost; keep the renaming identifier "size"',
-        "problem: Note.title is required, but 1 object does not have a value; give the attribute a default, or make it "
-        "optional",
+        "problem: Note.title is required, but 1 object does not have a value; set a default value, or make the "
+        "attribute optional",
     ]
     found = json.loads(tool(path, "--to", target, "--plan", "--format", "json").stdout)
     assert "statements" not in found

@@ -121,8 +121,10 @@ def test_s059_result_membership_follows_saved_values(opened: Any, tmp_path: Path
 
 
 def test_s051_repeated_fetch_refreshes_on_request(opened: Any) -> None:
-    """Apple's leaves loaded objects as they are, which an application's tests call broken (DEVIATIONS, "Refreshes and
-    repeated fetches")."""
+    """Apple's leaves loaded objects as they are, which an application's tests call broken.
+
+    See DEVIATIONS, "Refreshes and repeated fetches".
+    """
     container = opened(Model(CARS))
     writer, reader = container.context(), container.context()
     writer.insert("Car", maker="FIAT", numberPlate="1")

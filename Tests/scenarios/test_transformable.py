@@ -110,8 +110,10 @@ def test_s182_transformable_attribute_has_default_and_accepts_nil(opened: Any) -
 
 
 def test_s181_replacement_equal_to_a_value_changed_in_place_is_saved(opened: Any) -> None:
-    """Apple's compares with the changed instance and leaves it out (DEVIATIONS, "Mutable values of a transformable
-    attribute")."""
+    """Apple's compares with the changed instance and leaves it out.
+
+    See DEVIATIONS, "Mutable values of a transformable attribute".
+    """
     container = opened(items())
     ctx = container.context()
     value = ["first"]

@@ -223,4 +223,5 @@ def test_name_option_sets_the_model_name(tmp_path: Path) -> None:
         assert f"{name.upper()}_IMPLEMENTATION" in code and f"{name.lower()}_bind(" in code
     refused = run("model", "codegen", ODD, "--language", "c", "-o", tmp_path / "bad", "--name", "../x")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "--name becomes part of file names" in refused.stderr and not (tmp_path / "bad").exists()
+    assert '--name must not be "../x", because it becomes part of file names' in refused.stderr
+    assert not (tmp_path / "bad").exists()

@@ -244,7 +244,7 @@ def test_fetch_does_not_change_a_foreign_store(fixtures: Path) -> None:
         (["{zoo}", "Animal", "--limit"], 2, "requires a value"),
         (["{zoo}", "Animal", "--limt", "2"], 2, "did you mean --limit"),
         (["{zoo}", "Animal", "--columns", "name,colour"], 2, "colour"),
-        (["{zoo}", "Animal", "--columns", "name,born,name"], 2, '"name" twice'),
+        (["{zoo}", "Animal", "--columns", "name,born,name"], 2, '"name" more than once'),
         (["{zoo}", "Animal", "--columns", ""], 2, "property names"),
         (["{zoo}", "Animal", "--format", "xml"], 2, "table, json or csv"),
         (["{zoo}", "Animal", "--limit", "1", "--limit", "2"], 2, "once"),

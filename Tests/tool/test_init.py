@@ -101,8 +101,8 @@ def test_swift_project_runs_with_the_swift_package(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["9lives"], '"9lives" is not a valid project name'),
-        (["a-b"], '"a-b" is not a valid project name'),
+        (["9lives"], '"9lives", the last part of FOLDER, is not a valid project name'),
+        (["a-b"], '"a-b", the last part of FOLDER, is not a valid project name'),
         (["Notes", "--language", "rust"], '--language must be c, python or swift, not "rust"'),
         (["Notes", "--language", "swift", "--corestone", "/nowhere"], "cannot find the folder /nowhere of --corestone"),
         ([], "init requires FOLDER"),

@@ -104,7 +104,7 @@ def test_backups_are_kept_in_a_folder_up_to_a_limit(notes: Notes) -> None:
 def test_restore_fails_without_backup(notes: Notes) -> None:
     code, text = notes.migrate("--restore")
     assert code == 3
-    assert "there is no backup of Notes.sqlite" in text
+    assert "Notes.sqlite does not have a backup in its folder" in text
 
 
 def test_deferred_tasks_are_finished_by_option(notes: Notes) -> None:
@@ -200,7 +200,8 @@ def test_mistakes_in_stages_are_reported(notes: Notes, content: object, message:
         (("--finish-deferred", "--restore"), "--finish-deferred does not apply to --restore"),
         (("--finish-deferred", "--backup"), "--backup does not apply to --finish-deferred"),
         (("--to", "x", "--keep", "2"), "--keep only applies to --backup"),
-        (("--to", "x", "--from", "2"), "--from only applies to --restore"),
+        (("--to", "x", "--from", "2"), "--from only applies to --restore; pass the store's own model with --source"),
+        (("--from", "2"), "--from only applies to --restore; add --restore"),
         (("--to", "x", "--stages", "a", "--mapping", "b"), "--stages and --mapping exclude each other"),
     ],
 )

@@ -64,7 +64,7 @@ def test_missing_graphviz_is_reported(tmp_path: Path) -> None:
         (["model", "diagram", str(PACKAGES), "-o", "a.gif"], 2, ".svg, .png, .pdf or .dot"),
         (["model", "diagram", str(PACKAGES), "-o", "/nowhere/a.dot"], 3, "cannot write /nowhere/a.dot"),
         (["model", "diagram", str(PACKAGES), "-o", "/nowhere/a.svg"], 3, "/nowhere/a.svg"),
-        (["model", "diagram", str(PACKAGES), "--version", "2"], 3, 'choose one of: "Packages"'),
+        (["model", "diagram", str(PACKAGES), "--version", "2"], 3, 'has no version "2"; use "Packages"'),
     ],
 )
 def test_diagram_mistakes_are_reported(arguments: list[str], code: int, words: str) -> None:

@@ -122,7 +122,7 @@ def test_lint_accepts_an_invalid_model(tmp_path: Path) -> None:
     ("arguments", "code", "words"),
     [
         (["diff", str(PACKAGES)], 2, "NEWER is missing; pass a second model"),
-        (["diff", str(PACKAGES), "--from", "1"], 3, 'choose one of: "Packages"'),
+        (["diff", str(PACKAGES), "--from", "1"], 3, 'has no version "1"; use "Packages"'),
         (["diff", str(PACKAGES), str(ODD), "--format", "xml"], 2, "text or json"),
         (["lint", str(PACKAGES), "--profile", "cloudkt"], 2, 'did you mean "cloudkit"'),
         (["lint", "nothing.mom"], 3, "nothing.mom"),

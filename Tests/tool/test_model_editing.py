@@ -226,7 +226,7 @@ def test_every_kind_of_part_can_be_edited(notes: Path) -> None:
             ["add", "{notes}", "attribute", "Note.a", "Integer 16", "defaultValueString=70000"],
             'an integer from -32768 to 32767, not "70000"',
         ),
-        (["add", "{notes}", "relationship", "Note.a", "Tag", "--delete", "casade"], 'did you mean "Cascade"'),
+        (["add", "{notes}", "relationship", "Note.a", "Tag", "--delete", "casade"], 'did you mean "cascade"'),
         (["add", "{notes}", "relationship", "Note.a", "Tag", "--inverse", "notes", "ordered=YES"], "to-one"),
         (["add", "{notes}", "template", "t", "Note", "title =="], "cannot read the predicate"),
         (["add", "{notes}", "index", "Note.i", "titel"], "titel"),
@@ -234,12 +234,12 @@ def test_every_kind_of_part_can_be_edited(notes: Path) -> None:
         (["set", "{notes}", "Note.title", "optional=maybe"], "optional must be YES or NO"),
         (["set", "{notes}", "Note.title", "optional"], "is not an assignment"),
         (["set", "{notes}", "Note", "codeGenerationType=clas"], 'did you mean "class"'),
-        (["set", "{notes}", "template:none", "fetchLimit=1"], 'does not have a fetch request "none"'),
+        (["set", "{notes}", "template:none", "fetchLimit=1"], 'does not have a fetch request template "none"'),
         (["set", "{notes}", "tempate:none", "fetchLimit=1"], 'did you mean "template:"?'),
-        (["set", "{notes}", ".", "currentVersion=9"], 'choose one of: "Notes"'),
+        (["set", "{notes}", ".", "currentVersion=9"], 'has no version "9"; use "Notes"'),
         (["remove", "{notes}", "Note.tgas"], 'did you mean "tags"'),
         (["remove", "{notes}", "index:Note.none"], 'Note does not have an index "none"'),
-        (["remove", "{notes}", "version:Notes"], "is the current version"),
+        (["remove", "{notes}", "version:Notes"], "is the only version"),
         (["remove", "{notes}", "version:Nots"], 'did you mean "Notes"'),
         (["remove", "{notes}", "version:Notes", "Note"], '"version:Notes" cannot be removed together'),
         (["add", "{notes}", "attribute", "Note.p", "Composite", "latitude"], "NAME:TYPE"),
@@ -450,10 +450,13 @@ def test_several_keys_are_set_unless_one_is_invalid(every_part: Path) -> None:
         (["template:ranked", "fetchLimt=1"], 2, 'did you mean "fetchLimit"'),
         (["configuration:Local", "name=x"], 2, "use entities or usedWithCloudKit"),
         (["configuration:Lcal", "usedWithCloudKit=1"], 2, 'did you mean "Local"'),
-        (["index:Note.i", "a=b"], 2, "cannot be changed; remove it with model remove"),
-        (["constraint:Note.i", "a=b"], 2, "cannot be changed; remove it with model remove"),
-        (["version:N", "a=b"], 2, 'does not have keys; change the parts of the version with --version "N"'),
+        (["index:Note.i", "a=b"], 2, "cannot be changed; remove it with corestone model remove"),
+        (["constraint:Note.i", "a=b"], 2, "cannot be changed; remove it with corestone model remove"),
+        (["version:N", "a=b"], 2, "does not have keys; change its elements with --version"),
         ([".", "currentVersion=N", "sourceLanguage=x"], 2, "currentVersion cannot be set together with other keys"),
+        ([".", "currentVersin=N"], 2, 'did you mean "currentVersion"?'),
+        (["Note", "userInfo=x"], 2, 'did you mean "userInfo.KEY"?'),
+        (["colour:red", "a=b"], 2, "configuration:NAME, or . for the whole model"),
         (["Note", "=x"], 2, "is not an assignment"),
         (["Note.", "a=1"], 2, "is not the name of an entity or property"),
         ([".title", "a=1"], 2, "is not the name of an entity or property"),
@@ -600,21 +603,21 @@ def test_added_part_has_the_given_options(every_part: Path, words: list[str], ex
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["template", "ranked", "Note"], 2, 'already has a fetch request "ranked"; change it with corestone model set'),
+        (["template", "ranked", "Note"], 2, 'already has a fetch request template "ranked"; change it with'),
         (
             ["configuration", "Local", "Note"],
             2,
             'already has a configuration "Local"; change it with corestone model set',
         ),
-        (["entity", "E", "x"], 2, 'unexpected argument "x"; write entity NAME'),
-        (["index", "Note.i"], 2, "model add index has too few arguments; write index ENTITY.NAME KEY…"),
+        (["entity", "E", "x"], 2, 'unexpected argument "x"; write corestone model add MODEL entity NAME, and put'),
+        (["index", "Note.i"], 2, "model add index has too few arguments; write corestone model add MODEL index"),
         (["attribute", "Note.title", "String"], 3, 'Note already has a property "title"'),
         (["version", "N"], 2, 'already has a version "N"; choose another name'),
-        (["version", "V", "extra"], 2, 'unexpected argument "extra"; write version NAME'),
+        (["version", "V", "extra"], 2, 'unexpected argument "extra"; write corestone model add MODEL version NAME'),
         (["relationship", "Tag.q", "Note", "--inverse", "title"], 2, "Note.title is not a relationship"),
         (["attribute", "Note.c", "Composite"], 3, "Note.c is composite but does not have elements"),
         (["fetched", "Note.f", "Note", "TRUEPREDICATE", "again"], 2, 'unexpected argument "again"'),
-        (["constraint", "Note"], 2, "model add constraint has too few arguments; write constraint ENTITY ATTRIBUTE…"),
+        (["constraint", "Note"], 2, "too few arguments; write corestone model add MODEL constraint ENTITY ATTRIBUTE…"),
     ],
 )
 def test_invalid_additions_are_rejected(every_part: Path, words: list[str], code: int, message: str) -> None:
@@ -647,7 +650,7 @@ def test_renaming_keeps_the_former_name_unless_new_identity(notes: Path) -> None
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        (["template:none"], 'does not have a fetch request "none"'),
+        (["template:none"], 'does not have a fetch request template "none"'),
         (["template:rankd"], 'did you mean "ranked"'),
         (["configuration:none"], 'does not have a configuration "none"'),
         (["constraint:Note.rank"], 'Note does not have a unique constraint "rank"'),
@@ -665,6 +668,21 @@ def test_rejected_removals_remove_nothing(every_part: Path, parts: list[str], me
     assert contents(every_part).read_bytes() == before
 
 
+def test_inherited_index_and_constraint_are_not_removed(notes: Path) -> None:
+    edit(notes, "add", "entity", "Draft", "parentEntity=Note")
+    edit(notes, "add", "index", "Note.byTitle", "title", "rank")
+    edit(notes, "add", "constraint", "Note", "title", "rank")
+    for part, message in (
+        ("index:Draft.byTitle", 'Draft does not have an index "byTitle" of its own; use Note.byTitle'),
+        (
+            "constraint:Draft.title,rank",
+            'Draft does not have a unique constraint "title,rank" of its own; use Note.title,rank',
+        ),
+    ):
+        found = run("model", "remove", notes, part)
+        assert found.returncode == 2 and message in found.stderr
+
+
 def test_single_model_does_not_have_versions(tmp_path: Path) -> None:
     model = tmp_path / "One.xcdatamodel"
     edit(model, "new")
@@ -674,17 +692,24 @@ def test_single_model_does_not_have_versions(tmp_path: Path) -> None:
     assert list(Model.load(model)) == ["A"]
 
 
+def test_version_is_not_added_to_a_version(notes: Path) -> None:
+    bundle = notes.resolve()
+    version = next(bundle.glob("*.xcdatamodel"))
+    found = run("model", "add", version, "version", "2")
+    assert found.returncode == 2 and f"{version} is a version of {bundle}; pass {bundle}" in found.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (
             ["remove", "Note"],
-            'Tag.count is derived by "count:(notes)", which refers to the unknown property "notes" of Tag',
+            'Tag.count is derived by "notes.@count", which refers to the unknown property "notes" of Tag',
         ),
         (["remove", "Tag.notes"], "correct the derivation, or remove Tag.count"),
         (
             ["remove", "Note.rank"],
-            'Tag.total is derived by "sum:(notes.rank)", which refers to the unknown property "rank" of Note',
+            'Tag.total is derived by "notes.rank.@sum", which refers to the unknown property "rank" of Note',
         ),
         (["set", "Tag.count", "derivationExpression=nots.@count"], 'did you mean "notes"?'),
         (

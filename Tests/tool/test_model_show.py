@@ -65,7 +65,7 @@ def test_show_works_as_a_git_textconv(tmp_path: Path) -> None:
     ("arguments", "code", "words"),
     [
         ([str(PACKAGES), "--format", "csv"], 2, "text or json"),
-        ([str(PACKAGES), "--version", "9"], 3, 'choose one of: "Packages"'),
+        ([str(PACKAGES), "--version", "9"], 3, 'has no version "9"; use "Packages"'),
         ([str(ROOT / "none.mom")], 3, "none.mom"),
     ],
 )

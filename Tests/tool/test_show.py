@@ -112,7 +112,7 @@ def test_fixture_models_and_stores_are_shown(fixtures: Path) -> None:
         (["show", "{zoo}", "--version", "2"], 2, "omit --version"),
         (["show", "{zoo}.missing"], 3, "does not exist"),
         (["show", "{zoo}.missing.mom"], 3, "cannot"),
-        (["show", str(PACKAGES), "--version", "7"], 3, 'choose one of: "Packages"'),
+        (["show", str(PACKAGES), "--version", "7"], 3, 'has no version "7"; use "Packages"'),
     ],
 )
 def test_show_mistakes_are_reported(zoo: Path, arguments: list[str], code: int, words: str) -> None:
@@ -224,7 +224,8 @@ def test_nearest_version_is_named_when_no_version_matches(tmp_path: Path) -> Non
             assert (refused.returncode, refused.stdout) == (3, "")
             assert f"the nearest is {nearest}: " in refused.stderr, size
             if size == "int32":
-                assert "Note.size is Integer 32 in the store and Integer 64 in the model" in refused.stderr
+                difference = "Note.size is of type Integer 32 in the store and of type Integer 64 in the model"
+                assert difference in refused.stderr
             else:
                 assert "Other" in refused.stderr and "Note differs" not in refused.stderr
 

@@ -101,6 +101,7 @@ def test_metadata_can_be_set_and_removed(store: Path) -> None:
         (["--remove", "ownr"], 2, 'does not have an entry "ownr"'),
         (["--set", "owner"], 2, "KEY=VALUE"),
         (["--set", "owner:text=x"], 2, '"text" is not a type'),
+        (["--set", "dc:title=x"], 2, 'or add :string if the key is "dc:title"'),
         (["--set", "n:int=x"], 2, "is not a value of type int"),
         (["--set", "n:json={"], 2, "JSON"),
     ],
@@ -487,8 +488,9 @@ def test_metadata_lines_have_the_documented_form(store: Path) -> None:
         (["destroy", "{}", "--yes", "--timeout", "soon"], 'of seconds, at least 0 and less than 1000000, not "soon"'),
         (["views", "{}", "--replace"], "add --into FILE"),
         (["views", "{}", "--dates", "iso"], '--dates must be text, unix or reference, not "iso"'),
-        (["convert", "{}", "new.txt"], "the name of new.txt does not set the type of the new store"),
-        (["convert", "{}", ".xml"], "the name of .xml does not set the type of the new store"),
+        (["convert", "{}", "new.txt"], "new.txt does not have the extension of a store"),
+        (["convert", "{}", ".xml"], ".xml does not have the extension of a store"),
+        (["convert", "{}", ""], "TO is an empty string; pass a path"),
         (["convert", "{}", "new.xml", "--through", "Parquet"], "Parquet"),
     ],
 )
@@ -644,7 +646,7 @@ def test_convert_rejects_derived_attributes_for_other_types(tmp_path: Path) -> N
     for words in (["new.xml"], ["new.binary"], ["new", "--type", "memory"], ["new.sqlite", "--through", "xml"]):
         refused = run("convert", "notes.sqlite", *words, cwd=tmp_path)
         assert (refused.returncode, refused.stdout) == (3, ""), words
-        assert "Note.upper, Tag.lower are derived" in refused.stderr, words
+        assert "Note.upper and Tag.lower are derived" in refused.stderr, words
     assert [path.name for path in tmp_path.iterdir()] == ["notes.sqlite"]
     assert "1 object, 2 values: all equal" in told(
         "convert", tmp_path / "notes.sqlite", tmp_path / "b.sqlite", "--check"

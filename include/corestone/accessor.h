@@ -33,8 +33,10 @@ enum {
     CST_ACCESSOR_SET = 2,
     CST_ACCESSOR_IS_NULL = 3,  /* bool (*)(const cst_object *, cst_error **) */
     CST_ACCESSOR_SET_NULL = 4, /* cst_status (*)(cst_object *, cst_error **) */
-    /* Like GET and SET, but without change tracking: a value set in this way does not count as a change and does not
-     * change an inverse. Such a value is saved with other changes of the object, and discarded by a refresh. */
+    /* Like GET and SET, but without change tracking.
+     *
+     * A value set in this way does not count as a change and does not change an inverse. Such a value is saved with
+     * other changes of the object, and discarded by a refresh. */
     CST_ACCESSOR_GET_PRIMITIVE = 5,
     CST_ACCESSOR_SET_PRIMITIVE = 6,
     /* To-many relationships. */
@@ -63,7 +65,9 @@ typedef void (*cst_function)(void);
 /* Returns the C function of a kind (CST_ACCESSOR_…) for a property, which may be inherited. There is one function for
  * each property and kind, so a second call returns the same function. The function accepts objects of the entity that
  * declares the property, and of all its subentities. Freezes the model. Returns CST_NOT_FOUND if there is no such
- * property. Fails with CST_E_INVALID_ARGUMENT if the property does not have an accessor of this kind, and with
+ * property.
+ *
+ * CST_E_INVALID_ARGUMENT if the property does not have an accessor of this kind.
  * CST_E_TYPE_MISMATCH for a composite attribute, which does not have accessors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_accessor(const cst_entity *entity, cst_string property, uint32_t kind,
                                                          cst_function *out_function, cst_error **error);

@@ -22,9 +22,10 @@ extern "C" {
  * strings, arrays and objects; an ordered set is an array. A value without a JSON type is an object with one of these
  * keys: $date (seconds since 2001-01-01 UTC), $bytes (base64), $uuid, $uri, $decimal, $real (nan, inf, -inf), $set (an
  * array), $dictionary (a dictionary with a key that begins with $), or $object (an object of any other class: "class",
- * "fields", and "classes" if it inherits from more than NSObject). Fails with CST_E_UNSUPPORTED for a dictionary whose
- * keys are not strings, and with CST_E_STORE_CORRUPT for bytes that are not an archive, or an archive that exceeds a
- * limit. */
+ * "fields", and "classes" if it inherits from more than NSObject).
+ *
+ * CST_E_UNSUPPORTED for a dictionary whose keys are not strings.
+ * CST_E_STORE_CORRUPT for bytes that are not an archive, or an archive that exceeds a limit. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_copy_json(cst_bytes archive, cst_buffer *out_json, cst_error **error);
 
 /* Fills a buffer with the keyed archive for JSON in the form of cst_archive_copy_json, as NSKeyedArchiver writes it.
@@ -38,11 +39,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_archive_from_json(cst_string json, cst_
  * CST_ARCHIVE_CLASS_CALLBACKS_INIT. */
 typedef struct cst_archive_class_callbacks {
     size_t struct_size;
-    /* Fills the buffer (cst_buffer_fill) with the fields of a value, a JSON object in the form of
-     * cst_archive_copy_json. */
+    /* Fills the buffer (cst_buffer_fill) with the fields of a value.
+     *
+     * The fields are a JSON object in the form of cst_archive_copy_json. */
     cst_status (*to_fields)(void *userdata, const void *value, cst_buffer *out_json, cst_error **error);
-    /* Creates the value for fields in the form of to_fields (NUL-terminated), which may come from an untrusted file.
-     * The library keeps the value until it calls free_value. */
+    /* Creates the value for fields in the form of to_fields. The text is NUL-terminated and may come from an untrusted
+     * file. The library keeps the value until it calls free_value. */
     cst_status (*from_fields)(void *userdata, cst_string json, void **out_value, cst_error **error);
     /* May be NULL. Called once for each value that from_fields created or that was set, on any thread. */
     void (*free_value)(void *userdata, void *value);

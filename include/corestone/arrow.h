@@ -17,8 +17,9 @@
 extern "C" {
 #endif
 
-/* The structs of the Arrow C data interface, as the standard defines them, unless another header has already defined
- * them. */
+/* The structs of the Arrow C data interface, as the standard defines them.
+ *
+ * They are left out if another header has already defined them. */
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 #define ARROW_FLAG_DICTIONARY_ORDERED 1
@@ -53,7 +54,7 @@ struct ArrowArray {
 };
 #endif
 
-/* The struct of the Arrow C stream interface, likewise. */
+/* The struct of the Arrow C stream interface, as the standard defines it. */
 #ifndef ARROW_C_STREAM_INTERFACE
 #define ARROW_C_STREAM_INTERFACE
 

@@ -100,9 +100,11 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set_includes_subentities(c
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_update_set(cst_batch_request *request, cst_string property,
                                                           const cst_value *value, cst_error **error);
 
-/* Creates a request that deletes the objects of a fetch request, with its order, limit and offset, in the stores that
- * both requests select. The fetch request is retained, and read by each execution. Delete rules are applied: cascade
- * deletes further objects, nullify removes references to deleted ones, deny fails with code 1600. */
+/* Creates a request that deletes the objects of a fetch request.
+ *
+ * The order, limit and offset of the fetch request apply. Objects are deleted in the stores that both requests select.
+ * The fetch request is retained, and read by each execution. Delete rules are applied: cascade deletes further objects,
+ * nullify removes references to deleted ones, deny fails with code 1600. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_batch_delete_new(cst_fetch_request *request,
                                                           cst_batch_request **out_request CST_OWNED, cst_error **error);
 

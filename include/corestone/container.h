@@ -42,8 +42,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_new(cst_string name, cst_mode
                                                        const cst_container_options *options,
                                                        cst_container **out_container CST_OWNED, cst_error **error);
 
-/* Creates a container for an existing store, opened as by cst_coordinator_open_store, which does not require a model.
- * `model` and `options` may be NULL. */
+/* Creates a container for an existing store, opened as by cst_coordinator_open_store. `model` and `options` may be
+ * NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_open(cst_string path, cst_model *model,
                                                         const cst_store_options *options,
                                                         cst_container **out_container CST_OWNED, cst_error **error);
@@ -77,8 +77,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_add_description(cst_container
                                                                    const cst_store_description *description,
                                                                    cst_error **error);
 
-/* Receives the outcome for one store: the index of its description, its actual path, and either the store or the
- * error. All of them are borrowed for the call. */
+/* Receives the outcome for one store.
+ *
+ * The arguments are the index of the store's description, its actual path, and either the store or the error. All of
+ * them are borrowed for the call. */
 typedef void (*cst_container_load_fn)(void *userdata, size_t index, cst_string path CST_BORROWED,
                                       cst_store *store CST_BORROWED, cst_error *error CST_BORROWED);
 
@@ -95,8 +97,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_coordinator(const cst_contain
                                                                cst_coordinator **out_coordinator CST_BORROWED,
                                                                cst_error **error);
 
-/* Returns the container's context of the main queue, which is the same in each call. A call on the initial thread of
- * the process makes that thread the main thread (cst_main_queue_bind), if no main thread is set. */
+/* Returns the container's context of the main queue, the same context in each call. A call on the initial thread of the
+ * process makes that thread the main thread (cst_main_queue_bind), if no main thread is set. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_view_context(cst_container *container,
                                                                 cst_context **out_context CST_BORROWED,
                                                                 cst_error **error);
@@ -106,9 +108,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_new_background_context(cst_co
                                                                           cst_context **out_context CST_OWNED,
                                                                           cst_error **error);
 
-/* Fills a buffer with a description of the container as JSON: {"name", "application", "isClosed", "stores": [{"path",
- * "type", "configuration", "isAsynchronous"}, …], "unsaved": as in cst_coordinator_copy_unsaved_changes}. Waits for
- * the queues of contexts with changes. */
+/* Fills a buffer with a description of the container as JSON.
+ *
+ * The form is {"name", "application", "isClosed", "stores": [{"path", "type", "configuration", "isAsynchronous"}, …],
+ * "unsaved": as in cst_coordinator_copy_unsaved_changes}. Waits for the queues of contexts with changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_copy_report(cst_container *container, cst_buffer *out_json,
                                                                cst_error **error);
 
@@ -165,8 +168,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_read(cst_container *container
                                                         uint64_t limit, uint64_t offset, cst_records_fn success,
                                                         cst_failure_fn failure, void *userdata, cst_error **error);
 
-/* Sets the values in `json`, one record, on the objects that satisfy `predicate` (NULL: all), and passes their new
- * records to `success`. */
+/* Sets the values in `json` on the objects that satisfy `predicate`.
+ *
+ * `json` is one record. A `predicate` of NULL selects all objects. `success` receives the objects' new records. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_update(cst_container *container, cst_string entity_name,
                                                           const cst_predicate *predicate, cst_string json,
                                                           cst_records_fn success, cst_failure_fn failure,

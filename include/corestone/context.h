@@ -45,9 +45,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform(cst_context *context, c
                                                          void *userdata, cst_destroy_fn destroy, cst_error **error);
 
 /* Runs `body` on the queue of the context and waits for it. The call may be made within another perform. Pending
- * changes are processed when the outermost perform ends. Fails with code 132000 and CST_E_WRONG_THREAD if the wait
- * would be a deadlock: the thread that holds the queue waits for a queue that this thread holds. Fails with code 132000
- * and CST_E_NO_MEMORY if all worker threads of queues are waiting (docs/reference/queue.md). */
+ * changes are processed when the outermost perform ends.
+ *
+ * CST_E_WRONG_THREAD (132000) if the wait would be a deadlock: the thread that holds the queue waits for a queue that
+ * this thread holds.
+ * CST_E_NO_MEMORY (132000) if all worker threads of queues are waiting (docs/reference/queue.md). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_perform_and_wait(cst_context *context, cst_context_perform_fn body,
                                                                   void *userdata, cst_error **error);
 
@@ -72,11 +74,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_schedule(cst_context *context, 
                                                           cst_context_perform_fn body, cst_context_done_fn done,
                                                           void *userdata, cst_destroy_fn destroy, cst_error **error);
 
-/* Waits for the queue of the context and reserves it for the calling thread, until cst_context_unlock has been called
- * the same number of times. The thread may lock the queue repeatedly. A lock that is acquired within a perform or a
- * callback is released when the perform or callback returns, at the latest, and every lock when its thread exits. This
- * is Core Data's lock; cst_context_perform_and_wait has the same effect and always releases the lock. Errors are those
- * of cst_context_perform_and_wait. */
+/* Waits for the queue of the context and reserves it for the calling thread.
+ *
+ * The reservation ends when cst_context_unlock has been called as often as this function. The thread may lock the queue
+ * repeatedly. A lock that is acquired within a perform or a callback is released when the perform or callback returns,
+ * at the latest, and every lock when its thread exits. This is Core Data's lock; cst_context_perform_and_wait has the
+ * same effect and always releases the lock. Errors are those of cst_context_perform_and_wait. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_lock(cst_context *context, cst_error **error);
 
 /* Reserves the queue of the context for the calling thread, without waiting. Returns CST_UNCHANGED if another thread
@@ -95,8 +98,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_origin(cst_context *context
 /* Sets the current source line with cst_context_set_origin. */
 #define CST_MADE_HERE(context) cst_context_set_origin((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 
-/* Called every few milliseconds during a fetch, a count or a save of a context, on its thread. If it returns true, the
- * call fails with CST_E_CANCELLED, without changes. */
+/* Called every few milliseconds during a fetch, a count or a save of a context, on the thread of that call. If the
+ * function returns true, the call fails with CST_E_CANCELLED, without changes. */
 typedef bool (*cst_context_interrupt_fn)(void *userdata);
 
 /* Sets the interrupt check of the context and replaces a former one; NULL removes it. `destroy` is called after the
@@ -164,15 +167,15 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_changes(const cst_context *co
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_persistent_changes(const cst_context *context, bool *out_changes,
                                                                       cst_error **error);
 
-/* Processes the pending changes of the context, which ends an event. Applies delete rules, unless the context applies
+/* Processes the pending changes of the context, and ends the event. Applies delete rules, unless the context applies
  * them only in a save (CST_OPTION_DELETES_AT_END_OF_EVENT). The library processes pending changes automatically at the
  * end of a perform and before a save, a count and a fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_process_pending_changes(cst_context *context, cst_error **error);
 
 /* Validates and writes all changes of the context, in one transaction for each store. The save of a child passes the
- * changes to its parent instead. CST_E_VALIDATION and CST_E_CONFLICT have the failures as details. After a failure
- * nothing is written, except to stores that were already written (below), and the changes are still pending. The merge
- * policy of the context resolves conflicts (merging.h).
+ * changes to its parent instead. If there are several failures, CST_E_VALIDATION and CST_E_CONFLICT have a detail for
+ * each. After a failure nothing is written, except to stores that were already written (below), and the changes are
+ * still pending. The merge policy of the context resolves conflicts (merging.h).
  *
  * An object whose properties were set to their former values is not written: its version, derived values and history do
  * not change. If the row changed in the store meanwhile, the save finds a conflict.
@@ -210,8 +213,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_close(cst_context *context, uin
 /* The kinds of objects that cst_context_copy_changed returns. */
 enum { CST_CHANGED_INSERTED = 1, CST_CHANGED_UPDATED = 2, CST_CHANGED_DELETED = 3, CST_CHANGED_REGISTERED = 4 };
 
-/* Returns the objects that the next save would insert, update or delete, or all registered objects
- * (CST_CHANGED_REGISTERED). `which` is a CST_CHANGED_ constant. */
+/* Returns the objects that the next save would insert, update or delete, or all registered objects.
+ *
+ * `which` is a CST_CHANGED_ constant. CST_CHANGED_REGISTERED selects all registered objects. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_copy_changed(const cst_context *context, uint32_t which,
                                                             cst_results **out_results CST_OWNED, cst_error **error);
 
@@ -230,8 +234,8 @@ typedef struct cst_request_result {
     void *value;    /* owned: cst_results of objects or IDs, cst_rows of dictionaries; NULL for a count */
 } cst_request_result;
 
-/* Executes a request of any kind, for example a cst_fetch_request, and returns a result of its result type. A request
- * for objects with a batch size returns lazy results, which read their rows on demand (results.h). Fails with
+/* Executes a request of any kind, for example a cst_fetch_request, and returns a result of the request's result type. A
+ * request for objects with a batch size returns lazy results, which read their rows on demand (results.h). Fails with
  * CST_E_INVALID_HANDLE and code 134091 for a handle of another type. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_execute(cst_context *context, const void *request,
                                                        cst_request_result *out_result CST_OWNED, cst_error **error);
@@ -308,8 +312,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_object_with_id(cst_context *conte
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_existing_object(cst_context *context, const cst_object_id *id,
                                                                cst_object **out_object CST_OWNED, cst_error **error);
 
-/* Returns the object with an ID, if the object is registered in the context. Returns CST_NOT_FOUND if it is not
- * registered. Never reads the store. */
+/* Returns the object with an ID, if the object is registered in the context. Returns CST_NOT_FOUND for an object that
+ * is not registered. Never reads the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_registered_object(cst_context *context, const cst_object_id *id,
                                                                  cst_object **out_object CST_OWNED, cst_error **error);
 

@@ -31,9 +31,10 @@ typedef struct cst_controller_delegate {
     /* The changes as steps between IDs, for a controller without sections and a delegate without did_change_all.
      * Updates are not reported. The first four functions are not called then. */
     void (*did_change_ids)(void *userdata, cst_controller *controller, size_t count, const cst_id_change *changes);
-    /* The context was reset (`error` is NULL), or the observation failed: there are no results until the next
-     * cst_controller_perform_fetch. If a function resets the context after will_change, did_change is called first,
-     * without the rest of the change. */
+    /* Called after the context was reset (`error` is NULL), or the observation failed.
+     *
+     * There are then no results until the next cst_controller_perform_fetch. If a function resets the context after
+     * will_change, did_change is called before did_reset, and the remaining calls for the event are omitted. */
     void (*did_reset)(void *userdata, cst_controller *controller, const cst_error *error);
     /* Returns the title of a section in an index: a string, valid until the next call, or null to omit the section.
      * Without this function, and if it fails, the title is the first letter of the name as a capital. */
@@ -73,9 +74,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_controller_set_delegate(cst_controller *c
                                                                const cst_controller_delegate *delegate,
                                                                cst_error **error);
 
-/* Fetches the results, for the first time or again. Fails with CST_E_INVALID_ARGUMENT for a request whose sort
- * descriptors were never set or, with sections, are empty. Fails with code 134060 if the objects of a section are not
- * adjacent; the error names the object. */
+/* Fetches the results, for the first time or again.
+ *
+ * CST_E_INVALID_ARGUMENT for a request whose sort descriptors were never set or, with sections, are empty.
+ * Code 134060 if the objects of a section are not adjacent; the error names the object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_perform_fetch(cst_controller *controller, cst_error **error);
 
 /* Returns the current results as a snapshot. Returns CST_NOT_FOUND before cst_controller_perform_fetch, and after a
@@ -104,8 +106,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_controller_index_path(const cst_controlle
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_title(const cst_controller *controller, size_t index,
                                                              cst_buffer *out_title, cst_error **error);
 
-/* Fills a buffer with the index title of the section named `name`: the result of the delegate's section_title, or else
- * the first letter of the name as a capital. Returns CST_NOT_FOUND for a section without a title. */
+/* Fills a buffer with the index title of the section named `name`.
+ *
+ * The title is the result of the delegate's section_title, or else the first letter of the name as a capital. Returns
+ * CST_NOT_FOUND for a section without a title. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_controller_copy_section_title(const cst_controller *controller, cst_string name,
                                                                      cst_buffer *out_title, cst_error **error);
 

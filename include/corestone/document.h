@@ -20,8 +20,8 @@ extern "C" {
 #endif
 
 /* Creates an untitled document of a type "SQLite", "XML" or "Binary" (null: SQLite). Its data is in a new folder in
- * TMPDIR, which is removed with the document. Its context has the queue `queue` and an undo manager
- * (cst_context_copy_undo_manager). */
+ * TMPDIR. The folder is removed when the document is saved to a path, closed or released. Its context has the queue
+ * `queue` and an undo manager (cst_context_copy_undo_manager). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_new(cst_model *model, cst_string type, cst_queue queue,
                                                       cst_document **out_document CST_OWNED, cst_error **error);
 
@@ -65,44 +65,54 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_error(const cst_document 
                                                              cst_error **out_failure CST_OWNED, cst_error **error);
 
 /* Receives the CST_DOCUMENT_ flags after each change, in order. The function is called on the thread that causes the
- * change: the queue of the context, the thread that saves, or the watcher of the store. That thread also delivers the
- * changes that other threads cause meanwhile. */
+ * change, for example the queue of the context, a thread that saves or closes the document, or the watcher of the
+ * store. That thread also delivers the changes that other threads cause meanwhile. */
 typedef void (*cst_document_observe_fn)(void *userdata, uint32_t flags);
 
-/* Calls `observe` whenever the CST_DOCUMENT_ flags of the document change, until the observation ends
- * (observation.h). */
+/* Calls `observe` whenever the CST_DOCUMENT_ flags of the document change.
+ *
+ * The calls end with the observation (observation.h). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_observe(cst_document *document, cst_document_observe_fn observe,
                                                           void *userdata, cst_destroy_fn destroy,
                                                           cst_observation **out_observation CST_OWNED,
                                                           cst_error **error);
 
-/* Enables automatic saves of the document, on the queue of its context: after `changes` changes, and `idle_ms`
- * milliseconds after the last change; 0 disables either. Each processing of pending changes after which the context has
- * unsaved changes counts as one change, also before this call. A failure sets CST_DOCUMENT_FAILED and the error of
- * cst_document_copy_error. The changes are kept, and the save is repeated after the next change, and after a delay that
- * grows to a minute, or to `idle_ms` if that is longer. An untitled document is saved into its own folder and stays
- * edited. Fails with CST_E_INVALID_ARGUMENT for CST_QUEUE_CALLER, unless both numbers are 0. */
+/* Enables automatic saves of the document, on the queue of its context.
+ *
+ * The document is saved after `changes` changes, and `idle_ms` milliseconds after the last change; 0 disables either.
+ * Each processing of pending changes after which the context has unsaved changes counts as one change, also before this
+ * call. A failure sets CST_DOCUMENT_FAILED and the error of cst_document_copy_error. The changes are kept, and the save
+ * is repeated after the next change, and after a delay that grows to a minute, or to `idle_ms` if that is longer. An
+ * untitled document is saved into its own folder and stays edited. Fails with CST_E_INVALID_ARGUMENT for
+ * CST_QUEUE_CALLER, unless both numbers are 0. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *document, uint32_t changes,
                                                                uint32_t idle_ms, cst_error **error);
 
-/* Saves all changes. Fails with CST_E_CONFLICT if another context or process changed the same objects in the file; set
- * a merge policy of the context, or call cst_document_revert. Fails with CST_E_INVALID_ARGUMENT for an untitled
- * document, and with CST_E_STORE_IO if the file of an SQLite store was removed or replaced. */
+/* Saves the unsaved changes of the document's context, but not those of its child contexts.
+ *
+ * CST_E_CONFLICT if another context or process changed the same objects in the file; set a merge policy of the context,
+ * or call cst_document_revert.
+ * CST_E_INVALID_ARGUMENT for an untitled document.
+ * CST_E_STORE_IO if the file of an SQLite store was removed or replaced. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save(cst_document *document, cst_error **error);
 
 /* Saves the document to `path`, which becomes its path. The former file remains as it was last saved. A null `type`
  * keeps the type. With another type every object receives a new ID, and calls on former handles of objects fail with
- * CST_E_OBJECT_GONE. A store at the path is overwritten only if `replaces` is true, after the new store is complete.
- * Replacing a file that is not a store of the type fails with CST_E_NOT_A_STORE or CST_E_UNSUPPORTED. A document that
- * is open read-only can be saved to another path, and is then writable. Fails with CST_E_UNSAVED_CHANGES for another
- * type while other contexts, including children, have unsaved changes. */
+ * CST_E_OBJECT_GONE. A store at the path is overwritten only if `replaces` is true, after the new store is complete. A
+ * document that is open read-only can be saved to another path, and is then writable.
+ *
+ * CST_E_NOT_A_STORE or CST_E_UNSUPPORTED if the file at the path is not a store of the type.
+ * CST_E_UNSAVED_CHANGES for another type while other contexts, including children, have unsaved changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document, cst_string type, cst_string path,
                                                           bool replaces, cst_error **error);
 
-/* Discards unsaved changes, including those of children of the context, and reads the file in its current state, even
- * if other processes wrote or replaced it. If the file is now another store, every object receives a new ID. Undo steps
- * are discarded. Fails with CST_E_STORE_IO if there is no file, and with CST_E_UNSAVED_CHANGES for a child with changes
- * that is confined to another thread. */
+/* Discards unsaved changes, and reads the file in its current state.
+ *
+ * The changes of children of the context are also discarded. The file is read even if other processes wrote or replaced
+ * it. If the file is now another store, every object receives a new ID. Undo steps are discarded.
+ *
+ * CST_E_STORE_IO if there is no file.
+ * CST_E_UNSAVED_CHANGES for a child with changes that is confined to another thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
 
 /* Closes the document and its file. `unsaved` is a CST_UNSAVED_ constant. The details of CST_E_UNSAVED_CHANGES are the

@@ -35,7 +35,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_localized_property_name(const cs
                                                                         cst_string *out_text CST_BORROWED,
                                                                         cst_error **error);
 
-/* Sets the superentity, an entity of the same model. NULL removes it. */
+/* Sets the superentity, an entity of the same model. With NULL, the entity does not inherit from another one. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_parent(cst_entity *entity, cst_entity *parent, cst_error **error);
 
 /* Returns the superentity. Returns CST_NOT_FOUND if the entity does not inherit from another one. */
@@ -71,8 +71,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_user_info(cst_entity *entity
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_user_info(const cst_entity *entity, cst_string key,
                                                           cst_string *out_value CST_BORROWED, cst_error **error);
 
-/* Sets a text that changes the version hash of the entity, for changes that the hash does not cover. Null removes it.
- */
+/* Sets a text that changes the version hash of the entity, for changes that the hash does not cover. Null removes the
+ * text. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_version_hash_modifier(cst_entity *entity, cst_string modifier,
                                                                           cst_error **error);
 
@@ -100,18 +100,19 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_fetch_index(cst_entity *enti
                                                                 const cst_index_element *elements,
                                                                 const cst_predicate *predicate, cst_error **error);
 
-/* Adds a unique constraint: the combination of `count` attributes must be unique among the objects of the entity. */
+/* Adds a unique constraint: the combination of `count` attributes must be unique among the objects of the entity.
+ * Objects with null in one of the attributes are not compared. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_unique_constraint(cst_entity *entity, size_t count,
                                                                       const cst_string *attributes, cst_error **error);
 
-/* Returns the version hash of the entity, 32 bytes, which Apple's framework compares with that of a store. Freezes the
- * model. */
+/* Returns the version hash of the entity, 32 bytes. Apple's framework compares the hash with the one in a store.
+ * Freezes the model. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_version_hash(const cst_entity *entity, uint8_t *out_hash,
                                                              cst_error **error);
 
 /* Returns the 32 bytes by which a property, which may be inherited, contributes to the version hash of the entity.
- * Freezes the model. Returns CST_NOT_FOUND if there is no such property, or if the property is transient or fetched, so
- * that it does not contribute. */
+ * Freezes the model. Returns CST_NOT_FOUND if there is no such property, or if the property is transient or fetched and
+ * therefore does not contribute. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_property_version_hash(const cst_entity *entity, cst_string name,
                                                                       uint8_t *out_hash, cst_error **error);
 
@@ -126,7 +127,7 @@ enum {
     CST_PROPERTY_PRESERVED = 1u << 6,         /* attributes: the history keeps the value of a deleted object */
     CST_PROPERTY_ALLOWS_NAN = 1u << 7,        /* double and float attributes: NaN and infinities pass validation */
     CST_PROPERTY_SPOTLIGHT = 1u << 8,         /* Spotlight indexes the value */
-    CST_PROPERTY_EXTERNAL_RECORD = 1u << 9,   /* the value is written to external records */
+    CST_PROPERTY_EXTERNAL_RECORD = 1u << 9,   /* Apple's framework writes external records */
     CST_PROPERTY_CLOUD_ENCRYPTION = 1u << 10, /* attributes: CloudKit stores the values encrypted */
     CST_PROPERTY_DERIVED = 1u << 11,          /* reported for derived attributes, never set */
     CST_PROPERTY_IGNORES_CHANGES = 1u << 12   /* transient attributes: a change does not mark the object as changed */
@@ -186,18 +187,19 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_key(const cst_entity *entity, cs
 /* Removes the entity from its model, together with the parts that depend on it.
  *
  * These parts are relationships to it, fetched properties and fetch requests for it, and its entries in configurations
- * and in the localisation. Its subentities then inherit from its superentity. Calls
- * with the handles of removed parts fail with CST_E_INVALID_HANDLE, as after every removal.
+ * and in the localisation. Its subentities then inherit from its superentity. Calls with the handles of removed parts
+ * fail with CST_E_INVALID_HANDLE, as after every removal.
  *
- * Functions that remove, rename or change existing parts require a model that is not frozen. A rejected removal or
- * renaming changes nothing and, unlike an error during construction, is not permanent. Views of changed text become
- * invalid. Properties are passed by name, and must be declared by the entity itself. */
+ * Functions that remove, rename or change existing parts require a model that is not frozen, except for the user info
+ * of fetched properties. A rejected removal or renaming changes nothing and, unlike an error during construction, is
+ * not permanent. Views of changed text become invalid. A property that is removed, renamed or changed by its name must
+ * be declared by the entity itself. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove(cst_entity *entity, cst_error **error);
 
 /* Renames the entity, also in configurations, fetch requests and the localisation. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename(cst_entity *entity, cst_string name, cst_error **error);
 
-/* Sets the name of the entity in models of older versions. Null removes it. */
+/* Sets the renaming identifier, the name of the entity in older versions of the model. Null removes the identifier. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_renaming_identifier(cst_entity *entity, cst_string identifier,
                                                                         cst_error **error);
 
@@ -235,14 +237,17 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_relationship(const cst_entity *e
 
 /* Fills a buffer with the names of the relationships to a destination, each terminated by a NUL.
  *
- * Inherited relationships are included, relationships to subentities of `destination` are not. `out_count` receives
- * their number and may be NULL. */
+ * Inherited relationships are included, relationships to subentities of `destination` are not. `out_count` receives the
+ * number of names and may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_relationships_to(const cst_entity *entity,
                                                                       const cst_entity *destination,
                                                                       cst_buffer *out_names, size_t *out_count,
                                                                       cst_error **error);
 
-/* Removes a property of any kind, and the indexes and unique constraints that name it. */
+/* Removes a property of any kind, and the parts that depend on it.
+ *
+ * These parts are the indexes, unique constraints and validators that name the property, and its entries in the
+ * localisation. A relationship is also removed as the inverse of another one. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_property(cst_entity *entity, cst_string property,
                                                                 cst_error **error);
 
@@ -257,21 +262,22 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_rename_property(cst_entity *enti
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_flags(cst_entity *entity, cst_string property,
                                                                    uint32_t mask, uint32_t flags, cst_error **error);
 
-/* Sets the name of the property in models of older versions. Null removes it. */
+/* Sets the renaming identifier, the name of the property in older versions of the model. Null removes the
+ * identifier. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_renaming_identifier(cst_entity *entity,
                                                                                  cst_string property,
                                                                                  cst_string identifier,
                                                                                  cst_error **error);
 
-/* Sets a text that changes the version hash of the property, for changes that the hash does not cover. Null removes
- * it. */
+/* Sets a text that changes the version hash of the property, for changes that the hash does not cover. Null removes the
+ * text. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_version_hash_modifier(cst_entity *entity,
                                                                                    cst_string property,
                                                                                    cst_string modifier,
                                                                                    cst_error **error);
 
 /* Sets an entry of the user info of a property. A null value removes the key. The user info of a fetched property can
- * also be set while the model is in use, on any thread; the values of the property are then fetched again. */
+ * also be set in a frozen model, on any thread; the values of the property are then fetched again. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_user_info(cst_entity *entity, cst_string property,
                                                                        cst_string key, cst_string value,
                                                                        cst_error **error);
@@ -280,9 +286,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_property_user_info(cst_entit
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_remove_validation(cst_entity *entity, cst_string property,
                                                                   cst_error **error);
 
-/* Adds a fetched property, whose value is the result of a fetch. In the predicate of `request`, which is copied,
- * $FETCH_SOURCE is the object whose property is read, and $FETCHED_PROPERTY is the property
- * ($FETCHED_PROPERTY.userInfo.key). */
+/* Adds a fetched property, whose value is the result of a fetch. `request` is copied. In its predicate, $FETCH_SOURCE
+ * is the object whose property is read, and $FETCHED_PROPERTY is the property ($FETCHED_PROPERTY.userInfo.key). */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_fetched_property(cst_entity *entity, cst_string name,
                                                                      const cst_fetch_request *request,
                                                                      cst_error **error);
@@ -328,9 +333,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator(cst_entity *entity
 
 /* Adds a registered function as the validator of a property.
  *
- * `function` is its name (cst_function_register, cst_function_register_typed). The function receives the
- * value as its receiver and returns whether the value is valid. If it returns text, the value is invalid and the text
- * is the reason. Null is valid without a call. A save fails if the function is not registered. */
+ * `function` is its name (cst_function_register, cst_function_register_typed). The function receives the value as its
+ * receiver and returns whether the value is valid. If it returns text, the value is invalid and the text is the reason.
+ * Null is valid without a call. The validation of other values fails if the function is not registered. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_add_validator_function(cst_entity *entity, cst_string property,
                                                                        cst_string function, cst_error **error);
 

@@ -22,8 +22,9 @@ extern "C" {
  * also have CST_OK and CST_UNCHANGED. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_status(const cst_error *error);
 
-/* Returns the code of the error: one of Core Data's codes (CST_CODE_…), the code of cst_error_new_custom, or 0 for an
- * error for which Core Data does not have a code. */
+/* Returns the code of the error: one of Core Data's codes (CST_CODE_…), or that of cst_error_new_custom.
+ *
+ * Returns 0 for an error for which Core Data does not have a code. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_error_code(const cst_error *error);
 
 /* Returns the domain of the error's code: "NSCocoaErrorDomain", or the domain of cst_error_new_custom. */
@@ -60,8 +61,9 @@ CST_EXPORT CST_ANY_THREAD int32_t cst_error_sqlite_code(const cst_error *error);
 /* Returns the byte offset in the text of a predicate or of a model at which parsing stopped, or -1. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_error_offset(const cst_error *error);
 
-/* Returns the number of details, for example one for each property that failed validation, or one for the error of a
- * callback. */
+/* Returns the number of details.
+ *
+ * An error has for example one detail for each property that failed validation, or one for the error of a callback. */
 CST_EXPORT CST_ANY_THREAD size_t cst_error_detail_count(const cst_error *error);
 
 /* Returns the detail at an index, borrowed from the error, or NULL past the last one. */
@@ -70,9 +72,9 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_error *cst_error_detail_at(cons
 /* Fills a buffer with the message, the code and the details as text of several lines. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_copy_description(const cst_error *error, cst_buffer *out_text);
 
-/* Creates an error of the host, which a callback returns through its `error` parameter. Its status is CST_E_CALLBACK.
- * A null `domain` is "Host". `destroy`, which may be NULL, frees `userdata` together with the error, or before the call
- * returns if it fails. */
+/* Creates an error of the host, for a callback to return through its `error` parameter. The error has the status
+ * CST_E_CALLBACK. A null `domain` is "Host". `destroy`, which may be NULL, frees `userdata` together with the error,
+ * or, if this call fails, before it returns. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_error_new_custom(cst_string domain, int64_t code, cst_string message,
                                                           void *userdata, cst_destroy_fn destroy,
                                                           cst_error **out_error CST_OWNED);

@@ -47,8 +47,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_function(cst_string name
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
 
-/* Creates FUNCTION(receiver, "name", …), a call of a method of a value, or of a function that the host registered
- * (function.h). */
+/* Creates FUNCTION(receiver, "name", …): a call of a method of a value, or of a function of the host.
+ *
+ * The host registers its functions first (function.h). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_call(const cst_expression *receiver, cst_string name,
                                                              size_t count, const cst_expression *const *arguments,
                                                              cst_expression **out_expression CST_OWNED,
@@ -65,9 +66,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_subquery(const cst_expre
                                                                  cst_expression **out_expression CST_OWNED,
                                                                  cst_error **error);
 
-/* Creates FETCH(request, context, countOnly): the objects of a request, which is copied, or their number, for example
- * as the right side of an IN. If `context` is NULL, the request runs in the context of the fetch whose predicate
- * contains the expression; otherwise in `context`, on its queue. The expression retains `context`. */
+/* Creates FETCH(request, context, countOnly): the objects of a request, or their number.
+ *
+ * The request is copied. The expression can be the right side of an IN, for example. If `context` is NULL, the request
+ * runs in the context of the fetch whose predicate contains the expression; otherwise in `context`, on its queue. The
+ * expression retains `context`. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_new_fetch(const cst_fetch_request *request, cst_context *context,
                                                               bool count_only,
                                                               cst_expression **out_expression CST_OWNED,
@@ -127,8 +130,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_type(const cst_expression *e
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_constant(const cst_expression *expression,
                                                                   cst_value *out_value CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the name of an expression: the key path, the name of the function, or the name of the variable
- * (including the variable of a subquery). Returns CST_NOT_FOUND for expressions without a name. */
+/* Fills a buffer with the name of an expression.
+ *
+ * The name is the key path, the name of the function, or the name of the variable (including the variable of a
+ * subquery). Returns CST_NOT_FOUND for expressions without a name. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_name(const cst_expression *expression, cst_buffer *out_text,
                                                               cst_error **error);
 

@@ -1,6 +1,6 @@
 /* corestone/faulting.h: how a context reads data that is not loaded yet.
  *
- * A fault is an object whose values are not loaded. Reading a value fires the fault, which may cost a query; loading
+ * A fault is an object whose values are not loaded. Reading a value fires the fault. This may cost a query; loading
  * many faults singly is the N+1 problem. cst_context_set_option sets how many siblings one fault loads and whether
  * single faults are reported; cst_context_copy_fault_report lists such faults with their call sites. A handler can be
  * set for faults whose row was deleted. These settings belong to one context and are used on its queue.
@@ -35,8 +35,9 @@ enum {
     CST_OPTION_STALENESS_MS = 4,
     /* 1: the context retains all its objects, not only changed ones; initially 0 */
     CST_OPTION_RETAINS_REGISTERED_OBJECTS = 5,
-    /* 1, as initially: an object whose row was deleted counts as deleted, with null values; 0: reading it fails with
-     * CST_E_OBJECT_GONE, code 133000. */
+    /* 1, as initially: an object whose row was deleted counts as deleted, with null values.
+     *
+     * 0: reading such an object fails with CST_E_OBJECT_GONE, code 133000. */
     CST_OPTION_DELETES_INACCESSIBLE_FAULTS = 6,
     /* 1, as initially: processing pending changes applies delete rules; 0: only a save does. */
     CST_OPTION_DELETES_AT_END_OF_EVENT = 7,
@@ -53,17 +54,18 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_option(cst_context *context, 
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_option(const cst_context *context, uint32_t option, int64_t *out_value,
                                                       cst_error **error);
 
-/* Records the call site, the current line of the host's code, for the fault report and the fault policy, until it is
- * set again. A null `file` removes the call site. */
+/* Records the call site, the current line of the host's code, for the fault report and the fault policy.
+ *
+ * The call site stays the same until it is set again. A null `file` removes the call site. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_call_site(cst_context *context, cst_string file, uint32_t line,
                                                              cst_error **error);
 
 /* Records the current source line with cst_context_set_call_site. */
 #define CST_CALL_SITE(context) cst_context_set_call_site((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 
-/* Called when a single fault fires, on its thread, to find the call site. Fills the buffer with the file and returns
- * the line, or leaves the buffer empty to use the call site of cst_context_set_call_site. Calls that use the context
- * fail with CST_E_INVALID_ARGUMENT. */
+/* Called when a single fault fires, on the thread that fires the fault, to find the call site. Fills the buffer with
+ * the file and returns the line, or leaves the buffer empty to use the call site of cst_context_set_call_site. Calls
+ * that use the context fail with CST_E_INVALID_ARGUMENT. */
 typedef uint32_t (*cst_call_site_fn)(void *userdata, cst_buffer *out_file);
 
 /* Sets the function that finds the call site; NULL removes it. */

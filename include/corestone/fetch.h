@@ -68,20 +68,22 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_option(cst_fetch_requ
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_option(const cst_fetch_request *request, uint32_t option,
                                                               int64_t *out_value, cst_error **error);
 
-/* Sets the stores to search, which the request retains. NULL selects all stores. With another pointer and a count of 0,
- * no store is searched. Order and limits apply to the rows of all stores together. */
+/* Sets the stores to search. The request retains these stores. NULL selects all stores. With another pointer and a
+ * count of 0, no store is searched. Order and limits apply to the rows of all stores together. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_affected_stores(cst_fetch_request *request, size_t count,
                                                                            const cst_store *const *stores,
                                                                            cst_error **error);
 
-/* Fills a buffer with the parts of a request that are not options, as JSON; unset parts are null: "entityName",
- * "predicate", "sortDescriptors" ("key", "ascending", "selector"), "propertiesToFetch" ("name", "expression", "type"),
- * "propertiesToGroupBy", "havingPredicate", "relationshipKeyPathsForPrefetching", "affectedStores" (URLs). */
+/* Fills a buffer with the parts of a request that are not options, as JSON.
+ *
+ * The keys are "entityName", "predicate", "sortDescriptors" ("key", "ascending", "selector"), "propertiesToFetch"
+ * ("name", "expression", "type"), "propertiesToGroupBy", "havingPredicate", "relationshipKeyPathsForPrefetching" and
+ * "affectedStores" (URLs). Unset parts are null. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_json(const cst_fetch_request *request, cst_buffer *out_json,
                                                                  cst_error **error);
 
-/* Fills a buffer with the request as a keyed archive, for storage. The archive does not contain stores, and has the
- * entity by name. Fails with CST_E_UNSUPPORTED for a predicate that cannot be archived, for example one with an
+/* Fills a buffer with the request as a keyed archive, for storage. The archive does not contain stores, and identifies
+ * the entity by its name. Fails with CST_E_UNSUPPORTED for a predicate that cannot be archived, for example one with an
  * object. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_copy_archive(const cst_fetch_request *request,
                                                                     cst_buffer *out_archive, cst_error **error);
@@ -128,8 +130,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_sort_set_locale(cst_string locale, cst_
  * otherwise the order is independent of languages. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_sort_copy_locale(cst_buffer *out_text, bool *out_uses_icu, cst_error **error);
 
-/* Compares two values that are not nil: returns a negative number in *out_order if `a` comes first, a positive one if
- * `b` does. `sort` is the index of the descriptor. */
+/* Compares two values that are not nil.
+ *
+ * *out_order receives a negative number if `a` comes first, and a positive one if `b` does. `sort` is the index of the
+ * descriptor. */
 typedef cst_status (*cst_compare_fn)(void *userdata, size_t sort, const cst_value *a, const cst_value *b,
                                      int32_t *out_order, cst_error **error);
 
@@ -175,9 +179,10 @@ enum { CST_NULLS_MEMORY = 0, CST_NULLS_DATABASE = 1 };
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_nulls(cst_fetch_request *request, uint32_t nulls,
                                                                  cst_error **error);
 
-/* Sets whether parts of predicate and order that SQL cannot express (transient attributes, blocks, functions of the
- * host) are evaluated in memory, on the rows that SQL returns. Initially true. If false, such a fetch fails with
- * CST_E_UNSUPPORTED, and the message names the part. */
+/* Sets whether parts of predicate and order that SQL cannot express are evaluated in memory.
+ *
+ * Such parts are transient attributes, blocks and functions of the host. They are evaluated on the rows that SQL
+ * returns. Initially true. If false, such a fetch fails with CST_E_UNSUPPORTED, and the message names the part. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_allows_split(cst_fetch_request *request, bool allows,
                                                                         cst_error **error);
 
@@ -234,8 +239,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_columns(cst_fetch_req
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_group_by(cst_fetch_request *request, size_t count,
                                                                     const cst_string *names, cst_error **error);
 
-/* Sets the predicate that groups must satisfy, which the request retains. The predicate may name columns, and call
- * functions over the rows of a group. NULL selects all groups. */
+/* Sets the predicate that groups must satisfy. The request retains the predicate. The predicate may name columns, and
+ * call functions over the rows of a group. NULL selects all groups. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_having(cst_fetch_request *request, cst_predicate *predicate,
                                                                   cst_error **error);
 

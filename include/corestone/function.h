@@ -1,8 +1,8 @@
 /* corestone/function.h: functions of the host for predicates and expressions.
  *
  * A registered function can be called in a format as FUNCTION(receiver, "name", …). Registrations apply to the whole
- * process. Functions run on the evaluating thread, on several threads concurrently. With a nil receiver, the result is
- * nil without a call.
+ * process. A function runs on the thread that evaluates the predicate or expression; several threads can call it
+ * concurrently. With a nil receiver, the result is nil without a call.
  *
  * SPDX-License-Identifier: MIT
  */

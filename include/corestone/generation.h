@@ -2,8 +2,8 @@
  *
  * A query generation is one state of the stores of a coordinator. A context that is pinned to a generation
  * (cst_context_set_query_generation) reads that state, regardless of later saves. The state can be read as long as a
- * handle of the generation, on any thread, or a pinned context exists. Meanwhile the write-ahead log of an SQLite
- * store grows with every save. The caller owns generations.
+ * handle of the generation, or a context that is pinned to it, exists. Meanwhile the write-ahead log of an SQLite store
+ * grows with every save. The caller owns generations.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,9 +28,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_query_generation(cst_coordi
                                                                       cst_error **error);
 
 /* Returns the generation to which a context is pinned; before its first read this may be cst_query_generation_current.
- * Returns CST_NOT_FOUND for a context that is not pinned, which is the default, for a child, and if no store has
- * generations.
- */
+ * Returns CST_NOT_FOUND for a context that is not pinned (the default), for a child, and if no store has
+ * generations. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_query_generation(const cst_context *context,
                                                                 cst_query_generation **out_generation CST_OWNED,
                                                                 cst_error **error);
@@ -40,9 +39,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_query_generation(const cst_contex
  * newest state; a refresh does not. In a save, changes that other contexts and processes made since the generation are
  * conflicts. Stores that are added later are not part of the generation.
  *
- * Fails with CST_E_INVALID_ARGUMENT for a child, which reads like its parent, and for a generation of another
- * coordinator. Fails with CST_E_UNSUPPORTED for an SQLite store with a rollback journal. Fails with CST_E_OBJECT_GONE
- * if a store of the generation was removed; the context is then pinned in the other stores. */
+ * CST_E_INVALID_ARGUMENT for a child, which reads like its parent, and for a generation of another coordinator.
+ * CST_E_UNSUPPORTED for an SQLite store with a rollback journal.
+ * CST_E_OBJECT_GONE if a store of the generation was removed; the context is then pinned in the other stores. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_query_generation(cst_context *context,
                                                                     cst_query_generation *generation,
                                                                     cst_error **error);

@@ -23,8 +23,10 @@ extern "C" {
 
 /* ======== tokens ========================================================================================= */
 
-/* Creates a token for the current state of the stores: the position after the last transaction of each store with a
- * history. A `count` of 0 selects all stores of the coordinator. Returns CST_NOT_FOUND if no store has a history. */
+/* Creates a token for the current state of the stores.
+ *
+ * The token is the position after the last transaction of each store with a history. A `count` of 0 selects all stores
+ * of the coordinator. Returns CST_NOT_FOUND if no store has a history. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_history_token(cst_coordinator *coordinator, size_t count,
                                                                         cst_store *const *stores,
                                                                         cst_history_token **out_token CST_OWNED,
@@ -50,10 +52,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_history_token_transaction(const cst_his
                                                                    cst_string store_identifier,
                                                                    int64_t *out_transaction, cst_error **error);
 
-/* Compares two history tokens: returns -1 if `a` is at an earlier position, 0 if the positions are equal, 1 if `a` is
- * at a later position. Returns CST_NOT_FOUND if the tokens cannot be ordered, because one store is at an earlier
- * position and another at a later one. A store that is missing from a token counts as being at the beginning of its
- * history. */
+/* Compares the positions of two history tokens.
+ *
+ * *out_order receives -1 if `a` is at an earlier position, 0 if the positions are equal, 1 if `a` is at a later
+ * position. Returns CST_NOT_FOUND if the tokens cannot be ordered, because one store is at an earlier position and
+ * another at a later one. A store that is missing from a token counts as being at the beginning of its history. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_history_token_compare(const cst_history_token *a, const cst_history_token *b,
                                                                int32_t *out_order, cst_error **error);
 
@@ -111,7 +114,7 @@ typedef struct cst_history_options {
     const cst_history_token *after;
     /* Without `after`: read the transactions after `after_date`. */
     bool has_after_date;
-    /* Return the transactions without their changes, which is faster. */
+    /* Return the transactions without their changes, for speed. */
     bool omits_changes;
     uint32_t subject; /* the subject of `predicate` and `sort`: CST_HISTORY_TRANSACTIONS or CST_HISTORY_CHANGES */
     double after_date;
@@ -151,8 +154,11 @@ typedef struct cst_history_options {
      0}
 
 /* Creates a cursor over a part of the history, or over all of it if `options` is NULL. Stores are not locked between
- * two reads. Fails with CST_E_INVALID_ARGUMENT. The code is 134301 if transactions after the token were deleted or the
- * file was replaced by an older one, and 134501 if no store is in the token. */
+ * two reads.
+ *
+ * CST_E_INVALID_ARGUMENT (134301) if transactions after the token were deleted or the file was replaced by an older
+ * one.
+ * CST_E_INVALID_ARGUMENT (134501) if no store is in the token. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_fetch_history(cst_coordinator *coordinator,
                                                                    const cst_history_options *options,
                                                                    cst_history_cursor **out_cursor CST_OWNED,
@@ -171,9 +177,11 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_history_cursor_copy_object_id(cst_histo
                                                                        cst_object_id **out_id CST_OWNED,
                                                                        cst_error **error);
 
-/* Creates a token for the position after the last transaction that a cursor has read, including transactions that the
- * predicate excluded. A later read can start after the token. Before the first transaction, the token is the position
- * at which the cursor begins. Fails with CST_E_INVALID_ARGUMENT for a cursor with sort descriptors. */
+/* Creates a token for the position after the last transaction that a cursor has read.
+ *
+ * Transactions that the predicate excluded count as read. A later read can start after the token. Before the first
+ * transaction, the token is the position at which the cursor begins. Fails with CST_E_INVALID_ARGUMENT for a cursor
+ * with sort descriptors. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_history_cursor_copy_token(cst_history_cursor *cursor,
                                                                    cst_history_token **out_token CST_OWNED,
                                                                    cst_error **error);
@@ -229,11 +237,12 @@ typedef cst_status (*cst_history_fn)(void *userdata, cst_history_cursor *cursor,
 /* Called once if the observation ends with an error, for example with code 134301 or after a callback failed. */
 typedef void (*cst_history_ended_fn)(void *userdata, const cst_error *error);
 
-/* Calls `follow` with each transaction of a part of the history, in order, and then with each new transaction of any
- * process. Cancel the observation with cst_observation_cancel, or release its last handle. A thread of the library
- * calls `follow`, and reads the next transaction when `follow` has returned. Each transaction is delivered at least
- * once: store the token together with the effects of the transaction, and follow the history after that token in the
- * next run. `ended` may be NULL. Sort descriptors and a limit are not allowed. */
+/* Calls `follow` with each transaction of a part of the history in order, and then with each new one.
+ *
+ * New transactions of any process are included. Cancel the observation with cst_observation_cancel, or release its last
+ * handle. A thread of the library calls `follow`, and reads the next transaction when `follow` has returned. Each
+ * transaction is delivered at least once: store the token together with the effects of the transaction, and follow the
+ * history after that token in the next run. `ended` may be NULL. Sort descriptors and a limit are not allowed. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_follow_history(
     cst_coordinator *coordinator, const cst_history_options *options, cst_history_fn follow, cst_history_ended_fn ended,
     void *userdata, cst_destroy_fn destroy, cst_observation **out_observation CST_OWNED, cst_error **error);
@@ -245,9 +254,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_follow_history(
  * into TMPDIR, and its later changes are reverted in the copy, so the time grows with the size of the stores and the
  * number of these changes. Later saves do not change the past state. Without a complete history
  * (CST_STORE_COMPLETE_HISTORY) a value that a later transaction replaced is unknown: it is read as null, including by
- * predicates, and cst_object_is_known reports false. Fails with CST_E_INVALID_ARGUMENT for a store without history. The
- * code is 134301 if later transactions were deleted or the store was migrated since, and 134501 for a store that is not
- * in the token. */
+ * predicates, and cst_object_is_known reports false.
+ *
+ * CST_E_INVALID_ARGUMENT for a store without history.
+ * Code 134301 if later transactions were deleted or the store was migrated since.
+ * Code 134501 for a store that is not in the token. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_open_past(cst_coordinator *coordinator,
                                                                const cst_history_token *token, size_t count,
                                                                cst_store *const *stores,
@@ -282,15 +293,15 @@ typedef struct cst_revision_value {
     bool has_new; /* whether the object exists afterwards and the new value is known */
 } cst_revision_value;
 
-/* A change of one object. Text that is not set is a null string. */
+/* A change of one object. Text that is not set is a null string. Time and texts of a transaction are not set for a
+ * difference between two positions. */
 typedef struct cst_revision {
     uint32_t kind;               /* CST_HISTORY_INSERT, … */
     uint32_t reserved;           /* 0 */
     cst_entity *entity;          /* of the object */
     int64_t primary_key;         /* of the object, which may no longer exist */
     cst_string store_identifier; /* the UUID of the store */
-    int64_t transaction;         /* the number of the transaction; 0 for a difference between two positions, and
-                                  * then the following members are not set */
+    int64_t transaction;         /* the number of the transaction; 0 for a difference between two positions */
     double timestamp;            /* seconds since 2001-01-01 00:00:00 UTC */
     cst_string author;
     cst_string context_name;
@@ -314,11 +325,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_fetch_object_history(cst_co
                                                                           cst_revisions **out_revisions CST_OWNED,
                                                                           cst_error **error);
 
-/* Returns the differences between two positions of the history of stores: for each object that differs, the properties
- * that differ, including to-many relationships. Changed objects come first. Objects follow whose derived values or
- * members differ because related objects changed, as far as old values were recorded. If `to` is NULL, the second
- * position is the current state. Both states are opened as by cst_coordinator_open_past, with its errors. Also fails
- * with CST_E_INVALID_ARGUMENT if `to` is before `from`. */
+/* Returns the differences between two positions of the history of stores.
+ *
+ * The result lists, for each object that differs, the properties that differ, including to-many relationships. Changed
+ * objects come first. They are followed by objects whose derived values or members differ because related objects
+ * changed, as far as old values were recorded. If `to` is NULL, the second position is the current state. Both states
+ * are opened as by cst_coordinator_open_past, with its errors. Also fails with CST_E_INVALID_ARGUMENT if `to` is before
+ * `from`. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_diff_history(
     cst_coordinator *coordinator, const cst_history_token *from, const cst_history_token *to, size_t count,
     cst_store *const *stores, cst_revisions **out_revisions CST_OWNED, cst_error **error);
@@ -353,16 +366,20 @@ typedef bool (*cst_history_progress_fn)(void *userdata, uint64_t transactions, u
  * not changed. The deletion is divided into steps, between which other threads and processes can save; steps before a
  * failure are not undone. `out_transactions` and `out_changes` receive the numbers of deleted transactions and changes;
  * each may be NULL. Reads after an older token fail with code 134301; the reader must then fetch its objects again.
- * Fails with CST_E_STORE_READ_ONLY, CST_E_CANCELLED, or code 134501 for a token of other stores. */
+ *
+ * CST_E_STORE_READ_ONLY if a store cannot be written.
+ * CST_E_CANCELLED if `progress` cancels the deletion.
+ * Code 134501 for a token of other stores. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_delete_history(cst_coordinator *coordinator,
                                                                     const cst_history_token *before,
                                                                     cst_history_progress_fn progress, void *userdata,
                                                                     uint64_t *out_transactions, uint64_t *out_changes,
                                                                     cst_error **error);
 
-/* Deletes the transactions of stores that precede the first one at or after a date (seconds since 2001-01-01 00:00:00
- * UTC). A `count` of 0 selects all stores of the coordinator. INFINITY deletes all transactions. Otherwise like
- * cst_coordinator_delete_history. */
+/* Deletes the transactions of stores that precede the first one at or after a date.
+ *
+ * `date` is in seconds since 2001-01-01 00:00:00 UTC. A `count` of 0 selects all stores of the coordinator. INFINITY
+ * deletes all transactions. Otherwise like cst_coordinator_delete_history. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_delete_history_before(cst_coordinator *coordinator, double date,
                                                                            size_t count, cst_store *const *stores,
                                                                            cst_history_progress_fn progress,
@@ -376,16 +393,20 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_delete_history_before(cst_c
  * its position. The consumer limits purges until it has not renewed its lease for `lease` seconds; 0: 30 days. The
  * consumer is stored in the table CST_HISTORYCONSUMER, which Apple's framework ignores.
  *
- * Fails with CST_E_STORE_READ_ONLY, and with CST_E_INVALID_ARGUMENT for a store without history. The code is 134301 for
- * a position that was deleted or does not exist, and 134501 for a token of another store. */
+ * CST_E_STORE_READ_ONLY if the store cannot be written.
+ * CST_E_INVALID_ARGUMENT for a store without history.
+ * Code 134301 for a position that was deleted or does not exist.
+ * Code 134501 for a token of another store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_register_history_consumer(cst_coordinator *coordinator,
                                                                                cst_store *store, cst_string name,
                                                                                const cst_history_token *at,
                                                                                double lease, cst_error **error);
 
 /* Moves a consumer to the position up to which it has read, and renews its lease. A position before the current one
- * does not move the consumer. Fails with CST_E_INVALID_ARGUMENT for a consumer that is not registered, and with code
- * 134301 for a position that was deleted or does not exist. */
+ * does not move the consumer.
+ *
+ * CST_E_INVALID_ARGUMENT for a consumer that is not registered.
+ * Code 134301 for a position that was deleted or does not exist. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_move_history_consumer(cst_coordinator *coordinator,
                                                                            cst_store *store, cst_string name,
                                                                            const cst_history_token *to,
@@ -404,8 +425,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_history_consumers(cst_
                                                                             cst_error **error);
 
 /* The part of a history that a purge keeps. Start from CST_HISTORY_RETENTION_INIT. A transaction beyond any of the
- * limits is deleted. Without limits, the transactions that every living consumer has read are deleted; without
- * consumers, nothing is deleted. */
+ * limits is deleted if every living consumer has read it. Without limits, the transactions that every living consumer
+ * has read are deleted; without limits and living consumers, nothing is deleted. */
 typedef struct cst_history_retention {
     size_t struct_size;
     bool has_age;
@@ -429,9 +450,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_purge_history(cst_coordinat
                                                                    cst_history_progress_fn progress, void *userdata,
                                                                    cst_buffer *out_report, cst_error **error);
 
-/* Fills a buffer with the size of a history as JSON: "transactions", "changes", "bytes" (of tables and indexes),
- * "estimated" (true if the SQLite library cannot report the bytes), "oldest" and "newest" (seconds since 2001-01-01
- * 00:00:00 UTC, or null). Reads the pages of the tables. */
+/* Fills a buffer with the size of a history as JSON.
+ *
+ * The keys are "transactions", "changes", "bytes" (of tables and indexes), "estimated" (true if the SQLite library
+ * cannot report the bytes), "oldest" and "newest" (seconds since 2001-01-01 00:00:00 UTC, or null). Reads the pages of
+ * the tables. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_history_size(cst_coordinator *coordinator, cst_store *store,
                                                                        cst_buffer *out_json, cst_error **error);
 

@@ -43,10 +43,11 @@ typedef struct cst_row {
      * relationships; pushed rows may have them. Other values are those of the attribute, converted as by
      * cst_object_set. */
     const cst_value *values;
-    /* NULL, or an array with the entity of the target for each value: NULL for an attribute and, when pushing, for a
-     * target of the relationship's destination entity. If a pushed reference belongs to a row of a subentity, name that
-     * entity here or in an object ID; otherwise the row is requested (`values`) to find its entity. The same applies to
-     * the members in a CST_ARRAY. */
+    /* NULL, or an array with the entity of the target for each value.
+     *
+     * An entry is NULL for an attribute and, when pushing, for a target of the relationship's destination entity. If a
+     * pushed reference belongs to a row of a subentity, name that entity here or in an object ID; otherwise the row is
+     * requested (`values`) to find its entity. The same applies to the members in a CST_ARRAY. */
     const cst_entity *const *targets;
 } cst_row;
 
@@ -62,8 +63,10 @@ typedef struct cst_store_opening {
     /* True if `path`, as a path of the file system, does not name a file, or names an empty file. A host whose paths
      * are not files must determine itself whether the store is new. */
     bool is_new;
-    /* The metadata for a new store, as a binary property list: type, a new NSStoreUUID, the version hashes of the
-     * model. The store must keep the metadata, and return the metadata when it is opened again. */
+    /* The metadata for a new store, as a binary property list.
+     *
+     * The metadata consists of the type, a new NSStoreUUID, and the version hashes of the model. The store must keep
+     * the metadata, and return the metadata when it is opened again. */
     cst_bytes metadata;
     /* The host options of cst_store_options: names and values, in order. */
     size_t option_count;
@@ -76,17 +79,19 @@ typedef struct cst_store_fetch {
     size_t struct_size;
     const cst_entity *entity;
     bool includes_subentities; /* also rows of subentities; superfluous rows are ignored */
-    uint32_t result_type;      /* CST_RESULT_OBJECTS, CST_RESULT_OBJECT_IDS (references are enough), CST_RESULT_COUNT,
-                                  CST_RESULT_DICTIONARIES (the rows' values) */
-    /* NULL: every row. The functions of predicate.h read it. Constants that are objects are CST_OBJECT_ID:
-     * cst_object_id_reference. */
+    /* CST_RESULT_OBJECTS, CST_RESULT_OBJECT_IDS, CST_RESULT_COUNT or CST_RESULT_DICTIONARIES. References are enough for
+     * CST_RESULT_OBJECT_IDS; CST_RESULT_DICTIONARIES needs the rows' values. */
+    uint32_t result_type;
+    /* NULL: every row. The functions of predicate.h read it. Constants that are objects are CST_OBJECT_ID;
+     * cst_object_id_reference returns the references. */
     const cst_predicate *predicate;
     size_t sort_count;
     const cst_sort *sort; /* the store cannot apply a CST_SORT_COMPARATOR */
     uint64_t limit;       /* 0: all */
     uint64_t offset;
-    /* The properties whose values suffice if the store applies predicate and order; with a count of 0, all
-     * properties. */
+    /* The properties whose values suffice if the store applies predicate and order.
+     *
+     * A count of 0 stands for all properties. */
     size_t key_count;
     const cst_key *keys;
     /* The fetch request with the same content, for example for cst_fetch_request_copy_json. NULL if no context
@@ -99,7 +104,7 @@ typedef struct cst_store_fetch {
 enum {
     CST_FETCHED_PREDICATE = 1u << 0, /* all pushed rows satisfy the predicate */
     CST_FETCHED_ORDER = 1u << 1,     /* rows were pushed in the order of the sort descriptors */
-    CST_FETCHED_WINDOW = 1u << 2,    /* offset and limit were applied; only together with the other two */
+    CST_FETCHED_WINDOW = 1u << 2,    /* offset and limit were applied; only with the two flags above */
     /* For CST_RESULT_COUNT, which does not need an order: *out_count is the number, and no rows were pushed. If there
      * is a predicate, CST_FETCHED_PREDICATE must be set too. Without CST_FETCHED_WINDOW the library applies offset and
      * limit to the number. */
@@ -129,14 +134,15 @@ typedef struct cst_member_change {
     const cst_row *members;
 } cst_member_change;
 
-/* A save: the changes since the last save, which must be stored completely or not at all. There may be no changes.
+/* A save: the changes since the last save. They must be stored completely or not at all. The lists can be empty.
  * Borrowed for the call. */
 typedef struct cst_save_changes {
     size_t struct_size;
     cst_save_request *request; /* borrowed: cst_save_request_… */
     size_t inserted_count;
-    /* The new rows, with all attributes that are not null, all to-one relationships, the version to write, and the
-     * reference. */
+    /* The new rows.
+     *
+     * Each has all attributes that are not null, all to-one relationships, the version to write, and the reference. */
     const cst_row *inserted;
     size_t updated_count;
     const cst_row_update *updated;
@@ -184,10 +190,12 @@ typedef struct cst_store_callbacks {
     /* ---- both kinds ---- */
     /* Opens a store, or creates one. *out_store is passed to the other callbacks, up to `close`. Fills out_metadata
      * with the metadata of the store, a binary or XML property list. If out_metadata is left empty, as for a new store,
-     * the metadata is opening->metadata. An NSStoreUUID in the metadata is the identifier of the store, which must stay
-     * the same for IDs and URIs to stay valid. Opening fails with CST_E_MODEL_MISMATCH if version hashes in the
-     * metadata differ from the model's, and with CST_E_NOT_A_STORE (134010) if its NSStoreType differs from the type's
-     * name. Returns CST_NOT_FOUND if there is no store and must_exist is set. Required. */
+     * the metadata is opening->metadata. An NSStoreUUID in the metadata is the identifier of the store. The identifier
+     * must stay the same, so that IDs and URIs stay valid. Returns CST_NOT_FOUND if there is no store and must_exist is
+     * set. Required.
+     *
+     * CST_E_MODEL_MISMATCH if version hashes in the metadata differ from the model's.
+     * CST_E_NOT_A_STORE (134010) if the NSStoreType in the metadata differs from the type's name. */
     cst_status (*open)(void *userdata, const cst_store_opening *opening, void **out_store, cst_buffer *out_metadata,
                        cst_error **error);
     /* Closes the store. Also called if the store could not be added after it was opened. May be NULL. */
@@ -215,9 +223,11 @@ typedef struct cst_store_callbacks {
     /* Pushes the rows of references, in any order; omits rows that no longer exist. Each of `rows` has a reference and
      * an entity: its own or, if that is unknown, a superentity. Required. */
     cst_status (*values)(void *store, size_t count, const cst_row *rows, cst_row_sink *sink, cst_error **error);
-    /* Pushes the targets of a relationship for each owner (cst_row_sink_push_members), at most one for a to-one
-     * relationship. `entity` is the entity of the owners, or a superentity. An owner without pushed members does not
-     * have targets. NULL: the store always pushes rows with all of their relationships. */
+    /* Pushes the targets of a relationship for each owner (cst_row_sink_push_members).
+     *
+     * A to-one relationship has at most one target for each owner. `entity` is the entity of the owners, or a
+     * superentity. An owner without pushed members does not have targets. NULL: the store always pushes rows with all
+     * of their relationships. */
     cst_status (*relationship)(void *store, const cst_entity *entity, cst_key relationship, size_t count,
                                const cst_row *owners, cst_row_sink *sink, cst_error **error);
     /* Called when a context registers or unregisters objects, also when the context is reset or deallocated. For each
@@ -268,9 +278,10 @@ typedef struct cst_store_callbacks {
      NULL,                                                                                                             \
      NULL}
 
-/* Registers a type of stores in the whole process: cst_coordinator_add_store then accepts the name, in upper or lower
- * case. Fails with CST_E_INVALID_ARGUMENT for the name of a built-in or registered type, and if a required callback is
- * NULL. On failure `destroy` is called too. */
+/* Registers a type of stores in the whole process.
+ *
+ * cst_coordinator_add_store then accepts the name, in upper or lower case. Fails with CST_E_INVALID_ARGUMENT for the
+ * name of a built-in or registered type, and if a required callback is NULL. On failure `destroy` is called too. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_register(cst_string name, const cst_store_callbacks *callbacks,
                                                              cst_error **error);
 
@@ -294,11 +305,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_set_metadata(cst_string type
                                                                  cst_error **error);
 
 /* Pushes rows of a store into a sink. The function may be called any number of times; fewer calls with more rows are
- * faster. A call adds all of its rows or, on failure, no row. A row that is pushed twice counts once. Fails with
+ * faster. A call adds all of its rows or, on failure, no row. A row that is pushed twice counts once. An error names
+ * entity, key and value. In `save`, which may already have stored the changes, rows with errors are logged and ignored,
+ * and the call returns CST_OK.
+ *
  * CST_E_INVALID_ARGUMENT for an entity or a row that was not requested, for a value that is not a reference, and for
- * the reference of a row of another entity. Fails with CST_E_TYPE_MISMATCH for a value of a type that its attribute
- * does not accept. The error names entity, key and value. In `save`, which may already have stored the changes, such
- * rows are logged and ignored, and the call returns CST_OK. */
+ * the reference of a row of another entity.
+ * CST_E_TYPE_MISMATCH for a value of a type that its attribute does not accept. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push(cst_row_sink *sink, size_t count, const cst_row *rows,
                                                        cst_error **error);
 
@@ -307,10 +320,12 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push(cst_row_sink *sink, size_
 CST_EXPORT CST_ONE_THREAD cst_status cst_row_sink_push_members(cst_row_sink *sink, size_t owner, size_t count,
                                                                const cst_row *members, cst_error **error);
 
-/* Fills `out_rows` with the next of the rows that the store must contain after this save, at most `capacity`, entity by
- * entity. A row has all values that are not null, and the members of to-many relationships, on both sides (CST_ARRAY;
- * empty ones are omitted). `out_count` receives the number of rows. The rows are valid until the next call of this
- * function. Returns CST_END if there are no more rows. For atomic stores only. */
+/* Fills `out_rows` with the next of the rows that the store must contain after this save.
+ *
+ * The rows are in the order of their entities; a call returns at most `capacity`. A row has all attributes that are not
+ * null, all to-one relationships, and the members of to-many relationships on both sides (CST_ARRAY; empty ones are
+ * omitted). `out_count` receives the number of rows. The rows are valid until the next call of this function. Returns
+ * CST_END if there are no more rows. For atomic stores only. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_save_request_next(cst_save_request *request, size_t capacity,
                                                            cst_row *out_rows, size_t *out_count, cst_error **error);
 

@@ -29,8 +29,10 @@ extern "C" {
 #else
 #define CST_TEXT(literal) ((cst_string){"" literal, sizeof(literal) - 1})
 #endif
-/* The initialiser of a cst_string from a literal, for static variables and variables outside functions, where strict C
- * requires constants: static const cst_string paths[] = {CST_TEXT_INIT("name"), CST_TEXT_INIT("department.name")}; */
+/* The initialiser of a cst_string from a literal, where strict C requires constants.
+ *
+ * Use it for static variables and for variables outside functions: static const cst_string paths[] =
+ * {CST_TEXT_INIT("name"), CST_TEXT_INIT("department.name")}; */
 #define CST_TEXT_INIT(literal) {"" literal, sizeof(literal) - 1}
 
 /* Returns the cst_string of NUL-terminated text, or a null string for NULL. The text must outlive the cst_string. */
@@ -180,8 +182,9 @@ static inline cst_value cst_value_dictionary(size_t count, const cst_value *keys
     return value;
 }
 
-/* Returns a value that only the host can read, for predicates and expressions: the library calls `callbacks` with
- * `object`. Both must outlive the value. */
+/* Returns a value that only the host can read, for predicates and expressions.
+ *
+ * The library calls `callbacks` with `object`. Both must outlive the value. */
 static inline cst_value cst_value_host(const cst_host_callbacks *callbacks, void *object) {
     cst_value value = cst_value_null();
     value.type = CST_HOST;

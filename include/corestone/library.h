@@ -27,14 +27,16 @@ CST_EXPORT CST_ANY_THREAD cst_string cst_version_string(void);
  * forked child. */
 CST_EXPORT CST_ANY_THREAD void *cst_retain(void *handle);
 
-/* Removes an owner of a handle of any type. NULL is allowed. Fails with CST_E_INVALID_HANDLE if the handle is not valid
- * or is only borrowed, for example after a double release, and with CST_E_FORKED in a forked child.
+/* Removes an owner of a handle of any type. NULL is allowed.
  *
  * If another thread releases an object of a context, the object is freed at the next call on the queue of the context.
  * Within a callback the handle becomes invalid immediately, but the object behind it is freed when the outermost call
  * of the thread returns, because that call may be using the object. If a context is deallocated with unsaved changes,
  * the log has a warning with its name and the number of changes by entity. cst_context_close can fail instead of losing
- * the changes. */
+ * the changes.
+ *
+ * CST_E_INVALID_HANDLE if the handle is not valid or is only borrowed, for example after a double release.
+ * CST_E_FORKED in a forked child. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_release(void *handle);
 
 /* Returns the number of live handles in the process, for leak checks. */

@@ -37,8 +37,8 @@ typedef struct cst_lifecycle_hooks {
      * awake_from_snapshot_events, changes of attributes are not tracked, as between cst_context_disable_tracking and
      * cst_context_enable_tracking. */
     cst_status (*awake_from_insert)(void *userdata, cst_object *object, cst_error **error);
-    /* Called after a fault fired, which happens when a value is read, not when the object is fetched. After a failure
-     * the object is a fault again. */
+    /* Called after a fault fired: when a value is read, not when the object is fetched. After a failure the object is a
+     * fault again. */
     cst_status (*awake_from_fetch)(void *userdata, cst_object *object, cst_error **error);
     /* Called after all values of the object were replaced; `events` are CST_SNAPSHOT_UNDO_… and the bits after it. */
     cst_status (*awake_from_snapshot_events)(void *userdata, cst_object *object, uint32_t events, cst_error **error);
@@ -53,8 +53,8 @@ typedef struct cst_lifecycle_hooks {
      * which fails after it has finished. */
     cst_status (*will_turn_into_fault)(void *userdata, cst_object *object, cst_error **error);
     cst_status (*did_turn_into_fault)(void *userdata, cst_object *object, cst_error **error);
-    /* Called when a number or a boolean is set to null; the hook may set another value. A property that the hook itself
-     * sets to null becomes null. */
+    /* Called when an integer, floating-point or boolean attribute is set to null; the hook may set another value. A
+     * property that the hook itself sets to null becomes null. */
     cst_status (*set_nil_value)(void *userdata, cst_object *object, cst_string property, cst_error **error);
     /* A validator of whole objects, as of cst_entity_add_validator; `value` is NULL. */
     cst_validate_fn validate;
@@ -64,7 +64,8 @@ typedef struct cst_lifecycle_hooks {
     size_t validated_count;
     const cst_string *validated;
     void *userdata;
-    /* May be NULL. Called once: on failure, or when the model and the last of its copies are freed. */
+    /* May be NULL. Called once: on failure, or when the hooks were replaced or the model was freed, and no copy of the
+     * model uses them. */
     cst_destroy_fn destroy;
 } cst_lifecycle_hooks;
 #define CST_LIFECYCLE_HOOKS_INIT                                                                                       \

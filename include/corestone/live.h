@@ -59,9 +59,10 @@ typedef struct cst_difference {
     const cst_renamed_id *renamed; /* replace stored IDs; sections and rows do not change */
 } cst_difference;
 
-/* A step from the IDs of former results to those of the new ones: deletions from the last to the first, then
- * insertions from the first to the last. A move is a deletion and an insertion, and so is an object whose ID changed.
- */
+/* A step from the IDs of former results to those of the new ones.
+ *
+ * Deletions come first, from the last to the first; insertions follow, from the first to the last. A move is a deletion
+ * and an insertion, and so is an object whose ID changed. */
 typedef struct cst_id_change {
     uint32_t kind;     /* CST_RESULT_DELETE or CST_RESULT_INSERT */
     size_t offset;     /* among the former results for a deletion, among the new ones for an insertion */
@@ -72,12 +73,14 @@ typedef struct cst_id_change {
 /* Receives a difference of observed results. Context and difference are borrowed for the call. */
 typedef void (*cst_observe_fetch_fn)(void *userdata, cst_context *context, const cst_difference *difference);
 
-/* Calls `observe` with the results of a request, as insertions, before this function returns, and then with the
- * difference after each event that changes the results. `observe` is called on the queue of the context, until the
- * observation is cancelled or released. After a reset of the context the observation starts again. `section_key_path`
- * is the key path of the section names; it may be a null string. `paths` are key paths from the results to related
- * objects. A change of a related object counts as an update of the result. The request is read during the call only.
- * `destroy` is called after the last call, at the latest when the context is deallocated. */
+/* Calls `observe` with the results of a request, and then with each difference.
+ *
+ * The results are reported as insertions, before this function returns. A difference is reported after each event that
+ * changes the results. `observe` is called on the queue of the context, until the observation is cancelled or released.
+ * After a reset of the context the observation starts again. `section_key_path` is the key path of the section names;
+ * it may be a null string. `paths` are key paths from the results to related objects. A change of a related object
+ * counts as an update of the result. The request is read during the call only. `destroy` is called after the last call,
+ * at the latest when the context is deallocated. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_observe_fetch(cst_context *context, const cst_fetch_request *request,
                                                              cst_string section_key_path, size_t path_count,
                                                              const cst_string *paths, cst_observe_fetch_fn observe,

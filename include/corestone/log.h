@@ -41,10 +41,12 @@ typedef void (*cst_log_fn)(void *userdata, cst_string line CST_BORROWED);
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_set_callback(cst_log_fn callback, void *userdata, cst_destroy_fn destroy,
                                                           cst_error **error);
 
-/* Applies the launch arguments of Core Data among a program's arguments, each followed by its number, for example
- * "-com.apple.CoreData.SQLDebug", "1". Other arguments are ignored. docs/reference/log.md lists the launch arguments.
- * `out_taken`, which may be NULL, receives the number of arguments that were applied. Fails with
- * CST_E_INVALID_ARGUMENT, without applying any argument, for an unknown name of this kind or a number out of range. */
+/* Applies the launch arguments of Core Data among a program's arguments.
+ *
+ * Each launch argument is followed by its number, for example "-com.apple.CoreData.SQLDebug", "1". Other arguments are
+ * ignored. docs/reference/log.md lists the launch arguments. `out_taken`, which may be NULL, receives the number of
+ * arguments that were applied. Fails with CST_E_INVALID_ARGUMENT, without applying any argument, for an unknown name of
+ * this kind or a number out of range. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_log_take_arguments(size_t count, const char *const *arguments,
                                                             size_t *out_taken, cst_error **error);
 

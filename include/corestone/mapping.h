@@ -17,8 +17,10 @@ extern "C" {
 #endif
 
 /* Reads a mapping model: an .xcmappingmodel, its xcmapping.xml or a compiled .cdm. The kind is recognised by the
- * content. Fails with CST_E_STORE_IO if the path cannot be read, and with CST_E_MODEL if the file is damaged or exceeds
- * a limit. */
+ * content.
+ *
+ * CST_E_STORE_IO if the path cannot be read.
+ * CST_E_MODEL if the file is damaged or exceeds a limit. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_load(cst_string path, cst_mapping_model **out_mapping CST_OWNED,
                                                             cst_error **error);
 
@@ -43,13 +45,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_new_from_json(cst_string 
 
 /* Options of cst_mapping_model_new_inferred. */
 enum {
-    /* Allows attributes to change their type where values can be converted exactly, as CST_STORE_ALLOW_TYPE_CHANGES
-     * does in a migration. */
+    /* Allows attributes to change their type where values can be converted exactly.
+     *
+     * CST_STORE_ALLOW_TYPE_CHANGES has the same effect in a migration. */
     CST_MAPPING_ALLOW_TYPE_CHANGES = 1u << 0
 };
 
-/* Infers the mapping model of a lightweight migration from the names and renaming identifiers of two models, and
- * freezes both models. `flags` is 0 or CST_MAPPING_ALLOW_TYPE_CHANGES. The mapping model contains both models.
+/* Infers the mapping model of a lightweight migration between two models, and freezes both models.
+ *
+ * The mapping is inferred from the names and renaming identifiers of the models. `flags` is 0 or
+ * CST_MAPPING_ALLOW_TYPE_CHANGES. The mapping model contains both models.
  *
  * CST_E_MIGRATION (134190) for changes that cannot be inferred; the details list all of them. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_new_inferred(cst_model *source, cst_model *destination,
@@ -57,14 +62,15 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_new_inferred(cst_model *s
                                                                     cst_mapping_model **out_mapping CST_OWNED,
                                                                     cst_error **error);
 
-/* Checks the kinds of mappings, the names of entities and properties, and references to entity mappings in a mapping
- * model.
+/* Checks the kinds, names and references in a mapping model.
+ *
+ * These are the kinds of mappings, the names of entities and properties, and references to entity mappings.
  *
  * `source` and `destination` are the two models; NULL selects the model that the mapping model contains. Names are not
  * checked without a model. cst_mapping_model_matches compares version hashes; this function does not.
  *
- * CST_E_MIGRATION for a problem. If there are several problems, each has a detail. The code is 134170 for a custom
- * mapping without a policy class, otherwise 134110. */
+ * CST_E_MIGRATION for a problem. If there are several problems, the error has a detail for each. The code is 134170 for
+ * a custom mapping without a policy class, otherwise 134110. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_validate(const cst_mapping_model *mapping,
                                                                 const cst_model *source, const cst_model *destination,
                                                                 cst_error **error);
@@ -84,13 +90,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_find(const cst_string *pa
                                                             cst_mapping_model **out_mapping CST_OWNED,
                                                             cst_error **error);
 
-/* Writes a mapping model: in the compiled form to a path with the extension .cdm, or as the folder of Xcode's editor to
- * a path with .xcmappingmodel. A file or folder at the path is replaced atomically; other files in the folder are kept.
+/* Writes a mapping model in the compiled form, or as the folder of Xcode's editor.
+ *
+ * A path with the extension .cdm selects the compiled form, .xcmappingmodel the folder. A file or folder at the path is
+ * replaced atomically; other files in the folder are kept.
  *
  * CST_E_INVALID_ARGUMENT for another extension.
  * CST_E_MODEL if an .xcmappingmodel cannot represent the mapping model. This format contains the two models instead of
  * version hashes, so a mapping model that was read from a .cdm must first be created with its models
- * (cst_mapping_model_new_from_json). CST_E_UNSUPPORTED for an expression that the library cannot write. */
+ * (cst_mapping_model_new_from_json).
+ * CST_E_UNSUPPORTED for an expression that the library cannot write. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_write(const cst_mapping_model *mapping, cst_string path,
                                                              cst_error **error);
 

@@ -1,9 +1,9 @@
 /* corestone/marks.h: the annotations of declarations.
  *
  * CST_EXPORT makes a function visible. The annotations are empty macros for readers and tools. Each function has
- * exactly one thread annotation: CST_ANY_THREAD, CST_ON_QUEUE or CST_ONE_THREAD. Outputs that are handles, views or
- * values have an ownership annotation: CST_OWNED or CST_BORROWED. A tool may define the annotations before it includes
- * a header, for example as attributes of its compiler.
+ * exactly one thread annotation: CST_ANY_THREAD, CST_ON_QUEUE or CST_ONE_THREAD. Most outputs that are handles, views
+ * or values have an ownership annotation: CST_OWNED or CST_BORROWED. A tool may define the annotations before it
+ * includes a header, for example as attributes of its compiler.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,8 +23,9 @@
 #define CST_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* The caller owns this output and must release it: handles with cst_release, values with cst_value_dispose, structs of
- * Apache Arrow with their `release`. */
+/* The caller owns this output and must release it.
+ *
+ * Release handles with cst_release, values with cst_value_dispose, and structs of Apache Arrow with their `release`. */
 #ifndef CST_OWNED
 #define CST_OWNED
 #endif

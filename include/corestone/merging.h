@@ -30,8 +30,8 @@ enum {
 
 /* The kinds of conflicts. */
 enum {
-    CST_CONFLICT_CONTEXT = 1,   /* the row cache is newer than the object: another context saved it */
-    CST_CONFLICT_STORE = 2,     /* the store is newer than the row cache: another process or coordinator saved it */
+    CST_CONFLICT_CONTEXT = 1,   /* the row cache is newer than the object: another context wrote the row */
+    CST_CONFLICT_STORE = 2,     /* the store is newer than the row cache: another process or coordinator wrote */
     CST_CONFLICT_CONSTRAINT = 3 /* another object has the same unique values */
 };
 
@@ -68,9 +68,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_merge_policy(cst_context *con
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_merge_policy(cst_context *context,
                                                             cst_merge_policy **out_policy CST_OWNED, cst_error **error);
 
-/* Makes the next save check that the row of an unchanged object is still the same in the store; a difference is a
- * version conflict. The check is cancelled by a rollback or a reset. If the object is a fault, the fault fires. Has no
- * effect on an object that was never saved. */
+/* Makes the next save check that the row of an unchanged object is still the same in the store.
+ *
+ * A difference is a version conflict. The check is cancelled by a rollback or a reset. If the object is a fault, the
+ * fault fires. Has no effect on an object that was never saved. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_detect_conflicts(cst_context *context, cst_object *object,
                                                                 cst_error **error);
 
@@ -86,16 +87,18 @@ CST_EXPORT CST_ANY_THREAD int32_t cst_conflict_kind(const cst_conflict *conflict
 /* Returns a description of a conflict as text, with the values of the properties that differ. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_conflict_message(const cst_conflict *conflict);
 
-/* Returns the number of objects of the context in a conflict: one, or all unsaved objects that have the same unique
- * values. */
+/* Returns the number of objects of the context in a conflict.
+ *
+ * The conflict has one object, or all unsaved objects that have the same unique values. */
 CST_EXPORT CST_ANY_THREAD size_t cst_conflict_object_count(const cst_conflict *conflict);
 
 /* Returns the ID of the object at an index in a conflict, borrowed from the conflict, or NULL past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_object_id *cst_conflict_object_id_at(const cst_conflict *conflict,
                                                                                       size_t index);
 
-/* Returns the ID of the object in the store that has the unique values, or NULL for conflicts without such an
- * object. */
+/* Returns the ID of the object in the store that has the unique values.
+ *
+ * Returns NULL for conflicts without such an object. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_object_id *cst_conflict_database_id(const cst_conflict *conflict);
 
 /* Returns the version with which the object of a version conflict was read, 0 for a new object. */
@@ -104,8 +107,9 @@ CST_EXPORT CST_ANY_THREAD int64_t cst_conflict_old_version(const cst_conflict *c
 /* Returns the current version of the row of a version conflict, 0 for a missing row. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_conflict_new_version(const cst_conflict *conflict);
 
-/* Returns the number of properties of a conflict: those that were changed on either side, or those of the
- * constraint. */
+/* Returns the number of properties of a conflict.
+ *
+ * These are the properties that were changed on either side, or those of the constraint. */
 CST_EXPORT CST_ANY_THREAD size_t cst_conflict_property_count(const cst_conflict *conflict);
 
 /* Returns the name of the property at an index of a conflict, or a null string past the last one. */

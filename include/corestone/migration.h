@@ -33,18 +33,23 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_new(cst_model *source
  * removed if the migration fails. A null `source_type` is the type of the file; a null `type` is that of the source
  * store. The options of the two stores may be NULL; their migration options have no effect.
  *
- * CST_E_MIGRATION: 134110 with the cause as its detail, 134111 for values that must be unique, 134140 if the mapping
- * model does not fit the models, 134170 for a failed policy. 134150 if the source store and 134160 if the destination
- * store cannot be opened. CST_E_CANCELLED (134120) after cst_migration_manager_cancel without an error.
+ * CST_E_MIGRATION (134110) with the cause as its detail.
+ * CST_E_MIGRATION (134111) for values that must be unique.
+ * CST_E_MIGRATION (134140) if the mapping model does not fit the models.
+ * Code 134150 if the source store cannot be opened.
+ * Code 134160 if the destination store cannot be opened.
+ * CST_E_MIGRATION (134170) for a failed policy.
+ * CST_E_CANCELLED (134120) after cst_migration_manager_cancel without an error.
  * CST_E_INVALID_ARGUMENT while the manager runs a migration. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_migrate_store(
     cst_migration_manager *manager, cst_string source_type, cst_string source_path,
     const cst_store_options *source_options, const cst_mapping_model *mapping, cst_string type, cst_string path,
     const cst_store_options *options, cst_error **error);
 
-/* Cancels the running migration of a manager at the next object, and makes all later migrations of the manager fail
- * immediately. They fail with `reason`, or with CST_E_CANCELLED (134120) if `reason` is NULL. Further calls have no
- * effect. */
+/* Cancels the running migration of a manager at the next object, and all later migrations of the manager.
+ *
+ * Later migrations fail immediately. All of these migrations fail with `reason`, or with CST_E_CANCELLED (134120) if
+ * `reason` is NULL. Further calls have no effect. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_manager_cancel(cst_migration_manager *manager,
                                                                   const cst_error *reason, cst_error **error);
 
@@ -80,15 +85,15 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_report(cst_migrat
                                                                       cst_progress_fn report, void *userdata,
                                                                       cst_destroy_fn destroy, cst_error **error);
 
-/* Sets a function of the manager, which FUNCTION($manager, "name", …) in a mapping model calls with a null receiver.
- * Built-in selectors of the manager cannot be replaced. NULL removes the function. The arguments $manager and
+/* Sets a function of the manager. FUNCTION($manager, "name", …) in a mapping model calls the function with a null
+ * receiver. Built-in selectors of the manager cannot be replaced. NULL removes the function. The arguments $manager and
  * $entityPolicy are null, $entityMapping and $propertyMapping are the names of the mappings. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_set_function(cst_migration_manager *manager, cst_string name,
                                                                         cst_function_fn call, void *userdata,
                                                                         cst_destroy_fn destroy, cst_error **error);
 
-/* Returns a value of the host for its policies, which expressions read as $manager.userInfo.key. A null key returns a
- * dictionary of all values. Returns CST_NOT_FOUND if there is no value. The caller frees the value with
+/* Returns a value that the host set for its policies. Expressions read the value as $manager.userInfo.key. A null key
+ * returns a dictionary of all values. Returns CST_NOT_FOUND if there is no value. The caller frees the value with
  * cst_value_dispose. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_copy_user_info(const cst_migration_manager *manager,
                                                                           cst_string key,
@@ -248,16 +253,19 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_path(cst_strin
                                                                        cst_model_reference **out_reference CST_OWNED,
                                                                        cst_error **error);
 
-/* Creates a reference to the model whose entities have `count` names and version hashes, as the metadata of a store
- * lists them. The model is searched for in files, bundles and folders when the reference is resolved. */
+/* Creates a reference to the model whose entities have `count` names and version hashes.
+ *
+ * The metadata of a store lists these names and hashes. The model is searched for in files, bundles and folders when
+ * the reference is resolved. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_new_with_hashes(size_t count, const cst_string *names,
                                                                          const cst_bytes *hashes, size_t path_count,
                                                                          const cst_string *paths, cst_string checksum,
                                                                          cst_model_reference **out_reference CST_OWNED,
                                                                          cst_error **error);
 
-/* Returns the model of a reference, frozen. CST_E_MIGRATION (134504) if the model is not found or has another
- * checksum. */
+/* Returns the model of a reference, frozen.
+ *
+ * CST_E_MIGRATION (134504) if the model is not found or has another checksum. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_reference_resolve(const cst_model_reference *reference,
                                                                  cst_model **out_model CST_OWNED, cst_error **error);
 
@@ -280,9 +288,11 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_lightweight(cst_mi
                                                                           const cst_string *checksums, cst_string label,
                                                                           cst_error **error);
 
-/* Adds a stage with an inferred mapping between two versions, and code of the host that runs before and after the
- * mapping. `will_migrate` receives the store of the current version, `did_migrate` that of the next; both may be NULL.
- * `destroy` is called after the last use of the stage. */
+/* Adds a stage with an inferred mapping between two versions, and code of the host.
+ *
+ * `will_migrate` runs before the mapping and receives the store of the current version. `did_migrate` runs after the
+ * mapping and receives that of the next version. Both may be NULL. `destroy` is called when the stage is no longer
+ * used. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_custom(cst_migration_stages *stages,
                                                                      const cst_model_reference *current,
                                                                      const cst_model_reference *next, cst_string label,
@@ -308,8 +318,10 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_add_mapping(cst_migrat
  * `count` models, which are frozen, then in files, bundles and folders. Mapping models are read; their paths are
  * relative to the folder of the file.
  *
- * CST_E_STORE_IO if the file cannot be read. CST_E_MODEL for an error in the file, with its key. CST_E_MIGRATION
- * (134504) for a version that is not found. Other errors are those of cst_migration_stages_validate. */
+ * CST_E_STORE_IO if the file cannot be read.
+ * CST_E_MODEL for an error in the file, with its key.
+ * CST_E_MIGRATION (134504) for a version that is not found.
+ * The errors of cst_migration_stages_validate. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_stages_load(cst_string path, size_t count, cst_model *const *models,
                                                                size_t path_count, const cst_string *paths,
                                                                cst_migration_stages **out_stages CST_OWNED,
@@ -330,19 +342,23 @@ CST_EXPORT CST_ONE_THREAD size_t cst_migration_stages_count(const cst_migration_
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_copy_label(const cst_migration_stages *stages, size_t index,
                                                                      cst_buffer *out_label, cst_error **error);
 
-/* Checks a list of stages, as when a store is opened with it. Fails with CST_E_INVALID_ARGUMENT if the list is empty,
- * if a lightweight stage does not have a version, or if a mapping model does not have an entity mapping. Fails with the
- * same status if the two references of a stage are equal, if two stages have the same source or destination version, or
- * if a stage returns to the source version of an earlier stage. Fails with CST_E_MIGRATION (134504) if a model is not
- * found. */
+/* Checks a list of stages, as when a store is opened with it.
+ *
+ * CST_E_INVALID_ARGUMENT if the list is empty, if a lightweight stage does not have a version, or if a mapping model
+ * does not have an entity mapping.
+ * CST_E_INVALID_ARGUMENT if the two references of a stage are equal, if two stages have the same source or destination
+ * version, or if a stage returns to the source version of an earlier stage.
+ * CST_E_MIGRATION (134504) if a model is not found. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_migration_stages_validate(const cst_migration_stages *stages,
                                                                    cst_error **error);
 
 /* ======== backups ======================================================================================== */
 
-/* Fills a buffer with the paths of the copies of a store that migrations made (`backup` of cst_store_options), the
- * newest one first, each terminated by a NUL. The store need not exist. `folder` is the folder of the copies; null is
- * that of the store. `out_count` receives their number and may be NULL.
+/* Fills a buffer with the paths of the copies of a store that migrations made.
+ *
+ * `backup` of cst_store_options makes migrations copy the store. The newest copy is the first. Each path is terminated
+ * by a NUL. The store need not exist. `folder` is the folder of the copies; null is that of the store. `out_count`
+ * receives their number and may be NULL.
  *
  * CST_E_STORE_IO if the folder cannot be read. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_backups(cst_string path, cst_string folder, cst_buffer *out_paths,
@@ -363,16 +379,18 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_restore_store(cst_coordinat
 
 /* ======== deferred migrations ============================================================================ */
 
-/* Returns the number of tasks that a deferred migration left in an open store (CST_STORE_DEFER_MIGRATION_CLEANUP), or 0
- * for other stores. */
+/* Returns the number of tasks that a deferred migration left in an open store, or 0 for other stores.
+ *
+ * CST_STORE_DEFER_MIGRATION_CLEANUP defers tasks. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_deferred_migration_task_count(const cst_coordinator *coordinator,
                                                                                    const cst_store *store,
                                                                                    size_t *out_count,
                                                                                    cst_error **error);
 
-/* Performs the next task that a deferred migration left in a store: removes the leftover columns of one table, or one
- * leftover table. Corresponds to Apple's finishDeferredLightweightMigrationTask. A task is one transaction. `out_more`
- * receives whether more tasks are left.
+/* Performs the next task that a deferred migration left in a store.
+ *
+ * A task removes the leftover columns of one table, or one leftover table. The function corresponds to Apple's
+ * finishDeferredLightweightMigrationTask. A task is one transaction. `out_more` receives whether more tasks are left.
  *
  * CST_E_STORE_BUSY while another process writes.
  * CST_E_STORE_READ_ONLY for a store that is open read-only. */

@@ -30,8 +30,9 @@ typedef struct cst_migration_guard_options {
     size_t struct_size;
     uint32_t flags;     /* CST_GUARD_… */
     cst_string profile; /* null, "standard", or "cloudkit": changes must only add to the model */
-    /* For cst_migration_guard_check: the versions of `path` from which stores are migrated; a count of 0 selects all
-     * versions. */
+    /* For cst_migration_guard_check: the versions of `path` from which stores are migrated.
+     *
+     * A count of 0 selects all versions. */
     size_t version_count;
     const cst_string *versions;
     /* For cst_migration_guard_check: the version to which stores are migrated; null selects the current one. */
@@ -39,8 +40,10 @@ typedef struct cst_migration_guard_options {
     /* For cst_migration_guard_check_models: further versions, from which only the former names of parts are read. */
     size_t related_count;
     cst_model *const *related;
-    /* Files, bundles and folders to search for mapping models, intermediate versions and the models of stores, in
-     * addition to the paths of the call. For a step with a mapping model, there are no findings. */
+    /* Files, bundles and folders that are searched in addition to the paths of the call.
+     *
+     * They are searched for mapping models, intermediate versions and the models of stores. For a step with a mapping
+     * model, there are no findings. */
     size_t model_path_count;
     const cst_string *model_paths;
     /* Stores, and folders that are searched for stores, with their subfolders. A copy of each store is migrated to the
@@ -66,7 +69,8 @@ typedef struct cst_migration_guard_options {
  * same name in `new_path`. `new_path` is a model or a bundle. If `new_path` is null, the earlier versions of the bundle
  * at `path` are checked. `options` may be NULL.
  *
- * CST_E_STORE_IO if a model, a store or a folder cannot be read; CST_E_MODEL for a damaged model.
+ * CST_E_STORE_IO if a model, a store or a folder cannot be read.
+ * CST_E_MODEL for a damaged model.
  * CST_E_INVALID_ARGUMENT for a version that does not exist, and for a folder without stores. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_guard_check(cst_string path, cst_string new_path,
                                                                const cst_migration_guard_options *options,
@@ -80,10 +84,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_migration_guard_check_models(cst_string
                                                                       const cst_migration_guard_options *options,
                                                                       cst_buffer *out_json, cst_error **error);
 
-/* Writes a release, a version of a model, into a folder: the compiled model as NAME.mom, and a manifest of its version
- * hashes as NAME.json. The folder is created if it does not exist. Put both files under version control; equal models
- * have equal files. A null `name` selects the name of the version from which the model was read. Returns CST_UNCHANGED
- * if the folder already has the version.
+/* Writes a release, a version of a model, into a folder.
+ *
+ * The release consists of the compiled model, NAME.mom, and a manifest of its version hashes, NAME.json. The folder is
+ * created if it does not exist. Put both files under version control; equal models have equal files. A null `name`
+ * selects the name of the version from which the model was read. Returns CST_UNCHANGED if the folder already has the
+ * version.
  *
  * CST_E_INVALID_ARGUMENT if the folder has another model of this name, and for a name that cannot be a file name.
  * CST_E_MODEL for a model with which a store cannot be created.
@@ -94,14 +100,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_keep(const cst_model *mod
 /* Fills a buffer with the releases in a folder as a JSON array, in the order of their names. Each is an object with
  * "name", "path", "checksum" and "versionHashes" (in base64, by entity).
  *
- * CST_E_STORE_IO if there is no such folder; CST_E_MODEL for a manifest that cannot be read. */
+ * CST_E_STORE_IO if there is no such folder.
+ * CST_E_MODEL for a manifest that cannot be read. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_copy_list(cst_string folder, cst_buffer *out_json,
                                                                  cst_error **error);
 
 /* Reads the model of a release in a folder. The model is not frozen yet. Returns CST_NOT_FOUND if the folder does not
  * have the release.
  *
- * CST_E_STORE_IO if there is no such folder; CST_E_MODEL if the file does not match its manifest. */
+ * CST_E_STORE_IO if there is no such folder.
+ * CST_E_MODEL if the file does not match its manifest. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_load(cst_string folder, cst_string name,
                                                             cst_model **out_model CST_OWNED, cst_error **error);
 
@@ -109,7 +117,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_load(cst_string folder, c
  * Releases whose files were changed are included. The result is a JSON array of findings (cst_migration_guard_check),
  * which is empty if nothing changed. `path` is the bundle, or a model that is one version.
  *
- * CST_E_STORE_IO if the folder or the bundle cannot be read; CST_E_MODEL for a manifest that cannot be read. */
+ * CST_E_STORE_IO if the folder or the bundle cannot be read.
+ * CST_E_MODEL for a manifest that cannot be read. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_release_check(cst_string folder, cst_string path, cst_buffer *out_json,
                                                              cst_error **error);
 

@@ -6,10 +6,10 @@
  * (cst_model_write, cst_model_convert), merge them, compare them (cst_model_copy_diff), check them
  * (cst_model_copy_lint), and manage fetch request templates, configurations and localisations.
  *
- * A model that is not frozen is used by one thread at a time. A frozen model never changes and is usable on any thread;
- * changes fail with CST_E_MODEL. An error during construction is permanent: each later change of the model fails with
- * the first error again, and so does cst_coordinator_new. The caller owns models; entities and text are borrowed from
- * their model.
+ * A model that is not frozen is used by one thread at a time. A frozen model is usable on any thread; apart from the
+ * user info of fetched properties, changes fail with CST_E_MODEL. An error during construction is permanent: each later
+ * change of the model fails with the first error again, and so does cst_coordinator_new. The caller owns models;
+ * entities and text are borrowed from their model.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -81,19 +81,23 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity_at(const cst_model *model,
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity(const cst_model *model, cst_string name,
                                                       cst_entity **out_entity CST_BORROWED, cst_error **error);
 
-/* Reads a model from a file or folder of any of Apple's kinds: .xcdatamodeld, .xcdatamodel and its contents, .momd,
- * .mom. The kind is recognised by the content. `version` selects one version of a bundle; null selects the current one.
- * The model is not frozen yet. Fails with CST_E_STORE_IO if the path cannot be read, and with CST_E_MODEL if the model
- * is damaged or exceeds a limit, which the message names. Fails with CST_E_INVALID_ARGUMENT for a store, and for a
- * version that the bundle does not have. */
+/* Reads a model from a file or folder of any of Apple's kinds.
+ *
+ * The kinds are .xcdatamodeld, .xcdatamodel and its contents, .momd and .mom. The kind is recognised by the content.
+ * `version` selects one version of a bundle; null selects the current one. The model is not frozen yet.
+ *
+ * CST_E_STORE_IO if the path cannot be read.
+ * CST_E_MODEL if the model is damaged or exceeds a limit, which the message names.
+ * CST_E_INVALID_ARGUMENT for a store, and for a version that the bundle does not have. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load(cst_string path, cst_string version,
                                                     cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Reads a source model that may be incomplete, as an editor saves it: a relationship may lack its destination, an
- * attribute its type, or an entity its superentity. Parts that a model cannot have are left out. Otherwise like
- * cst_model_load. `out_problems` receives a JSON array of the problems, each an object with `entity`, `key` (both may
- * be null) and `message`; the array is empty for a usable model. A model with problems can only be inspected: every
- * other use fails with the first problem. */
+/* Reads a source model that may be incomplete, as an editor saves it.
+ *
+ * A relationship may lack its destination, an attribute its type, or an entity its superentity. Parts that a model
+ * cannot have are left out. Otherwise like cst_model_load. `out_problems` receives a JSON array of the problems, each
+ * an object with `entity`, `key` (both may be null) and `message`; the array is empty for a usable model. A model with
+ * problems can only be inspected: every other use fails with the first problem. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_draft(cst_string path, cst_string version,
                                                           cst_model **out_model CST_OWNED, cst_buffer *out_problems,
                                                           cst_error **error);
@@ -114,9 +118,9 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_model_version_name(const c
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load_bytes(cst_bytes content, cst_model **out_model CST_OWNED,
                                                           cst_error **error);
 
-/* Fills a buffer with the names of the versions in a bundle, each terminated by a NUL, in natural order. A model that
- * is not a bundle is its own only version. `out_current` receives the index of the current version, or the number of
- * versions if the current version is missing. `out_count` and `out_current` may be NULL. */
+/* Fills a buffer with the names of the versions in a bundle, each terminated by a NUL, in natural order. For a model
+ * that is not a bundle, the model itself is the only version. `out_current` receives the index of the current version,
+ * or the number of versions if the current version is missing. `out_count` and `out_current` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_versions(cst_string path, cst_buffer *out_names, size_t *out_count,
                                                              size_t *out_current, cst_error **error);
 
@@ -124,24 +128,26 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_versions(cst_string path, cs
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy(const cst_model *model, cst_model **out_model CST_OWNED,
                                                     cst_error **error);
 
-/* Creates a model with the entities of several models. Equal entities of several models are merged into one. Fails with
- * CST_E_MODEL if entities or fetch requests of the same name differ; the message names the difference.
+/* Creates a model with the entities of several models. Equal entities of several models are merged into one.
  *
  * If `store_path` is not null, the new model has the entities with which that store was written, found by their version
- * hashes, and all models are frozen. Fails with CST_E_MODEL_MISMATCH for entities that are missing in all models; the
- * message names them. */
+ * hashes, and all models are frozen.
+ *
+ * CST_E_MODEL if entities or fetch requests of the same name differ; the message names the difference.
+ * CST_E_MODEL_MISMATCH for entities of the store that are missing in all models; the message names them. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_merge(size_t count, cst_model *const *models, cst_string store_path,
                                                      cst_model **out_model CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the whole model as JSON: entities and their properties, indexes, constraints, derivations,
- * fetched properties, fetch requests, configurations, and the further content of a source model.
- * docs/reference/model.md lists the keys. */
+/* Fills a buffer with the whole model as JSON.
+ *
+ * The JSON contains entities and their properties, indexes, constraints, derivations, fetched properties, fetch
+ * requests, configurations, and the further content of a source model. docs/reference/model.md lists the keys. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_json(const cst_model *model, cst_buffer *out_json,
                                                          cst_error **error);
 
 /* Fills a buffer with a diagram of the model in DOT, the language of Graphviz. The diagram has a box for each entity
- * with its properties, and one line for a relationship and its inverse. Double arrowheads are to-many relationships,
- * hollow ones inheritance. */
+ * with its properties, and one line for a relationship and its inverse. A double arrowhead represents a to-many
+ * relationship, a hollow one inheritance. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_diagram(const cst_model *model, cst_buffer *out_dot,
                                                             cst_error **error);
 
@@ -156,9 +162,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_template(const cst_model *mo
                                                              cst_fetch_request **out_request CST_OWNED,
                                                              cst_error **error);
 
-/* Creates a request from a fetch request template, with `count` values for its variables; a null value binds its
- * variable to nil. Fails with CST_E_PREDICATE if a variable does not have a value (cst_error_key returns its name), and
- * with CST_E_INVALID_ARGUMENT for an unknown template. */
+/* Creates a request from a fetch request template, with `count` values for its variables.
+ *
+ * A null value binds its variable to nil.
+ *
+ * CST_E_PREDICATE if a variable does not have a value (cst_error_key returns its name).
+ * CST_E_INVALID_ARGUMENT for an unknown template. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_bound_template(const cst_model *model, cst_string name,
                                                                    size_t count, const cst_string *variables,
                                                                    const cst_value *values,
@@ -183,20 +192,26 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_configuration(const cst_mode
 /* The kinds of names that cst_model_copy_names returns. */
 enum { CST_NAMES_TEMPLATES = 1, CST_NAMES_CONFIGURATIONS = 2, CST_NAMES_VERSION_IDENTIFIERS = 3 };
 
-/* Fills a buffer with the names of a model's templates (sorted) or configurations, or with its version identifiers,
- * each terminated by a NUL. `which` is a CST_NAMES_ constant. `out_count` receives the number of names. */
+/* Fills a buffer with the names of a model's templates or configurations, or with its version identifiers.
+ *
+ * Names of templates are sorted. Each name is terminated by a NUL. `which` is a CST_NAMES_ constant. `out_count`
+ * receives the number of names. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_names(const cst_model *model, uint32_t which, cst_buffer *out_names,
                                                           size_t *out_count, cst_error **error);
 
-/* Fills a buffer with the errors and likely errors of a model, as a JSON array of objects with `rule`, `severity`
- * (error, warning, note), `entity`, `key`, `message` and `remedy`. docs/reference/lint.md explains each rule.
- * `profile` is null, "standard" or "cloudkit". The model may be frozen or not, and need not be valid. */
+/* Fills a buffer with the errors and likely errors of a model as JSON.
+ *
+ * The JSON is an array of objects with `rule`, `severity` (error, warning, note), `entity`, `key`, `message` and
+ * `remedy`. docs/reference/lint.md explains each rule. `profile` is null, "standard" or "cloudkit". The model may be
+ * frozen or not, and need not be valid. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_lint(const cst_model *model, cst_string profile,
                                                          cst_buffer *out_json, cst_error **error);
 
-/* Fills a buffer with the findings of cst_model_copy_lint, and with those of a comparison of renaming identifiers with
- * earlier versions of the model. `former` are `count` earlier versions, the oldest first. An identifier that is the
- * previous name instead of the first one is reported, because a migration would remove the values. */
+/* Fills a buffer with the findings of cst_model_copy_lint and of a comparison with earlier versions.
+ *
+ * The comparison covers the renaming identifiers of the model. `former` are `count` earlier versions, the oldest first.
+ * An identifier that is the previous name instead of the first one is reported, because a migration from an earlier
+ * version would remove the values. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_version_lint(const cst_model *model, cst_string profile,
                                                                  size_t count, cst_model *const *former,
                                                                  cst_buffer *out_json, cst_error **error);
@@ -242,9 +257,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_source(const cst_model *mode
  * current version; in both cases the current version stays the same.
  *
  * Other files in a bundle and permissions are kept; a symbolic link is followed. At any time, even after a crash, the
- * path has either the complete former content or the complete new content. Concurrent writes are serialised. Fails with
- * CST_E_INVALID_ARGUMENT for another extension and for a version that cannot be a file name, and with CST_E_STORE_BUSY
- * if another process keeps the folder locked. */
+ * path has either the complete former content or the complete new content. Concurrent writes are serialised.
+ *
+ * CST_E_INVALID_ARGUMENT for another extension and for a version that cannot be a file name.
+ * CST_E_STORE_BUSY if another process keeps the folder locked. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_write(const cst_model *model, cst_string path, cst_string version,
                                                      uint32_t flags, cst_error **error);
 
@@ -256,9 +272,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_write(const cst_model *model, cst
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_convert(cst_string path, cst_string target, cst_string module,
                                                        uint32_t flags, cst_error **error);
 
-/* Merges all models in a folder, like Apple's mergedModelFromBundles: the current version of each bundle, or every
- * version if `store_path` is not null. Of a source and its compiled form, only one is read. Fails with CST_E_MODEL if
- * the folder does not have a model. Otherwise like cst_model_merge. */
+/* Merges all models in a folder, like Apple's mergedModelFromBundles.
+ *
+ * The current version of each bundle is merged, or every version if `store_path` is not null. Of a source and its
+ * compiled form, only one is read. Fails with CST_E_MODEL if the folder does not have a model. Otherwise like
+ * cst_model_merge. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_merge_folder(cst_string path, cst_string store_path,
                                                             cst_model **out_model CST_OWNED, cst_error **error);
 
@@ -272,9 +290,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_checksum(const cst_model *mo
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_version_checksums(cst_string path, cst_buffer *out_texts,
                                                                       size_t *out_count, cst_error **error);
 
-/* Reports whether the store at `store_path` has exactly the entities of a configuration (null: all entities), with the
- * version hashes of the model, like isConfiguration:compatibleWithStoreMetadata:. A store without version hashes is
- * never compatible. */
+/* Reports whether the store at `store_path` has exactly the entities of a configuration.
+ *
+ * The entities must have the version hashes of the model, as for isConfiguration:compatibleWithStoreMetadata:. A null
+ * `configuration` stands for all entities. A store without version hashes is never compatible. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible(const cst_model *model, cst_string configuration,
                                                              cst_string store_path, bool *out_compatible,
                                                              cst_error **error);

@@ -27,9 +27,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_new_child(cst_context *parent, 
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_parent(const cst_context *context,
                                                         cst_context **out_parent CST_BORROWED, cst_error **error);
 
-/* Sets whether the context automatically merges saves: a child merges the saves of its parent, any other context the
- * saves of contexts of the same coordinator. Initially false. The context merges on its own queue. A context that is
- * confined to another thread merges when it next processes pending changes, or fetches without changes of its own. */
+/* Sets whether the context automatically merges saves.
+ *
+ * A child merges the saves of its parent, any other context the saves of contexts of the same coordinator. Initially
+ * false. The context merges on its own queue. A context that is confined to another thread merges when it next
+ * processes pending changes, or fetches without changes of its own. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_automatically_merges(cst_context *context, bool merges,
                                                                           cst_error **error);
 

@@ -20,27 +20,30 @@
 extern "C" {
 #endif
 
-/* Creates an object outside every context, confined to the calling thread; cst_context_insert_object inserts it. The
- * object retains its related objects, so a reference cycle of such objects is never freed unless the host breaks the
- * cycle. */
+/* Creates an object outside every context, confined to the calling thread; cst_context_insert_object inserts it.
+ * Freezes the model. The object retains its related objects, so a reference cycle of such objects is never freed unless
+ * the host breaks the cycle. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cst_object **out_object CST_OWNED,
                                                     cst_error **error);
 
 /* Returns the value of an attribute, or the target of a to-one relationship (CST_OBJECT, borrowed). Text and bytes are
- * views, valid until this object is set, refreshed or released. Fires a fault. */
+ * views, valid until the property is set, or the object is refreshed or released. Fires a fault. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get(const cst_object *object, cst_key key,
                                                   cst_value *out_value CST_BORROWED, cst_error **error);
 
 /* Fills a buffer with the text or bytes of an attribute, a copy that later changes do not affect. A large value in a
  * backing file is read for this call only; cst_object_get keeps it in memory as long as its view is valid. Returns
- * CST_NOT_FOUND and empties the buffer if the value is null. Fails with CST_E_TYPE_MISMATCH for a property of another
- * type. */
+ * CST_NOT_FOUND and empties the buffer if the value is null. Fails with CST_E_TYPE_MISMATCH for an attribute of another
+ * type and for a relationship, even if the value is null. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_bytes(const cst_object *object, cst_key key, cst_buffer *out_bytes,
                                                          cst_error **error);
 
 /* Sets an attribute or a to-one relationship and its inverse. The value is copied. An integer is converted to a double,
- * a whole double to an integer, and any number to a decimal. 0 and 1 are converted to a boolean, a boolean to 0 or 1,
- * and a string to a URI. Fails with CST_E_TYPE_MISMATCH for any other type. */
+ * a whole double to an integer, and a number to a decimal. The integers 0 and 1 are converted to a boolean, a boolean
+ * to 0 or 1, and a string to a URI.
+ *
+ * CST_E_TYPE_MISMATCH for a value that cannot be converted.
+ * CST_E_VALIDATION for an integer that the type of the attribute cannot represent. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set(cst_object *object, cst_key key, const cst_value *value,
                                                   cst_error **error);
 
@@ -69,21 +72,25 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_paths(const cst_object *object
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_paths(cst_object *object, size_t count, const cst_string *paths,
                                                         const cst_value *values, cst_error **error);
 
-/* Sets an attribute or a to-one relationship without change tracking: the object does not count as changed, and an
- * inverse does not change. A save writes the value if the object also has a tracked change; a refresh discards it. */
+/* Sets an attribute or a to-one relationship without change tracking.
+ *
+ * The object does not count as changed, and an inverse does not change. A save writes the value if the object also has
+ * a tracked change; a refresh discards it. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_primitive(cst_object *object, cst_key key, const cst_value *value,
                                                             cst_error **error);
 
-/* Returns the value of a property as it was last fetched or saved. Targets of to-one relationships are
+/* Returns the value of an attribute or a to-one relationship as it was last fetched or saved. Targets are
  * CST_OBJECT_ID. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_committed(const cst_object *object, cst_key key,
                                                             cst_value *out_value CST_BORROWED, cst_error **error);
 
-/* Returns the value of a transformable attribute as a value of the host, which the attribute's transformer or class
- * (cst_archive_register_class) created. The pointer is the same until the attribute is set or the object is refreshed
- * or released; it is NULL for null. Fails with CST_E_UNSUPPORTED if the transformer is not registered; the message
- * names the transformer. Fails with CST_E_TYPE_MISMATCH for an attribute without values of the host. cst_object_get
- * returns the bytes. */
+/* Returns the value of a transformable attribute as a value of the host.
+ *
+ * The attribute's transformer or class (cst_archive_register_class) created the value. The pointer is the same until
+ * the attribute is set or the object is refreshed or released; it is NULL for null. cst_object_get returns the bytes.
+ *
+ * CST_E_UNSUPPORTED if the transformer is not registered; the message names the transformer.
+ * CST_E_TYPE_MISMATCH for an attribute without values of the host. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_transformed(const cst_object *object, cst_key key,
                                                               void **out_value CST_BORROWED, cst_error **error);
 
@@ -92,13 +99,13 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_transformed(const cst_object *
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_transformed(cst_object *object, cst_key key, void *value,
                                                               cst_error **error);
 
-/* Reports whether a property has been changed since the last fetch or save. */
+/* Reports whether a property has been set since the last fetch or save, even to an equal value. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_changed(const cst_object *object, cst_key key, bool *out_changed,
                                                          cst_error **error);
 
-/* Checks the object like a save that inserts, updates or deletes it. `purpose` is a CST_VALIDATE_ constant.
- * CST_E_VALIDATION is the failure itself, or has the code CST_CODE_VALIDATION_MULTIPLE_ERRORS and a detail for each;
- * entity, key, value, predicate and object are set. Fires a fault. */
+/* Checks the object like a save that inserts, updates or deletes it. `purpose` is a CST_VALIDATE_ constant. If one
+ * check fails, CST_E_VALIDATION is the error of this check, with entity, key, value, predicate and object. If several
+ * fail, the error has the code CST_CODE_VALIDATION_MULTIPLE_ERRORS and a detail for each. Fires a fault. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_validate(const cst_object *object, uint32_t purpose, cst_error **error);
 
 /* Checks a value of an attribute, or a target of a to-one relationship, as a save would check it. The object does not
@@ -117,7 +124,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_members(const cst_object *obj
                                                            cst_results **out_members CST_OWNED, cst_error **error);
 
 /* Returns the objects of a fetched property. The objects are fetched, including unsaved changes, by the first call, and
- * cached until the owner is refreshed or becomes a fault. Fails with CST_E_INVALID_ARGUMENT if there is no such fetched
+ * cached until `object` is refreshed or becomes a fault. Fails with CST_E_INVALID_ARGUMENT if there is no such fetched
  * property; other errors are those of a fetch. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_fetched(cst_object *object, cst_string property,
                                                            cst_results **out_objects CST_OWNED, cst_error **error);
@@ -168,7 +175,7 @@ enum {
     CST_OBJECT_UPDATED = 1u << 1,
     CST_OBJECT_DELETED = 1u << 2,      /* deletion is pending */
     CST_OBJECT_FAULT = 1u << 3,        /* its values are not loaded */
-    CST_OBJECT_TEMPORARY_ID = 1u << 4, /* never saved */
+    CST_OBJECT_TEMPORARY_ID = 1u << 4, /* the ID is temporary */
     CST_OBJECT_HAS_CHANGES = 1u << 5
 };
 
@@ -177,13 +184,14 @@ enum {
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_state(const cst_object *object, uint32_t *out_flags, cst_error **error);
 
 /* Refreshes the object from the store. If `merge_changes` is true, the object receives the newest values and keeps its
- * unsaved changes; otherwise it discards its changes and becomes a fault. Has no effect on an object outside every
- * context. */
+ * unsaved changes. Otherwise the changes are discarded, and the object becomes a fault. Has no effect on an object
+ * outside every context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_refresh(cst_object *object, bool merge_changes, cst_error **error);
 
-/* Returns the value of an attribute or a to-one relationship like cst_object_get, but without firing a fault: for a
- * fault, the value is CST_NULL. The functions for primitive values, access and changes are for hosts that implement
- * accessors with change notification (docs/reference/object.md). */
+/* Returns the value of an attribute or a to-one relationship without firing a fault.
+ *
+ * For a fault, the value is CST_NULL. Otherwise like cst_object_get. The functions for primitive values, access and
+ * changes are for hosts that implement accessors with change notification (docs/reference/object.md). */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_primitive(const cst_object *object, cst_key key,
                                                             cst_value *out_value CST_BORROWED, cst_error **error);
 
@@ -216,8 +224,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_change(cst_object *object, cst
  * only members that are kept (intersect), or replace all members (set). */
 enum { CST_MUTATION_UNION = 1, CST_MUTATION_MINUS = 2, CST_MUTATION_INTERSECT = 3, CST_MUTATION_SET = 4 };
 
-/* Announces that the host is about to change the members of a to-many relationship by
- * cst_object_set_primitive_members. `mutation` is a CST_MUTATION_ constant; `members` are its operands. */
+/* Announces that the host is about to change the members of a to-many relationship.
+ *
+ * The host changes them by cst_object_set_primitive_members. `mutation` is a CST_MUTATION_ constant; `members` are its
+ * operands. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_will_change_members(cst_object *object, cst_key key, uint32_t mutation,
                                                                   size_t count, cst_object *const *members,
                                                                   cst_error **error);
@@ -230,27 +240,28 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_did_change_members(cst_object *obj
 
 /* The values that cst_object_copy_values returns. */
 enum {
-    CST_VALUES_CHANGED = 1, /* the new values of properties that differ from their last fetch or save */
+    CST_VALUES_CHANGED = 1, /* the new values of properties that differ from the last fetch or save */
     CST_VALUES_BEFORE_EVENT =
         2, /* the former values of properties that changed since pending changes were last processed */
     CST_VALUES_COMMITTED = 3 /* the values of the last fetch or save, changed or not */
 };
 
-/* Returns values of persistent properties as one row, with a column for each name, sorted. `which` is a CST_VALUES_
- * constant. `keys` selects properties; NULL selects all. Targets are IDs; members are arrays of IDs. Relationship
- * faults are not fired: members that are not loaded are CST_NULL. CST_VALUES_COMMITTED omits relationships whose
- * members are not loaded, unless `keys` selects them; then the members are read. */
+/* Returns values of persistent properties as one row, with a column for each property, sorted by name. `which` is a
+ * CST_VALUES_ constant. `keys` selects properties; NULL selects all. Targets are IDs; members are arrays of IDs.
+ * Relationship faults are not fired: members that are not loaded are CST_NULL. CST_VALUES_COMMITTED omits relationships
+ * whose members are not loaded, unless `keys` selects them; then the members are read. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_values(const cst_object *object, uint32_t which, size_t count,
                                                           const cst_key *keys, cst_rows **out_rows CST_OWNED,
                                                           cst_error **error);
 
-/* Reports whether persistent properties differ in value from their last fetch or save. */
+/* Reports whether a persistent property has another value than at the last fetch or save. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_persistent_changes(const cst_object *object, bool *out_changes,
                                                                      cst_error **error);
 
-/* Returns the IDs of the targets of a relationship, including unsaved changes: at most one ID for a to-one
- * relationship, in order for an ordered one. Reads the store if necessary, but does not create objects or fire
- * faults. */
+/* Returns the IDs of the targets of a relationship, including unsaved changes.
+ *
+ * A to-one relationship has at most one ID. The IDs of an ordered relationship are in order. Reads the store if
+ * necessary, but does not create objects or fire faults. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_related_ids(const cst_object *object, cst_key key,
                                                                cst_results **out_ids CST_OWNED, cst_error **error);
 

@@ -15,8 +15,10 @@
 extern "C" {
 #endif
 
-/* Fills a buffer with the URI of an object ID: x-coredata://<store UUID>/<Entity>/p<number>, or
- * x-coredata:///<Entity>/t<UUID> while the ID is temporary. cst_coordinator_object_id converts a URI back. */
+/* Fills a buffer with the URI of an object ID.
+ *
+ * The URI is x-coredata://<store UUID>/<Entity>/p<number>, or x-coredata:///<Entity>/t<UUID> while the ID is temporary.
+ * cst_coordinator_object_id converts a URI back. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_copy_uri(const cst_object_id *id, cst_buffer *out_uri,
                                                             cst_error **error);
 

@@ -42,16 +42,19 @@ typedef struct cst_changes {
 typedef void (*cst_context_observe_fn)(void *userdata, cst_context *context, uint32_t notification,
                                        const cst_changes *changes);
 
-/* Calls `observe` on the queue of the context whenever the context posts the notification, a CST_NOTIFICATION_
- * constant. */
+/* Calls `observe` on the queue of the context whenever the context posts the notification.
+ *
+ * `notification` is a CST_NOTIFICATION_ constant. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_observe(cst_context *context, uint32_t notification,
                                                          cst_context_observe_fn observe, void *userdata,
                                                          cst_destroy_fn destroy,
                                                          cst_observation **out_observation CST_OWNED,
                                                          cst_error **error);
 
-/* Options of cst_object_observe: an additional call with the current value before the function returns, and an
- * additional call before each change. */
+/* Options of cst_object_observe for additional calls.
+ *
+ * CST_OBSERVE_INITIAL adds a call with the current value before the function returns. CST_OBSERVE_PRIOR adds a call
+ * before each change. */
 enum { CST_OBSERVE_INITIAL = 4, CST_OBSERVE_PRIOR = 8 };
 
 /* The kinds of changes of a value. */

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* Sets the default of the attribute, its value in new objects. The type of the value must match the attribute. Text and
+/* Sets the default of the attribute, its value in new objects. The value is converted as by cst_object_set. Text and
  * bytes are copied. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_default(cst_attribute *attribute, const cst_value *value,
                                                                cst_error **error);
@@ -32,10 +32,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_user_info(const cst_attribute
                                                              cst_string *out_value CST_BORROWED, cst_error **error);
 
 /* Converts a value from a file or a network message to the type of the attribute. Text is accepted for types that the
- * format may not support: numbers, "true" and "false", ISO 8601 dates (UTC without an offset), UUIDs, bytes in base64.
- * For a string attribute, any other value becomes text; for a floating-point attribute, a decimal becomes the nearest
- * double. CST_NULL becomes the default of the attribute. Fails with CST_E_TYPE_MISMATCH for a value that cannot be
- * converted; the error has entity and key. The caller frees the result with cst_value_dispose. */
+ * format may not support: numbers, "true" and "false", ISO 8601 dates (UTC without an offset), UUIDs, and bytes in
+ * base64. For a string attribute, numbers, booleans, UUIDs and dates become text. For a floating-point attribute, a
+ * decimal becomes the nearest double. CST_NULL becomes the default of the attribute. The caller frees the result with
+ * cst_value_dispose.
+ *
+ * CST_E_TYPE_MISMATCH for a value that cannot be converted; the error has entity and key.
+ * CST_E_VALIDATION for an integer that the type of the attribute cannot represent. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_convert(const cst_attribute *attribute, const cst_value *value,
                                                            cst_value *out_value CST_OWNED, cst_error **error);
 
@@ -63,8 +66,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_transformer_name(cst_attr
 /* Makes the attribute derived: the store computes it at each save, and hosts cannot set it. `expression` is for example
  * "name", "author.name", "articles.@count", "articles.wordCount.@sum", "canonical:(name)", "uppercase:(name)",
  * "lowercase:(name)" or "now()". Null removes the derivation. `filter`, a predicate on the members, may be null; only
- * Apple's framework evaluates it. Fails with CST_E_PREDICATE_SYNTAX for text that is not an expression. Adding a store
- * that cannot compute the expression fails with CST_E_UNSUPPORTED, with entity and key. */
+ * Apple's framework evaluates it. Fails with CST_E_PREDICATE_SYNTAX if `expression` or `filter` cannot be parsed.
+ * Adding a store that cannot compute the expression fails with CST_E_UNSUPPORTED, with entity and key. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_derivation(cst_attribute *attribute, cst_string expression,
                                                                   cst_string filter, cst_error **error);
 
@@ -82,7 +85,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_element(cst_attribute *at
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_type(cst_attribute *attribute, cst_attribute_type type,
                                                             cst_error **error);
 
-/* Sets the class of the values of a transformable attribute in Apple's framework. Null removes it. Setting the
+/* Sets the class of the values of a transformable attribute in Apple's framework. Null removes the class. Setting the
  * attribute fails for a value that cannot be of this class. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_set_value_class(cst_attribute *attribute, cst_string name,
                                                                    cst_error **error);
@@ -103,8 +106,8 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_destination(cst_relati
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_delete_rule(cst_relationship *relationship, uint32_t rule,
                                                                       cst_error **error);
 
-/* Sets the least and the greatest number of members of the relationship, which a save checks. A maximum of 0 means no
- * bound. */
+/* Sets the least and the greatest number of members of the relationship. A save checks the number. A maximum of 0 means
+ * no bound. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_relationship_set_counts(cst_relationship *relationship, uint32_t minimum,
                                                                  uint32_t maximum, cst_error **error);
 

@@ -22,7 +22,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_bind(cst_error **error);
 
 /* Runs the blocks that wait on the main queue. Waits at most `timeout_ms` milliseconds for the first block (0: does not
  * wait, negative: without limit). `out_count` receives the number of blocks that ran and may be NULL. Returns
- * CST_UNCHANGED if no block ran. Fails with CST_E_WRONG_THREAD on a thread that is not the main thread, and with
+ * CST_UNCHANGED if no block ran.
+ *
+ * CST_E_WRONG_THREAD on a thread that is not the main thread.
  * CST_E_INVALID_ARGUMENT during a fetch or a save, for example in a callback of a host's store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_drain(int32_t timeout_ms, size_t *out_count, cst_error **error);
 

@@ -7,7 +7,8 @@
  *
  * Results of a request with a batch size are usually lazy: they have the IDs of their objects, and read rows in batches
  * when an object of a batch is requested. Only recently used batches are kept. A borrowed object of lazy results is
- * valid until objects of four other batches have been requested, the values of a column until the next call.
+ * valid until four times the batch size of further objects have been borrowed. The values of a column are valid until
+ * the next call.
  *
  * The caller owns results and uses them on the queue of their context; counts and permanent IDs may be read on any
  * thread.
@@ -29,8 +30,9 @@ CST_EXPORT CST_ANY_THREAD size_t cst_results_count(const cst_results *results);
 /* Returns the number of rows that lazy results read at a time, or 0 for other results. */
 CST_EXPORT CST_ANY_THREAD size_t cst_results_batch_size(const cst_results *results);
 
-/* Returns the object at an index, borrowed until the results are released; docs/reference/results.md documents lazy
- * results. Returns CST_END past the last one. */
+/* Returns the object at an index, borrowed until the results are released.
+ *
+ * Returns CST_END for an index past the last object. docs/reference/results.md documents lazy results. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_get_object(const cst_results *results, size_t index,
                                                           cst_object **out_object CST_BORROWED, cst_error **error);
 
@@ -62,14 +64,15 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_filtered(const cst_results *
                                                              const cst_value *variables,
                                                              cst_results **out_results CST_OWNED, cst_error **error);
 
-/* Returns the objects in another order. Descriptors and `compare` are as for cst_sort_values. */
+/* Returns the objects in the order of sort descriptors. Descriptors and `compare` are as for cst_sort_values. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_results_copy_sorted(const cst_results *results, size_t sort_count,
                                                            const cst_sort *sort, cst_compare_fn compare, void *userdata,
                                                            cst_results **out_results CST_OWNED, cst_error **error);
 
-/* Fills a buffer with attributes and to-one relationships of up to `count` objects from the index `first` as packed
- * columns, for languages with expensive calls. The buffer contains, in the byte order of the machine and with each part
- * at a multiple of 8 bytes:
+/* Fills a buffer with attributes and to-one relationships of objects as packed columns.
+ *
+ * The objects are up to `count` from the index `first`. Packed columns are for languages with expensive calls. The
+ * buffer contains, in the byte order of the machine and with each part at a multiple of 8 bytes:
  *
  *   uint64 rows, uint64 columns, then for each column
  *   uint64 form, rows bytes of 1 (null), 2 (the object was deleted since) or 0, padded to 8, and by form:

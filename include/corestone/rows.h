@@ -30,9 +30,11 @@ CST_EXPORT CST_ANY_THREAD size_t cst_rows_column_count(const cst_rows *rows);
 /* Returns the name of the column at an index, or a null string past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_rows_column_name(const cst_rows *rows, size_t index);
 
-/* Returns the values of `count` rows from the index `first`, row by row: count times cst_rows_column_count values, each
- * to be freed with cst_value_dispose. Objects are CST_OBJECT_ID. Fails with CST_E_INVALID_ARGUMENT past the last row.
- * Lazy rows must be read on their queue; other rows can be read on any thread. */
+/* Returns the values of `count` rows from the index `first`, row by row.
+ *
+ * `out_values` receives count times cst_rows_column_count values, each to be freed with cst_value_dispose. Objects are
+ * CST_OBJECT_ID. Fails with CST_E_INVALID_ARGUMENT past the last row. Lazy rows must be read on their queue; other rows
+ * can be read on any thread. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_rows_copy_values(const cst_rows *rows, size_t first, size_t count,
                                                         cst_value *out_values CST_OWNED, cst_error **error);
 

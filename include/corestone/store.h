@@ -2,9 +2,8 @@
  *
  * A coordinator opens stores for one model; contexts read and save its objects. cst_coordinator_new creates a
  * coordinator, and cst_coordinator_add_store opens or creates a store; cst_coordinator_open_store opens an existing
- * store, which does not require a model. Further functions back up, move, migrate, compare, check and close stores,
- * report statistics, and observe a coordinator. Programs that do not need these functions can use a container
- * (container.h).
+ * store, even without a model. Further functions back up, move, migrate, compare, check and close stores, report
+ * statistics, and observe a coordinator. Programs that do not need these functions can use a container (container.h).
  *
  * Coordinators and stores are usable on any thread. The caller owns the handles. A store stays open until it is
  * removed, the coordinator is closed, or the last handle of the coordinator, its contexts and the store is released.
@@ -57,25 +56,28 @@ enum {
     CST_STORE_INFER_MAPPING = 1u << 12,
     /* Prevents the migration of the store by a container or a document. */
     CST_STORE_NO_MIGRATION = 1u << 13,
-    /* Also migrates if the model only lacks parts that the store has, which may mean that the model is an older
-     * version. */
+    /* Also migrates if the model only lacks parts that the store has.
+     *
+     * The missing parts may mean that the model is an older version. */
     CST_STORE_ALLOW_REMOVALS = 1u << 14,
     /* Migrates attributes whose type changed, if every value can be kept exactly. */
     CST_STORE_ALLOW_TYPE_CHANGES = 1u << 15,
     /* Does not record a history. A store whose history has transactions is opened read-only
      * (cst_store_read_only_reason), as in Apple's framework: unrecorded saves would leave a gap. */
     CST_STORE_NO_HISTORY = 1u << 16,
-    /* Records a complete history, which includes the values that each transaction replaces, so that past states can be
-     * read in full (cst_coordinator_open_past). A store that already records old values continues without this flag.
-     * The old values are stored in tables named CST_HISTORY…, which Apple's framework ignores, and occupy space until
-     * the history is deleted. */
+    /* Records a complete history, which includes the values that each transaction replaces.
+     *
+     * Past states can then be read in full (cst_coordinator_open_past). A store that already records old values
+     * continues without this flag. The old values are stored in tables named CST_HISTORY…, which Apple's framework
+     * ignores, and occupy space until the history is deleted. */
     CST_STORE_COMPLETE_HISTORY = 1u << 17,
     /* Deletes the old values of a complete history and stops recording them. The history itself is kept. */
     CST_STORE_DROP_OLD_VALUES = 1u << 18,
     /* Compares the migrated objects with the former ones before the commit of a migration. A difference makes the
      * migration fail with 134110. */
     CST_STORE_VERIFY_MIGRATION = 1u << 19,
-    /* A migration within the file leaves columns and tables that the new model does not have in the file, until
+    /* A migration within the file keeps the columns and tables that the new model does not have.
+     *
      * cst_coordinator_finish_deferred_migration (migration.h) removes them. */
     CST_STORE_DEFER_MIGRATION_CLEANUP = 1u << 20
 };
@@ -89,9 +91,11 @@ typedef struct cst_pragma {
  * false, the operation is cancelled. */
 typedef bool (*cst_progress_fn)(void *userdata, uint64_t done, uint64_t total);
 
-/* Options of the copy of a store that a migration makes before it changes the store: NAME.backup-20261129T101500Z, with
- * the time in UTC. Start from CST_MIGRATION_BACKUP_INIT. cst_store_copy_backups and cst_coordinator_restore_store
- * (migration.h) list the copies and restore a copy. */
+/* Options of the copy of a store that a migration makes before it changes the store.
+ *
+ * The name of a copy is for example NAME.backup-20261129T101500Z, with the time in UTC. Start from
+ * CST_MIGRATION_BACKUP_INIT. cst_store_copy_backups and cst_coordinator_restore_store (migration.h) list the copies and
+ * restore a copy. */
 typedef struct cst_migration_backup {
     size_t struct_size;
     cst_string folder; /* the folder of the copies, which must exist; null is the folder of the store */
@@ -108,9 +112,9 @@ typedef struct cst_store_options {
     /* The interval at which a watched store (remote.h) is checked even if the file system does not report a write. 0 is
      * 500 on file systems that do not report writes, such as network file systems, and otherwise 30000. */
     uint32_t watch_interval_ms;
-    /* The configuration of the model whose objects the store contains. New objects are saved into the first writable
-     * store whose configuration has their entity. Fetches read only the stores whose configuration has their entity.
-     * With a null string, it is the whole model. The tables are always those of the whole model. */
+    /* The name of the configuration with the entities of the store's objects. New objects are saved into the first
+     * writable store whose configuration has their entity. Fetches read only the stores whose configuration has their
+     * entity. A null string selects the whole model. The tables are always those of the whole model. */
     cst_string configuration;
     uint32_t max_connections; /* the greatest number of threads that read or save at a time; 0 is 8 */
     /* Permissions of the file of a new store, 0600 to 0777; 0 applies the process's umask. Files next to a store have
@@ -124,8 +128,10 @@ typedef struct cst_store_options {
      * are not listed are never inserted into SQL. */
     size_t pragma_count;
     const cst_pragma *pragmas;
-    /* Options of Apple's framework for features that the library does not have (ubiquity, external records, file
-     * protection, …), by the names of their keys. These options have no effect; cst_store_warning reports them. */
+    /* Options of Apple's framework for features that the library does not have, by the names of their keys.
+     *
+     * Examples are ubiquity, external records and file protection. These options have no effect; cst_store_warning
+     * reports them. */
     size_t foreign_option_count;
     const cst_string *foreign_options;
     /* Options for a store of a type that the host registered (host_store.h): names, and their values in the same order.
@@ -135,17 +141,21 @@ typedef struct cst_store_options {
     const cst_value *host_option_values;
     /* Limits on the work that a file, possibly untrusted, can cause in this process. If a limit is exceeded, the call
      * fails; the error names limit, value and option (docs/reference/store.md, "Limits"). */
-    /* Bytes of one value or row of an SQLite store, and of the holes of a sparse file; 0 is 67108864. */
+    /* The maximum size in bytes of a value or row in an SQLite store; 0 is 67108864.
+     *
+     * Also limits the holes in a sparse file. */
     uint64_t value_limit;
-    /* Bytes that all expressions of an SQLite file's schema may use together; 0 is 134217728. */
+    /* The maximum memory in bytes that all expressions of an SQLite file's schema use together; 0 is 134217728. */
     uint64_t memory_limit;
-    /* SQLite's instructions for one statement that writes, in addition to 100 for each byte of the file; 0 is
-     * 200000000. */
+    /* The maximum number of SQLite instructions for one statement that writes; 0 is 200000000.
+     *
+     * 100 further instructions are allowed for each byte of the file. */
     uint64_t step_limit;
-    /* Bytes of one backing file that is read or copied; 0 is 2147483647. */
+    /* The maximum size in bytes of a backing file that is read or copied; 0 is 2147483647. */
     uint64_t external_limit;
-    /* Where a migration searches for the model of the store: first in these models, then in the files, bundles and
-     * folders of model_paths, and last in the store. */
+    /* The models in which a migration first searches for the model of the store.
+     *
+     * It then searches in the files, bundles and folders of model_paths, and last in the store. */
     size_t source_model_count;
     cst_model *const *source_models;
     size_t model_path_count;
@@ -158,8 +168,9 @@ typedef struct cst_store_options {
      * coordinator. A purge also keeps transactions that a living consumer has not read. NULL: the history is not purged
      * automatically. */
     const struct cst_history_retention *history_retention;
-    /* Mapping models that a migration tries first, before those next to the models of model_paths and before inference
-     * (mapping.h). */
+    /* Mapping models that a migration tries first (mapping.h).
+     *
+     * The migration then tries the mapping models next to the models of model_paths, and then infers one. */
     size_t mapping_model_count;
     cst_mapping_model *const *mapping_models;
     /* The stages of a staged migration (migration.h), instead of mapping models; may be NULL. Requires
@@ -276,28 +287,31 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_close(cst_coordinator *coor
 /* Flags of cst_coordinator_copy_unsaved_changes. */
 enum {
     CST_CHANGES_NO_WAIT = 1u << 0, /* the counts of a context that another thread is using are null */
-    CST_CHANGES_TOLD = 1u << 1     /* the host reports the changes: nothing is logged when these contexts are
-                                    * deallocated */
+    CST_CHANGES_TOLD = 1u << 1     /* the host reports the changes; deallocating these contexts logs nothing */
 };
 
-/* Fills a buffer with the unsaved changes of the contexts of a coordinator as JSON, children first: [{"context",
- * "name", "file", "line", "inserted", "updated", "deleted", "entities": {"Person": {"inserted", "updated", "deleted"},
- * …}}, …]. "context" is the description of the context in messages, "file" and "line" are the source line at which it
- * was created. "name", "file" and "line" may be null, and so may the counts of a context that another thread is using.
- * `flags` are CST_CHANGES_ constants. With 0 the call waits for the queues of contexts with changes. */
+/* Fills a buffer with the unsaved changes of the contexts of a coordinator as JSON, children first.
+ *
+ * The form is [{"context", "name", "file", "line", "inserted", "updated", "deleted", "entities": {"Person":
+ * {"inserted", "updated", "deleted"}, …}}, …]. "context" is the description of the context in messages, "file" and
+ * "line" are the source line at which it was created. "name", "file" and "line" may be null, and so may the counts of a
+ * context that another thread is using. `flags` are CST_CHANGES_ constants. With 0 the call waits for the queues of
+ * contexts with changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_unsaved_changes(cst_coordinator *coordinator, uint32_t flags,
                                                                           cst_buffer *out_json, cst_error **error);
 
 /* Empties a store: removes its rows, tables, metadata and backing files. The file of an SQLite store is kept, and a
  * store that is later added at `path` is new. Files of other types are deleted. An SQLite store is emptied in one
- * transaction under SQLite's locks; the call fails with CST_E_STORE_BUSY while another process writes. A null `type` is
- * the type of the store at `path`. If the coordinator has the store open, the store is first removed from the
- * coordinator.
+ * transaction under SQLite's locks. A null `type` is the type of the store at `path`. If the coordinator has the store
+ * open, the store is first removed from the coordinator.
  *
- * Returns CST_UNCHANGED if there is no file in an existing folder. Fails with CST_E_STORE_IO if the folder does not
- * exist, with CST_E_INVALID_ARGUMENT for /dev/null, and with CST_E_NOT_A_STORE for a file of another program, which
- * stays unchanged. Of the options, which may be NULL, only busy_timeout_ms and CST_STORE_FORCE_DESTROY have an
- * effect. */
+ * Returns CST_UNCHANGED if there is no file in an existing folder. Of the options, which may be NULL, only
+ * busy_timeout_ms and CST_STORE_FORCE_DESTROY have an effect.
+ *
+ * CST_E_STORE_IO if the folder does not exist.
+ * CST_E_INVALID_ARGUMENT for /dev/null.
+ * CST_E_NOT_A_STORE for a file of another program, which stays unchanged.
+ * CST_E_STORE_BUSY while another process writes to an SQLite store. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_destroy_store(cst_coordinator *coordinator, cst_string type,
                                                                    cst_string path, const cst_store_options *options,
                                                                    cst_error **error);
@@ -331,16 +345,17 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_store(const cst_coordinator
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_store_at(const cst_coordinator *coordinator, cst_string path,
                                                               cst_store **out_store CST_OWNED, cst_error **error);
 
-/* Fills a buffer with the metadata of an open store like cst_store_copy_metadata, including entries that were set and
- * are not written yet. */
+/* Fills a buffer with the metadata of an open store like cst_store_copy_metadata.
+ *
+ * The metadata includes entries that were set and are not written yet. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_metadata(const cst_coordinator *coordinator,
                                                                    const cst_store *store, cst_buffer *out_plist,
                                                                    cst_error **error);
 
-/* Replaces the metadata of an open store. The next save of any context without a parent writes the metadata, even if
- * the context has no changes. `plist` is a property list, binary or XML, with all entries. Type, UUID and versions of
- * the store are kept if `plist` omits them. Fails with CST_E_INVALID_ARGUMENT if `plist` would change them, and for
- * content that an XML store cannot contain: null, some characters and some dates. The error names the key. */
+/* Replaces the metadata of an open store. The next save of a context without a parent writes the metadata, even if the
+ * context has no changes. `plist` is a property list, binary or XML, with all entries. Type, UUID and versions of the
+ * store are kept if `plist` omits them. Fails with CST_E_INVALID_ARGUMENT if `plist` would change them, and for content
+ * that an XML store cannot contain: null, some characters and some dates. The error names the key. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_metadata(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_bytes plist, cst_error **error);
 
@@ -374,12 +389,13 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_checkpoint_store(cst_coordi
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_optimize_store(cst_coordinator *coordinator, cst_store *store,
                                                                     uint64_t *out_removed, cst_error **error);
 
-/* Copies a store to another type (null is "SQLite") or another `path`, and replaces the store by the copy in the
- * coordinator. `path` must be unused, or the path of a store without objects. All objects, backing files and the host's
- * metadata are copied; then the old store is removed as by cst_coordinator_remove_store, and its file is kept. Every
- * object receives a new ID; CST_COORDINATOR_STORES_DID_CHANGE reports the IDs. `progress` counts objects. `options`,
- * `progress` and `out_store` may be NULL; the configuration is that of the old store. On failure the old store stays
- * open, and a file that was created for the new store is removed. */
+/* Copies a store to another type or path, and replaces the store by the copy in the coordinator.
+ *
+ * A null `type` is "SQLite". `path` must be unused, or the path of a store without objects. All objects, backing files
+ * and the host's metadata are copied; then the old store is removed as by cst_coordinator_remove_store, and its file is
+ * kept. Every object receives a new ID; CST_COORDINATOR_STORES_DID_CHANGE reports the IDs. `progress` counts objects.
+ * `options`, `progress` and `out_store` may be NULL; the configuration is that of the old store. On failure the old
+ * store stays open, and a file that was created for the new store is removed. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_migrate_store(cst_coordinator *coordinator, cst_store *store,
                                                                    cst_string type, cst_string path,
                                                                    const cst_store_options *options,
@@ -410,8 +426,8 @@ enum {
 /* Events of the file of a store; see remote.h. */
 enum {
     CST_STORE_FILE_WRITTEN = 0,
-    /* The path now names another file, or no file. The store continues with the file that it opened: remove the store
-     * and add it again. */
+    /* The path now names another file or, for CST_STORE_FILE_REMOVED, no file. The store continues with the file that
+     * it opened: remove the store and add it again. */
     CST_STORE_FILE_REPLACED = 1,
     CST_STORE_FILE_REMOVED = 2
 };
@@ -489,10 +505,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform(cst_coordinator *co
                                                              cst_coordinator_perform_fn body, void *userdata,
                                                              cst_destroy_fn destroy, cst_error **error);
 
-/* Waits for saves in progress, then runs `body` on the calling thread, while no other code saves to the coordinator's
- * stores. Other threads can read. Fails with CST_E_INVALID_ARGUMENT during a fetch or a save of the calling thread. In
- * `body`, waiting for the queue of a context fails with CST_E_INVALID_ARGUMENT, because the owner of that queue may be
- * waiting for this call. */
+/* Waits for saves in progress, then runs `body` on the calling thread.
+ *
+ * While `body` runs, no other code saves to the coordinator's stores. Other threads can read. Fails with
+ * CST_E_INVALID_ARGUMENT during a fetch or a save of the calling thread. In `body`, waiting for the queue of a context
+ * fails with CST_E_INVALID_ARGUMENT, because the owner of that queue may be waiting for this call. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform_and_wait(cst_coordinator *coordinator,
                                                                       cst_coordinator_perform_fn body, void *userdata,
                                                                       cst_error **error);
@@ -502,7 +519,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_perform_and_wait(cst_coordi
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_object_id(const cst_coordinator *coordinator, cst_string uri,
                                                                cst_object_id **out_id CST_OWNED, cst_error **error);
 
-/* Returns the identifier of the store, usually a UUID as text, which is the host part of its objects' URIs. */
+/* Returns the identifier of the store, the host part of its objects' URIs. It is usually a UUID as text. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_identifier(const cst_store *store);
 
 /* Returns the type of the store: "SQLite", "XML", "Binary", "InMemory", or a type that the host registered. */
@@ -524,8 +541,9 @@ CST_EXPORT CST_ANY_THREAD size_t cst_store_warning_count(const cst_store *store)
 /* Returns the warning at an index, with the option and the reason, or a null string past the last one. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_warning(const cst_store *store, size_t index);
 
-/* Returns the reason why the store is read-only and the remedy, as a clause for a message, or a null string for a
- * writable store. */
+/* Returns the reason why the store is read-only and the remedy; a null string for a writable store.
+ *
+ * The string is a clause for a message. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_read_only_reason(const cst_store *store);
 
 /* The source of the model of an open store. */
@@ -547,10 +565,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_metadata(cst_string path, cs
 /* Replaces the metadata of the store at `path` immediately. Otherwise like cst_coordinator_set_metadata. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_set_metadata(cst_string path, cst_bytes plist, cst_error **error);
 
-/* Reports whether Apple's framework would accept the store at `path` with `model` (NULL: the model in the store), as
- * far as the file permits a conclusion. Does not change the store. `out_report` is filled with JSON: {"accepted": …,
- * "problems": […], "extrapolations": […]}; each problem and each extrapolation is {"entity": …, "property": …, "text":
- * …}. Extrapolations are assumptions that are not confirmed by a file that Apple's framework wrote. */
+/* Reports whether Apple's framework would accept the store at `path` with `model`.
+ *
+ * The answer is correct as far as the file permits a conclusion. A `model` of NULL stands for the model in the store.
+ * Does not change the store. `out_report` is filled with JSON: {"accepted": …, "problems": […], "extrapolations": […]};
+ * each problem and each extrapolation is {"entity": …, "property": …, "text": …}. Extrapolations are assumptions that
+ * are not confirmed by a file that Apple's framework wrote. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_check_apple(cst_string path, cst_model *model, bool *out_accepted,
                                                            cst_buffer *out_report, cst_error **error);
 
@@ -561,8 +581,7 @@ enum {
     CST_PROBLEM_REFERENCE = 3,     /* a to-one relationship refers to a missing row, or to one of another entity */
     CST_PROBLEM_PAIR = 4,          /* a pair of a many-to-many relationship refers to a missing row */
     CST_PROBLEM_PRIMARY_KEY = 5,   /* the next primary key is already in use */
-    CST_PROBLEM_METADATA = 6,      /* the metadata is inconsistent or contradicts the store's model, or the model does
-                                    * not match */
+    CST_PROBLEM_METADATA = 6,      /* the metadata contradicts itself or the model, or a cached model is unusable */
     CST_PROBLEM_EXTERNAL_DATA = 7, /* a backing file is missing */
     CST_PROBLEM_HISTORY = 8,       /* the history of changes refers to missing data */
     CST_PROBLEM_CONSTRAINT = 9,    /* values violate a unique constraint, or the file does not enforce it */
@@ -589,9 +608,12 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_check(cst_string path, cst_model 
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_leftovers(cst_string path, cst_buffer *out_report,
                                                               cst_error **error);
 
-/* Removes the files that cst_store_copy_leftovers lists, under the lock of a save, and fills a buffer with the removed
- * files. Fails with CST_E_STORE_CORRUPT for a damaged database, whose rows are not reliable, and with CST_E_UNSUPPORTED
- * for a folder that another store shares. */
+/* Removes the files that cst_store_copy_leftovers lists, and fills a buffer with the removed files.
+ *
+ * The files are removed under the lock of a save.
+ *
+ * CST_E_STORE_CORRUPT for a damaged database, whose rows are not reliable.
+ * CST_E_UNSUPPORTED for a folder that another store shares. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_remove_leftovers(cst_string path, cst_buffer *out_report,
                                                                 cst_error **error);
 

@@ -30,7 +30,7 @@ typedef struct cst_error cst_error;
 
 /* A model: entities, fetch request templates and configurations. Created by cst_model_new, cst_model_load and other
  * functions. Changed by one thread at a time until it is frozen, then immutable and usable on any thread. Lives until
- * its last handle and its coordinators are released. See model.h. */
+ * its last handle and the last object that uses it, such as a coordinator, are released. See model.h. */
 typedef struct cst_model cst_model;
 
 /* An entity of a model. Created by cst_model_add_entity or read with the model. Borrowed: valid as long as the model,
@@ -46,8 +46,8 @@ typedef struct cst_attribute cst_attribute;
 typedef struct cst_relationship cst_relationship;
 
 /* A coordinator: the open stores of one model. Created by cst_coordinator_new or cst_coordinator_open_store, or by a
- * container. Usable on any thread. Its stores are closed by cst_coordinator_close, or when its last handle, context and
- * store handle are released. See store.h. */
+ * container. Usable on any thread. Its stores are closed by cst_coordinator_close, or when the last handle of the
+ * coordinator, of its contexts and of its stores is released. See store.h. */
 typedef struct cst_coordinator cst_coordinator;
 
 /* An open store of a coordinator. Created by cst_coordinator_add_store and others. Usable on any thread. The store
@@ -56,13 +56,13 @@ typedef struct cst_store cst_store;
 
 /* A context, which manages objects of a coordinator's stores or of a parent context. Created by cst_context_new,
  * cst_context_new_child, a container or a document. Used on its queue. Lives until it is closed, or until its last
- * handle and the last handle of its objects are released. Unsaved changes are then lost. See context.h. */
+ * handle and the last handle of its objects are released. Such a release loses unsaved changes. See context.h. */
 typedef struct cst_context cst_context;
 
 /* A managed object of a context. Returned by fetches, insertions, results and relationships; cst_object_new creates one
  * outside every context. A context has one handle for each object, so comparing handles compares objects. Used on the
- * queue of its context. Calls fail with CST_E_OBJECT_GONE after the context was reset, the row was deleted or the store
- * was removed. See object.h. */
+ * queue of its context. Calls fail with CST_E_OBJECT_GONE after the context was reset or closed, or the store was
+ * removed; they can also fail after the row was deleted. See object.h. */
 typedef struct cst_object cst_object;
 
 /* The identity of an object. May be passed between threads. Created by cst_object_copy_id, cst_results_copy_id and
@@ -129,7 +129,7 @@ typedef struct cst_migration_stages cst_migration_stages;
 typedef struct cst_observation cst_observation;
 
 /* A stack of steps that can be undone and redone. Created by cst_undo_manager_new. Usable on any thread. A context that
- * records its changes there retains it. See undo.h. */
+ * records its changes in a manager retains that manager. See undo.h. */
 typedef struct cst_undo_manager cst_undo_manager;
 
 /* A rule that resolves conflicts of a save. Created by cst_merge_policy_new. Immutable, usable on any thread. A context
@@ -160,12 +160,12 @@ typedef struct cst_container cst_container;
  * cst_document_close. See document.h. */
 typedef struct cst_document cst_document;
 
-/* A sink for the rows that a callback of a host's store pushes. Passed to the callback, usable on its thread until it
- * returns, and invalid afterwards. See host_store.h. */
+/* A sink for the rows that a callback of a host's store pushes. Passed to the callback, usable on the callback's thread
+ * until the callback returns, and invalid afterwards. See host_store.h. */
 typedef struct cst_row_sink cst_row_sink;
 
-/* A save into a host's store. Passed to the callback `save`, usable until it returns, and invalid afterwards. See
- * host_store.h. */
+/* A save into a host's store. Passed to the callback `save`, usable on its thread until the callback returns, and
+ * invalid afterwards. See host_store.h. */
 typedef struct cst_save_request cst_save_request;
 
 /* A position in the histories of stores, up to which a reader has read them. Created by
@@ -198,10 +198,10 @@ enum {
     CST_E_INTERNAL = -1,         /* a defect of the library */
     CST_E_INVALID_ARGUMENT = -2, /* a missing pointer, an index out of range, an unknown option */
     CST_E_INVALID_HANDLE = -3,   /* NULL, a released handle, a handle of another type, or a closed object */
-    CST_E_WRONG_THREAD = -4,     /* a call that is not on the queue of the context */
+    CST_E_WRONG_THREAD = -4,     /* a call on a wrong thread, for example not on the queue of the context */
     CST_E_INVALID_UTF8 = -5,     /* text that is not UTF-8 */
     CST_E_TYPE_MISMATCH = -6,    /* a value of the wrong type for its property */
-    CST_E_NO_MEMORY = -7,        /* out of memory, or no thread can be created */
+    CST_E_NO_MEMORY = -7,        /* out of memory, or no thread is available */
     CST_E_CALLBACK = -8,         /* a callback of the host failed; its error is the detail */
     CST_E_UNSUPPORTED = -9,      /* the store, or the library, does not support the operation or the data */
     CST_E_FORKED = -10,          /* the process was forked after the library was used */
@@ -210,7 +210,7 @@ enum {
     CST_E_VALIDATION = -100, /* an object or a value is not valid */
     CST_E_CONFLICT = -101, /* another context or process changed the rows of a save, or unique values are not unique */
     CST_E_OBJECT_GONE = -102,     /* the row was deleted, the context was reset or closed, or the store was removed */
-    CST_E_UNSAVED_CHANGES = -103, /* changes are not saved, so nothing was closed */
+    CST_E_UNSAVED_CHANGES = -103, /* there are unsaved changes, so the call had no effect */
 
     CST_E_PREDICATE_SYNTAX = -200, /* text that is not a predicate or an expression */
     CST_E_PREDICATE = -201,        /* a predicate that cannot be applied here */
@@ -305,7 +305,8 @@ typedef struct cst_bytes {
 } cst_bytes;
 
 /* Text or bytes that a call fills. Initialise it with zeros, fill it any number of times, and free it with
- * cst_buffer_dispose. data[size] is always NUL. `capacity` is the size of the memory. Do not change the members. */
+ * cst_buffer_dispose. In a filled buffer, data[size] is NUL. `capacity` is the size of the memory. Do not change the
+ * members. */
 typedef struct cst_buffer {
     char *data;
     size_t size;
@@ -329,14 +330,16 @@ enum {
     CST_OBJECT = 9,
     CST_OBJECT_ID = 10,
     CST_URI = 11,
-    /* For predicates, expressions, sorting, observers and errors only; no attribute or to-one relationship has such a
-     * value. */
+    /* The following are not values of attributes or to-one relationships.
+     *
+     * They occur in predicates, expressions, sorting, observers and errors; arrays also as the members of to-many
+     * relationships. */
     CST_ARRAY = 12,
     CST_SET = 13,
     CST_DICTIONARY = 14,   /* keys and values alternate; keys are strings */
     CST_HOST = 15,         /* an object of the host: cst_host_callbacks */
     CST_EXPRESSION = 16,   /* an expression, which replaces the %@ or variable for which it is passed */
-    CST_DEFAULT = 17,      /* in a row of a batch insertion: the default of the attribute */
+    CST_DEFAULT = 17,      /* in a batch insertion: the default of the attribute; see also cst_row */
     CST_HISTORY_TOKEN = 18 /* in predicates on the history of a store */
 };
 
@@ -373,7 +376,7 @@ typedef struct cst_host {
  * with CST_OWNED; then cst_value_dispose frees them. */
 typedef struct cst_value {
     cst_type type; /* CST_NULL, … */
-    uint32_t aux;  /* CST_DECIMAL_AUX for decimals, else 0 */
+    uint32_t aux;  /* CST_DECIMAL_AUX for decimals, otherwise 0; the library marks owned values */
     union {
         bool boolean;
         int64_t integer;
@@ -415,8 +418,9 @@ enum {
     CST_ATTRIBUTE_COMPOSITE = 2100  /* has elements: cst_attribute_add_element */
 };
 
-/* Frees the userdata of a callback or an error. Called exactly once: before the call returns if it fails, otherwise
- * after the last use. Within a callback, it is deferred until the outermost call of the thread returns. */
+/* Frees the userdata of a callback or an error. Called once, unless the process exits first: if the call that received
+ * the userdata fails, before that call returns; otherwise after the last use. Within a callback, the function is
+ * deferred until the outermost call of the thread returns. */
 typedef void (*cst_destroy_fn)(void *userdata);
 
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L

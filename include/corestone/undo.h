@@ -46,8 +46,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_redo(cst_context *context, cst_er
  * relationships that the step changed are reset to their former values. Inserted objects are removed, and deleted
  * objects are restored with their existing handles. An open group is closed first. Returns CST_UNCHANGED if there is
  * nothing to undo. Fails while nested groups are open and within an undo or redo. A failure with CST_E_WRONG_THREAD has
- * no effect. If an action of the host fails, the rest of the step can still be undone. When a store is removed, the
- * steps of each context with objects of the store are discarded. */
+ * no effect. If an action of the host fails, the remaining actions of the step can still be undone. When a store is
+ * removed, the steps of each context with objects of the store are discarded. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_undo(cst_undo_manager *manager, cst_error **error);
 
 /* Undoes the group that was closed last: the last one nested in the open group, or the newest step if no group is open.
@@ -153,8 +153,9 @@ enum {
 /* Receives a notification of an undo manager, which is borrowed for the call. */
 typedef void (*cst_undo_observe_fn)(void *userdata, cst_undo_manager *manager, uint32_t notification);
 
-/* Calls `observe` whenever the manager posts the notification, on the thread that causes it, until the observation
- * ends (observation.h). */
+/* Calls `observe` whenever the manager posts the notification, on the thread that causes it.
+ *
+ * The calls end with the observation (observation.h). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_undo_manager_observe(cst_undo_manager *manager, uint32_t notification,
                                                               cst_undo_observe_fn observe, void *userdata,
                                                               cst_destroy_fn destroy,

@@ -64,7 +64,10 @@ def _prose(comment: str | None) -> str:
     """Returns the text of a comment, with one line for each paragraph."""
     if not comment:
         return ""
-    lines = [re.sub(r"^\s*\*?\s?", "", line).strip() for line in comment[2:-2].split("\n")]
+    # The parser joins a heading and the comment after it; only the latter describes the declaration.
+    comment = re.split(r"\*/\s*/\*", comment)[-1]
+    comment = comment.removeprefix("/*").removesuffix("*/")
+    lines = [re.sub(r"^\s*\*?\s?", "", line).strip() for line in comment.split("\n")]
     paragraphs = re.split(r"\n{2,}", "\n".join(lines).strip())
     return "\n".join(" ".join(each.split()) for each in paragraphs)
 

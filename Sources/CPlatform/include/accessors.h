@@ -18,8 +18,9 @@ typedef struct platform_run {
 
 enum { PLATFORM_ACCESSORS = 128 };
 
-/* Types of accessors: getters by their result type T, T (*)(const cst_object *, cst_error **); then setters by their
- * value type T, cst_status (*)(cst_object *, T, cst_error **). */
+/* Types of accessors: getters by their result type T, then setters by their value type T.
+ *
+ * A getter is T (*)(const cst_object *, cst_error **), a setter cst_status (*)(cst_object *, T, cst_error **). */
 enum {
     PLATFORM_GET_INT16,
     PLATFORM_GET_INT32,

@@ -1,7 +1,8 @@
-/* The structs of the Arrow C data and C stream interfaces, with the standard's layout, and functions that create
- * schemas and arrays. The structs have their own names, because a program may define the standard's names in another
- * header. Created schemas and arrays are plain memory that does not depend on the library's state. They can be released
- * on any thread, even after a fork or at the end of the process. */
+/* The structs of the Arrow C data and C stream interfaces, and functions that create schemas and arrays.
+ *
+ * The structs have the standard's layout, but names of their own, because a program may define the standard's names in
+ * another header. Created schemas and arrays are plain memory that does not depend on the library's state. They can be
+ * released on any thread, even after a fork or at the end of the process. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

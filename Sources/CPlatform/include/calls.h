@@ -18,8 +18,9 @@ typedef struct platform_calls {
     uint32_t depth;
     /* Whether the thread's list of deferred work is not empty. */
     bool due;
-    /* Whether the thread runs the log callback, which must not call the library, because lines are logged at any point,
-     * even in the middle of a save. */
+    /* Whether the thread runs the log callback.
+     *
+     * The callback must not call the library, because lines are logged at any point, even in the middle of a save. */
     bool runs_log_callback;
 } platform_calls;
 
@@ -34,11 +35,12 @@ static inline __attribute__((always_inline)) void platform_call_begin(void) {
     if (platform_own_calls.depth++ == 0) platform_own_calls.frame = (uintptr_t)__builtin_frame_address(0);
 }
 
-/* Whether both addresses are on the stack with which the calling thread started, and not, for example, on that of a
- * coroutine. False if the bounds of this stack are unknown. */
+/* Returns whether both addresses are on the stack with which the calling thread started.
+ *
+ * False for addresses on the stack of a coroutine, for example, or if the bounds of the thread's stack are unknown. */
 bool platform_on_own_stack(uintptr_t one, uintptr_t other);
 
-/* Whether the call that is counted as the outermost one no longer exists, because a callback was left by longjmp. A
+/* Returns whether a callback was left by longjmp, so that the call that is counted as the outermost one has ended. A
  * nested call has a lower stack address than its outermost call. A later call with a lower address cannot be
  * distinguished from a nested one. */
 static inline __attribute__((always_inline)) bool platform_call_was_abandoned(void) {

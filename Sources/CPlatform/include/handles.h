@@ -20,8 +20,9 @@ typedef struct platform_handle {
     void *owner;
     /* The number of references that the host holds. */
     uint32_t hosts;
-    /* The index of the next entry in the list of free entries, or, before an ended entry is freed, in a list that the
-     * caller owns. */
+    /* The index of the next entry in the list of free entries.
+     *
+     * Before an ended entry is freed: the index of the next entry in a list that the caller owns. */
     uint32_t link;
 } platform_handle;
 
@@ -114,7 +115,7 @@ bool platform_handle_add_another_host(platform_handle *handle);
 /* Removes a reference of the host. Returns the previous number. If that is 0, nothing was changed. */
 uint32_t platform_handle_drop_host(platform_handle *handle);
 
-/* Lists of ended entries, linked through `link`; a head of 0 is an empty list. */
+/* Functions of a list of ended entries, which are linked through `link`. A head of 0 is an empty list. */
 void platform_handle_push(uint64_t *head, uint32_t index);
 uint64_t platform_handle_take_all(uint64_t *head);
 

@@ -1,5 +1,6 @@
-/* Functions that Swift does not offer, for example for thread identity, fork detection, and atomic operations on plain
- * memory. */
+/* Functions that Swift does not offer.
+ *
+ * Examples are thread identity, fork detection, and atomic operations on plain memory. */
 #pragma once
 #include <pthread.h>
 #include <semaphore.h>
@@ -19,7 +20,7 @@ static inline uint64_t platform_thread_id(void) {
     return __builtin_expect(id != 0, 1) ? id : platform_name_thread();
 }
 
-/* Whether `*owner` is the calling thread's number. */
+/* Returns whether `*owner` is the calling thread's number. */
 static inline bool platform_is_owner(const uint64_t *owner) {
     uint64_t id = platform_own_thread;
     return __atomic_load_n(owner, __ATOMIC_ACQUIRE) == id && id != 0;
@@ -31,8 +32,9 @@ uint32_t platform_thread_number(uint64_t thread);
  * are enough for every name. */
 bool platform_thread_name(uint64_t thread, char *out, int size);
 
-/* Returns the current state of a thread as the system's letter: R running, S sleeping, D waiting for a device; 0 if
- * unknown. */
+/* Returns the current state of a thread as the system's letter; 0 if the state is unknown.
+ *
+ * R is running, S sleeping, D waiting for a device. */
 char platform_thread_state(uint64_t thread);
 /* Returns the processor time of a thread in nanoseconds; 0 if it is unknown or the thread has ended. */
 uint64_t platform_thread_time(uint64_t thread);
@@ -101,13 +103,14 @@ size_t platform_access_list(const char *path, void *out, size_t size);
 /* Sets the access control list of a file. Returns false if that fails. */
 bool platform_set_access_list(int descriptor, const void *list, size_t size);
 
-/* Creates a descriptor that is readable from platform_event_signal until platform_event_clear; -1 on failure. */
+/* Creates a descriptor that is readable after platform_event_signal, until platform_event_clear; -1 on failure. */
 int platform_event_new(void);
 void platform_event_signal(int descriptor);
 void platform_event_clear(int descriptor);
 
-/* Creates a descriptor that is readable after a file in a folder was written, created, moved or removed; -1 on
- * failure. */
+/* Creates a descriptor that is readable after a file in a folder was changed; -1 on failure.
+ *
+ * A change is a write, a creation, a move or a removal. */
 int platform_folder_watch(const char *folder);
 
 /* Returns whether the file `name`, or a file whose name begins with `name` and a hyphen, changed since the last call.

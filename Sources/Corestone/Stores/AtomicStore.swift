@@ -11,9 +11,9 @@ import CorestoneValues
 public protocol AtomicStore: CustomStore {
     /// Returns all rows of all entities, with their relationships.
     ///
-    /// To-many relationships are arrays of references. It is sufficient to return one of a relationship and its
-    /// inverse. A new store returns an empty array. The function is called after `metadata`, and again after a save
-    /// that reported conflicts.
+    /// The value of a to-many relationship is an array of references. It is sufficient to return one of a relationship
+    /// and its inverse. A new store returns an empty array. The function is called after `metadata`, and again after a
+    /// save that reported conflicts.
     func load() throws -> [StoreNode]
 }
 

@@ -102,19 +102,20 @@ extension CustomStore {
     public func move(to path: String) throws {
         throw CoreError.unsupportedOperation(
             "be moved", type: "\(Self.self)",
-            reason: "move(to:) is not implemented; remove the store and add it at the new path")
+            reason: "move(to:) is not implemented; call remove(_:) and addStore with the new path, or implement it")
     }
     public func close() {}
     public static var abilities: HostStoreAbilities { [] }
     public static func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {
         throw CoreError.unsupportedOperation(
             "return metadata unless it is open", type: "\(self)", path: path,
-            reason: "metadata(ofStoreAt:) is not implemented; open the store")
+            reason: "metadata(ofStoreAt:) is not implemented; call addStore and metadata(of:), or implement it")
     }
     public static func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
         throw CoreError.unsupportedOperation(
             "change metadata unless it is open", type: "\(self)", path: path,
-            reason: "setMetadata(_:ofStoreAt:) is not implemented; open the store, set its metadata and save")
+            reason: "setMetadata(_:ofStoreAt:) is not implemented; call addStore, setMetadata(_:of:) and save, or "
+                + "implement it")
     }
     public static func destroyStore(at path: String) throws -> Bool {
         throw CoreError.unsupportedOperation(
@@ -124,7 +125,7 @@ extension CustomStore {
     public static func replaceStore(at path: String, byStoreAt source: String) throws {
         throw CoreError.unsupportedOperation(
             "be replaced", type: "\(self)", path: path,
-            reason: "replaceStore(at:byStoreAt:) is not implemented; migrate the store instead")
+            reason: "replaceStore(at:byStoreAt:) is not implemented; call migrateStore instead, or implement it")
     }
 }
 

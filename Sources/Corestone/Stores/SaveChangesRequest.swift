@@ -83,12 +83,14 @@ public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendab
     /// `members` has the members of the row's to-many relationships by name, in order. Both sides of a relationship are
     /// included, but empty relationships are not. Only one row at a time is copied.
     ///
-    /// - Throws: `.invalidArgument` in the save of an incremental store, and after the save; the errors of `body`.
+    /// - Throws: `.invalidArgument` in the save of an incremental store, and after the save.
+    ///   The errors of `body`.
     public func forEachRow(_ body: (SavedRow, _ members: [String: [RowReference]]) throws -> Void) throws {
         guard let changes, let keys = try changes.allKeys() else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
-                "forEachRow works only during the save of an atomic store; use inserted, updated and deleted instead")
+                "forEachRow works only during the save of an atomic store; in an incremental store, use inserted, "
+                    + "updated and deleted")
         }
         for key in keys {
             try changes.withRow(key) { record, members in

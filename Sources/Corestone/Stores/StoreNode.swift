@@ -14,8 +14,8 @@ public final class StoreNode {
     public private(set) var version: Int64
     /// The values by property name; unknown names are ignored. The value of a to-one relationship is `.null`, a
     /// reference as a value (`.int`, `.text`, `.bytes`) or an object ID (`ObjectIDReference`). The library reads a
-    /// missing relationship with `members`. A to-many relationship may be an array of references, if the store has them
-    /// available.
+    /// missing relationship with `members`. The value of a to-many relationship is an array of references; leave it out
+    /// if the store does not have them available.
     public private(set) var values: [String: PropertyValue]
     /// The entities of targets, by the name of the to-one relationship, for targets of a subentity of its destination.
     public var targets: [String: Entity] = [:]

@@ -39,12 +39,12 @@ public func cst_entity_accessor(
                 "\(entity.name).\(name) is a fetched property, which does not have accessors; "
                     + "read it with cst_object_copy_fetched", entity: entity.name, key: name)
         }
-        out.pointee = try partLock.with { try accessor(kind, property).function }
+        out.pointee = try naming(entity.name, name) { try partLock.with { try accessor(kind, property).function } }
         return .ok
     }
 }
 
-/// Returns the only function of a kind for a property.
+/// Returns the function of a kind for a property, and creates it at the first call.
 private func accessor(_ kind: AccessorKind, _ property: Property) throws -> any Accessor {
     let known = property.accessors as? AccessorsOfProperty ?? AccessorsOfProperty()
     property.accessors = known

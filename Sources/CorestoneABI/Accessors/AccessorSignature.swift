@@ -101,8 +101,8 @@ struct AccessorSignature: Hashable {
 
     /// Creates the signature of an accessor.
     ///
-    /// - Throws: `.invalidArgument` if the property does not have an accessor of that kind, `.typeMismatch` for a
-    ///   composite attribute.
+    /// - Throws: `.invalidArgument` if the property does not have an accessor of that kind.
+    ///   `.typeMismatch` for a composite attribute.
     init(_ kind: AccessorKind, _ property: Property) throws {
         guard AccessorKind.all(of: property).contains(kind) else { throw AccessorSignature.unsuited(kind, property) }
         let isToMany = (property as? Relationship)?.isToMany == true
@@ -126,9 +126,12 @@ struct AccessorSignature: Hashable {
     }
 
     private static func unsuited(_ kind: AccessorKind, _ property: Property) -> CoreError {
-        let members = "use CST_ACCESSOR_GET, CST_ACCESSOR_SET or CST_ACCESSOR_COUNT to CST_ACCESSOR_REMOVE_MANY"
+        let last = (property as? Relationship)?.isOrdered == true ? "CST_ACCESSOR_MOVE" : "CST_ACCESSOR_REMOVE_MANY"
+        let members = "use CST_ACCESSOR_GET, CST_ACCESSOR_SET, or a kind from CST_ACCESSOR_COUNT to \(last)"
         let what: String
         switch property {
+        case let attribute as Attribute where attribute.type == .composite:
+            what = "composite; read and set its elements with cst_object_get_path and cst_object_set_path"
         case is Attribute: what = "an attribute; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
         case let relationship as Relationship where !relationship.isToMany:
             what = "to-one; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
@@ -139,7 +142,7 @@ struct AccessorSignature: Hashable {
         return CoreError(
             .invalidArgument,
             "\(property.entity.name).\(property.name) does not have the accessor "
-                + "\(constantName("CST_ACCESSOR", kind)): it is \(what)",
+                + "\(constantName("CST_ACCESSOR", kind)): the property is \(what)",
             entity: property.entity.name, key: property.name, value: .int(Int64(kind.rawValue)))
     }
 }

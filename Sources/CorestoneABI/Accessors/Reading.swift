@@ -73,7 +73,8 @@ extension ValueView {
             CoreError(
                 .typeMismatch,
                 "the accessor's return type does not match the property: the accessor's model was released, or the "
-                    + "object belongs to another model. Create an accessor with the object's entity"), error)
+                    + "object belongs to another model. Create an accessor with cst_entity_accessor for the object's "
+                    + "entity"), error)
         return nothing
     }
 }

@@ -124,7 +124,7 @@ final class FetchRequestBox {
     }
 }
 
-/// Rows of values, and the model, which is kept alive for object IDs among them.
+/// Rows of values, and the model on which object IDs among the values depend.
 final class RowsBox {
     let rows: FetchedRows
     let names: [Text]
@@ -132,7 +132,7 @@ final class RowsBox {
     /// The entity and the columns of the request that returned the rows.
     let entity: Entity?
     let requested: [FetchedColumn]
-    /// The context of lazy rows, which reads them.
+    /// The context that reads lazy rows; nil for other rows.
     private let box: ContextBox?
 
     init(_ rows: FetchedRows, model: Model, request: FetchRequest? = nil, box: ContextBox? = nil) {
@@ -232,8 +232,8 @@ final class ResultList {
         guard creator == platform_thread_id() else {
             throw CoreError(
                 .wrongThread,
-                "\(nameOfThread(platform_thread_id())) used a list of objects that belongs to \(nameOfThread(creator)); "
-                    + "use the list and its objects on the thread that created them")
+                "\(nameOfThread(platform_thread_id())) used results that belong to \(nameOfThread(creator)); "
+                    + "use results and their objects on the thread that created them")
         }
     }
 
@@ -247,9 +247,9 @@ final class ResultList {
         return try HandleTable.make(.passRetained(self), .results, owner: owner, isLoose: nearBox == nil)
     }
 
-    /// Returns a borrowed handle, which the list retains until it is freed.
+    /// Returns a borrowed handle, which is valid until the list is freed.
     ///
-    /// A lazy list releases the handle earlier, when handles of several later batches were borrowed.
+    /// A lazy list releases the handle earlier, when many further handles were borrowed (`trimLazyHandles`).
     @inline(__always)
     func borrowedHandle(at index: Int) throws -> Handle? {
         if objectCount == 0 { return try lazyHandle(at: index) }

@@ -2,10 +2,10 @@ import CCorestone
 import CorestoneGraph
 import CorestoneValues
 
-/// A cache of computed values, and of handles of objects in them, which keeps views of them valid.
+/// A cache of computed values and of handles of objects, which keeps views of the values valid.
 ///
-/// An example is the value of a key path with the operator `@min`. There is one value for each path and row. Reading it
-/// again returns the same view as long as the value is equal. The owner of the cache must serialise the calls.
+/// An example is the value of a key path with the operator `@min`. There is one value for each path and row. If a new
+/// value is equal to the cached one, its view is the same. The owner of the cache must serialise the calls.
 final class ComputedValueCache {
     private struct Place: Hashable {
         let path: String
@@ -22,7 +22,8 @@ final class ComputedValueCache {
 
     deinit { for token in tokens.values { HandleTable.release(token) } }
 
-    /// Returns the cache of an object. It is freed with the object, or when the object is detached from its context.
+    /// Returns the cache of an object. The cache is freed with the object, or when the object is detached from its
+    /// context.
     static func of(_ object: ManagedObject) -> ComputedValueCache {
         if let kept = object.retainedValues as? ComputedValueCache { return kept }
         let fresh = ComputedValueCache(owner: object)
@@ -77,7 +78,8 @@ final class ComputedValueCache {
         case let target as ManagedObject:
             let token = try innerToken(target)
             CorestoneABI.put(ValueView(.object, token), out)
-            // Retaining a handle of the owner would be a retain cycle. The caller already has a handle of the owner.
+            // Retaining a handle of the owner would create a retain cycle. The caller already has a handle of the
+            // owner.
             if owner == ObjectIdentifier(target) { return HandleTable.release(token) }
             if let old = tokens.updateValue(token, forKey: place) { HandleTable.release(old) }
         case let reference as ObjectIDReference:
@@ -91,7 +93,7 @@ final class ComputedValueCache {
         default:
             throw source().refused(
                 .object(object), object.valueDescription,
-                "a cst_value; copy the bytes of its attribute with cst_object_copy_bytes")
+                "a cst_value; copy the bytes of the attribute with cst_object_copy_bytes")
         }
     }
 }

@@ -28,8 +28,8 @@ final class ContextBox {
     }
 
     deinit {
-        // Other threads and the queue (`hold`) can no longer use the context, so this thread may free objects that
-        // other threads released.
+        // Other threads and the queue can no longer use the context, so this thread may free objects that other threads
+        // released.
         HandleTable.drain(pendingReleases)
         context.detachHost()
         if context.hostSlot.value != 0 { boxLock.with { HandleTable.release(HandleToken(context.hostSlot.value)) } }
@@ -113,8 +113,8 @@ final class ContextBox {
     }
 }
 
-/// The lock that is held while the token of a box is released. A thread that holds the lock and finds the token
-/// therefore also finds the memory of the box.
+/// The lock that is held while the token of a box is released. If a thread that holds the lock finds the token, the
+/// memory of the box is still allocated.
 private let boxLock = RecursiveLock(.leaf)
 
 /// Returns the box of a handle.
@@ -128,8 +128,8 @@ func contextBox(_ pointer: Handle?) throws -> ContextBox {
     guard let box = swift_tryRetain(entry.pointee.object) else {
         throw CoreError(
             .invalidHandle,
-            "the context is being freed because its last handle was released; retain it with cst_retain while it is in "
-                + "use")
+            "the context is being freed because its last handle was released; retain the context with cst_retain "
+                + "while it is in use")
     }
     return Unmanaged<ContextBox>.fromOpaque(box).takeRetainedValue()
 }

@@ -65,8 +65,8 @@ enum HandleTable {
     static func ownerEnds(of type: HandleType) -> CoreError {
         CoreError(
             .invalidHandle,
-            "the context or model of the \(type.name) is being freed because its last handle was released; retain it "
-                + "with cst_retain while the application uses the \(type.name)")
+            "the context or model of the \(type.name) is being freed because its last handle was released; retain "
+                + "the context or model with cst_retain while the application uses the \(type.name)")
     }
 
     /// Adds a reference of the library. Returns false if the token is no longer valid.
@@ -131,7 +131,7 @@ extension HandleTable {
         return swift_tryRetain(owner) != nil
     }
 
-    /// Removes a reference of the host that the library created and holds on its behalf.
+    /// Removes a reference of the host that the library created and holds on the host's behalf.
     static func releaseForHost(_ token: HandleToken) {
         if case .last(let finalRelease) = removeHostReference(token) { finalRelease.end() }
     }
@@ -268,7 +268,7 @@ extension HandleTable {
 
 /// A handle that a callback borrows.
 ///
-/// It is a reference of the host that the library removes when the callback has returned.
+/// It includes a reference of the host, which the library removes when the callback has returned.
 struct BorrowedHandle {
     let handle: Handle?
     /// Whether the host had references before.

@@ -66,8 +66,8 @@ enum HandleType: UInt32 {
         }
     }
 
-    /// Whether the entry retains its object. Parts of a model and contexts hold their own tokens instead. The owners of
-    /// their entries keep them alive for the host.
+    /// Whether the entry retains its object. Parts of a model and contexts hold their own tokens instead. The owner of
+    /// the entry keeps the part or the context alive for the host.
     var isRetained: Bool {
         switch self {
         case .entity, .attribute, .relationship, .context: false
@@ -110,15 +110,15 @@ func invalidHandle(_ pointer: Handle?, _ type: HandleType) -> CoreError {
     return CoreError(
         .invalidHandle,
         "the \(type.name) handle is not valid: it was released or never existed; "
-            + "keep borrowed handles with cst_retain")
+            + "retain borrowed handles with cst_retain")
 }
 
 // MARK: - The parts of a model
 
-/// The lock for parts and accessors that any thread creates lazily, and for changes of a handle's owner.
+/// The lock for tokens and accessors that any thread creates lazily, and for changes of a handle's owner.
 let partLock = RecursiveLock(.leaf)
 
-/// Returns the only token of an entity, attribute or relationship. It is borrowed, and valid as long as its model.
+/// Returns the only handle of an entity, attribute or relationship, borrowed and valid as long as the model.
 private func partToken(_ part: AnyObject, _ type: HandleType, _ cached: inout UInt, _ model: Model) throws -> Handle? {
     if cached == 0 { cached = UInt(try HandleTable.makeInner(part, type, owner: model)) }
     return handle(HandleToken(cached))

@@ -24,7 +24,7 @@ func innerToken(_ object: ManagedObject, in box: Unmanaged<ContextBox>? = nil) t
     return try newToken(object, hosts: 0, in: box)
 }
 
-/// Creates a token. Because it is called for each object of a fetch, it creates the entry directly.
+/// Creates a token. The function creates the entry directly, because it is called for each object of a fetch.
 private func newToken(
     _ object: ManagedObject, hosts: UInt32, in known: Unmanaged<ContextBox>? = nil
 ) throws -> HandleToken {
@@ -74,7 +74,8 @@ func nearBox(of object: ManagedObject) throws -> Unmanaged<ContextBox>? {
 /// Returns the box of a context that has a handle.
 func contextBox(_ context: Context) throws -> ContextBox { try contextBox(handle(HandleToken(context.hostSlot.value))) }
 
-/// Makes the host's handle of an object that was inserted into a context keep the context alive.
+/// Makes the context the owner of the handle of an object that was inserted into it. The handle then keeps the context
+/// alive.
 func keepAlive(_ box: ContextBox, for object: ManagedObject) {
     guard object.hostSlot != 0,
         let entry = platform_handle_find(HandleToken(object.hostSlot), HandleType.object.rawValue)
@@ -91,7 +92,7 @@ func keepAlive(_ box: ContextBox, for object: ManagedObject) {
     }
 }
 
-/// Returns a borrowed handle of a to-one target. The source keeps it until the relationship changes.
+/// Returns a borrowed handle of a to-one target. The source keeps the handle until the relationship changes.
 func borrowedHandle(_ target: ManagedObject, by source: ManagedObject, key: UInt32) throws -> Handle? {
     if target.hostSlot != 0, source.targetSlot(key: key) == target.hostSlot {
         return handle(HandleToken(target.hostSlot))

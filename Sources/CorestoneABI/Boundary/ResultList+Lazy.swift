@@ -1,32 +1,39 @@
 import CorestoneGraph
 
-/// The borrowed handles of a lazy list of results. Handles of older batches are released.
+/// The borrowed handles of a lazy list of results. Older handles are released.
 final class LazyHandles {
     let results: Results
-    /// Tokens in the order in which they were borrowed.
-    private var tokens: [HandleToken] = []
+    /// The number of the last borrowing of each token. The list has one reference to each token.
+    private var borrowings: [HandleToken: Int] = [:]
+    private var lastBorrowing = 0
     /// The objects whose values the last call returned.
     var objects: [ManagedObject] = []
 
     init(_ results: Results) { self.results = results }
 
-    deinit { for token in tokens { HandleTable.release(token) } }
+    deinit { for token in borrowings.keys { HandleTable.release(token) } }
 
-    func add(_ token: HandleToken) { tokens.append(token) }
+    /// Adds a token, and takes ownership of a reference to it.
+    func add(_ token: HandleToken) {
+        lastBorrowing += 1
+        if borrowings.updateValue(lastBorrowing, forKey: token) != nil { HandleTable.release(token) }
+    }
 
-    /// Releases all but the newest `count` tokens, if there are more than twice as many.
+    /// Releases all but the `count` most recently borrowed tokens, if there are more than twice as many.
     func trim(to count: Int) {
-        if tokens.count <= 2 * count { return }
-        for token in tokens.dropLast(count) { HandleTable.release(token) }
-        tokens.removeFirst(tokens.count - count)
+        if borrowings.count <= 2 * count { return }
+        for (token, _) in borrowings.sorted(by: { $0.value < $1.value }).dropLast(count) {
+            borrowings[token] = nil
+            HandleTable.release(token)
+        }
     }
 }
 
 extension ResultList {
-    /// The number of newest batches whose borrowed handles are always kept.
+    /// The number of most recently borrowed handles that are always kept, in multiples of the batch size.
     private static let batches = 4
 
-    /// Releases the handles of older batches. Must be called before a call returns borrowed handles.
+    /// Releases older handles. Must be called before a call returns borrowed handles.
     func trimLazyHandles() {
         if let lazyHandles { lazyHandles.trim(to: ResultList.batches * lazyHandles.results.batchSize) }
     }
@@ -50,7 +57,7 @@ extension ResultList {
         try nearBox?._withUnsafeGuaranteedRef { try $0.context.isMissing(object, row: row) } ?? false
     }
 
-    /// Calls `body` with the objects of a part, which the list retains, and their indexes in the part.
+    /// Calls `body` with each object of a part and its index in the part. The list retains the objects.
     @inline(__always)
     func forEachObject(_ part: Range<Int>, _ body: (Int, ManagedObject) throws -> Void) throws {
         guard lazyHandles == nil, let references else {

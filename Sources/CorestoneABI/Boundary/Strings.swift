@@ -53,8 +53,9 @@ extension cst_string {
         let path: String
         do { path = try string(name) } catch let error as CoreError where error.status == .invalidUTF8 {
             throw CoreError(
-                .invalidUTF8, "\(error.message), but a path must be; rename the file or the folder", key: error.key,
-                offset: error.offset)
+                .invalidUTF8,
+                "\(error.message); pass the path in UTF-8, or rename the file or folder if its name is not UTF-8",
+                key: error.key, offset: error.offset)
         }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw CoreError(
@@ -104,7 +105,7 @@ extension cst_bytes {
         let place = file.map { " for \($0)" } ?? ""
         guard let data else {
             throw CoreError(
-                .invalidArgument, "\(name)\(place) is NULL; pass the bytes to be read", key: parameterKey(name),
+                .invalidArgument, "\(name)\(place) is NULL; pass its bytes", key: parameterKey(name),
                 file: file)
         }
         guard 0...limit ~= size else {
@@ -130,11 +131,13 @@ extension UnsafeMutablePointer where Pointee == cst_buffer {
     }
 
     /// Makes room for `count` bytes and a NUL.
-    func reserve(_ count: Int) throws {
+    ///
+    /// - Parameter remedy: The remedy in the error if memory cannot be allocated.
+    func reserve(_ count: Int, remedy: StaticString = "free some memory") throws {
         if pointee.data != nil && pointee.capacity > count { return }
         guard let data = realloc(pointee.data, count + 1) else {
             let unit = count == 1 ? "byte" : "bytes"
-            throw CoreError(.noMemory, "out of memory: cannot allocate a buffer of \(count) \(unit); free some memory")
+            throw CoreError(.noMemory, "out of memory: cannot allocate a buffer of \(count) \(unit); \(remedy)")
         }
         pointee.data = data.assumingMemoryBound(to: CChar.self)
         pointee.capacity = count + 1

@@ -57,12 +57,20 @@ func naming<Result>(
     do { return try read() } catch let error as CoreError { throw error.named(entity(), key()) }
 }
 
+/// The names of the constants of `cst_type`, by value.
+private let typeNames = [
+    "CST_NULL", "CST_BOOL", "CST_INT", "CST_DOUBLE", "CST_DECIMAL", "CST_STRING", "CST_BYTES", "CST_DATE", "CST_UUID",
+    "CST_OBJECT", "CST_OBJECT_ID", "CST_URI", "CST_ARRAY", "CST_SET", "CST_DICTIONARY", "CST_HOST", "CST_EXPRESSION",
+    "CST_DEFAULT", "CST_HISTORY_TOKEN",
+]
+
+/// Returns the name of a type's constant, for errors; the number of an unknown type.
+func typeName(_ type: cst_type) -> String { Int(type) < typeNames.count ? typeNames[Int(type)] : "\(type)" }
+
 private func unsuitable(_ type: cst_type) -> CoreError {
-    let others = ["CST_ARRAY", "CST_SET", "CST_DICTIONARY", "CST_HOST", "CST_EXPRESSION", "CST_DEFAULT"]
-    let place = Int(type) - Int(CST_ARRAY)
     let complaint =
-        others.indices.contains(place)
-        ? "\(others[place]) is not a type of property values" : "\(type) is not a cst_type"
+        Int(type) < typeNames.count
+        ? "\(typeName(type)) is not a type of property values" : "\(type) is not a cst_type"
     return CoreError(
         .invalidArgument, "\(complaint); use a type from CST_NULL to CST_URI", value: .int(Int64(type)))
 }

@@ -23,7 +23,7 @@ final class ForeignFunction: @unchecked Sendable {
         guard ffi_prep_cif(interface, FFI_DEFAULT_ABI, count, signature.result.foreign, types) == FFI_OK else {
             throw CoreError(
                 .internal,
-                "cannot call the function \"\(name)\": libffi rejected the signature; register the function with "
+                "cannot register the function \"\(name)\": libffi rejected the signature; register the function with "
                     + "cst_function_register (register_function without a signature) instead",
                 key: name)
         }
@@ -146,7 +146,9 @@ final class ForeignFunction: @unchecked Sendable {
         let parameters = signature.parameters.count
         let remedy =
             parameters == 0
-            ? "call it without arguments" : "pass one for each parameter, or omit the first to use the receiver"
+            ? "call it without arguments"
+            : "pass \(parameters) \(parameters == 1 ? "argument" : "arguments"), or \(parameters - 1) to use the "
+                + "receiver as the first parameter"
         return CoreError(
             .predicate,
             "the function \"\(name)\" has \(parameters) \(parameters == 1 ? "parameter" : "parameters"), but \(count) "

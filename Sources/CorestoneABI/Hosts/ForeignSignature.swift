@@ -85,7 +85,9 @@ struct ForeignSignature: Sendable {
         guard parameters.count <= ForeignSignature.maximumParameters else {
             throw ForeignSignature.mistake(
                 text, open,
-                "it has \(parameters.count) parameters, but the limit is \(ForeignSignature.maximumParameters)")
+                "it has \(parameters.count) parameters, but the limit is \(ForeignSignature.maximumParameters)",
+                remedy: "register the function with cst_function_register (register_function without a signature) "
+                    + "instead")
         }
     }
 
@@ -100,7 +102,10 @@ struct ForeignSignature: Sendable {
         let word = word(bytes)
         if let type = ForeignType(spelling: word) { return type }
         let offset = bytes.firstIndex { $0 != UInt8(ascii: " ") } ?? bytes.startIndex
-        throw mistake(text, offset, word.isEmpty ? "a type is missing" : "\"\(word)\" is not a supported type")
+        if word.isEmpty { throw mistake(text, offset, "a type is missing") }
+        throw mistake(
+            text, offset, "\"\(word)\" is not a supported type",
+            remedy: "use the types of cst_function_register_typed, as in double(double, int64_t) or d(dq)")
     }
 
     /// Returns the text without surrounding spaces, and with single spaces.
@@ -108,11 +113,12 @@ struct ForeignSignature: Sendable {
         bytes.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
     }
 
-    private static func mistake(_ text: String, _ offset: Int, _ what: String) -> CoreError {
+    private static func mistake(
+        _ text: String, _ offset: Int, _ what: String,
+        remedy: String = "write C types as in double(double, int64_t), or their letters as in d(dq)"
+    ) -> CoreError {
         CoreError(
-            .invalidArgument,
-            "cannot read the signature \"\(text)\" at byte \(offset): \(what); write C types as in "
-                + "double(double, int64_t), or their letters as in d(dq)", key: "signature",
-            value: .string(text), offset: offset)
+            .invalidArgument, "cannot read the signature \"\(text)\" at byte \(offset): \(what); \(remedy)",
+            key: "signature", value: .string(text), offset: offset)
     }
 }

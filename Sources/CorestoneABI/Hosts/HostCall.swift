@@ -20,7 +20,7 @@ func callHost(
     guard let detail = try? resolve(failure, .error, as: ErrorBox.self).error else {
         throw CoreError(
             .callback,
-            "\(what()) failed with status \(status) but did not set an error; set one with cst_error_new_custom",
+            "\(what()) failed with status \(status), but *error was not set; set it with cst_error_new_custom",
             entity: entity(), key: key(), objectURI: objectURI(), file: file())
     }
     let cause = detail.message.isEmpty ? "" : ": \(detail.message)"

@@ -38,7 +38,8 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
             throw CoreError(
                 .predicate,
                 "\(className) is not key value coding-compliant for the key \"\(key)\"; "
-                    + "return a value from value_for_key (define the attribute), or correct the key", key: key)
+                    + "correct the key, or return a value for it from value_for_key (in Python, define a public "
+                    + "attribute)", key: key)
         }
         return try readingResult("reading the key \"\(key)\" of \(className)", key: key) { try hostValue(answer) }
     }

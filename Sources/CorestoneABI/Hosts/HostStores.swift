@@ -69,7 +69,8 @@ final class SaveBox {
             throw CoreError(
                 .unsupported,
                 "cst_save_request_next (cache_nodes) works only in the save of an atomic store, but \(subject(path)) "
-                    + "is incremental; read the inserted, updated and deleted rows of the save instead",
+                    + "is incremental; read inserted, updated and deleted of cst_save_changes (inserted_objects, "
+                    + "updated_objects, deleted_objects) instead",
                 file: errorFile(path))
         }
         allKeys = found
@@ -121,7 +122,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             throw CoreError(
                 .unsupported,
                 "callbacks.abilities of the store type \"\(name)\" is 0x\(String(table.abilities, radix: 16)); use "
-                    + "CST_STORE_PARALLEL_READS, CST_STORE_UNIQUE_CONSTRAINTS and CST_STORE_DERIVED_ATTRIBUTES",
+                    + "only CST_STORE_PARALLEL_READS, CST_STORE_UNIQUE_CONSTRAINTS and CST_STORE_DERIVED_ATTRIBUTES",
                 key: name, value: .int(Int64(table.abilities)))
         }
         var missing: [String] = table.open == nil ? ["open"] : []
@@ -182,14 +183,20 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         withExtendedLifetime(arena) {}
         if status == CST_NOT_FOUND { return nil }
         let opened = HostedCallbacks(self, store)
-        do { return (opened, try values(in: buffer, of: opening.path)) } catch {
+        do {
+            return (opened, try values(in: buffer, of: opening.path, from: "out_metadata in the callback open"))
+        } catch {
             opened.close()
             throw error
         }
     }
 
     /// Returns the metadata in a buffer, or nil for an empty buffer.
-    private func values(in buffer: cst_buffer, of path: String) throws -> [String: PropertyListValue]? {
+    ///
+    /// - Parameter source: The name of the buffer and its callback, for errors.
+    private func values(
+        in buffer: cst_buffer, of path: String, from source: String
+    ) throws -> [String: PropertyListValue]? {
         guard let data = buffer.data, buffer.size > 0 else { return nil }
         let bytes = [UInt8](UnsafeRawBufferPointer(start: data, count: buffer.size))
         do {
@@ -203,7 +210,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
                 "cannot read the metadata of the \(name) store \(path.isEmpty ? "without a path" : path): "
-                    + "\(error.message.withoutRemedy); return a dictionary as a property list",
+                    + "\(error.message.withoutRemedy); fill \(source) with a dictionary as a property list",
                 children: [error], file: errorFile(path))
         }
     }
@@ -213,10 +220,21 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         "the callback \(callback) of the store type \"\(name)\""
     }
 
+    /// The names of Python's methods for callbacks, unless they are the same.
+    private static let pythonMethods = [
+        "copy_metadata": "metadata_for_store", "set_metadata": "set_metadata_for_store", "fetch": "execute_fetch",
+        "values": "new_values", "relationship": "new_values_for_relationship",
+    ]
+
+    /// Returns the reason for the failure of an operation that needs a missing callback.
+    fileprivate static func isNotSet(_ callback: String) -> String {
+        "the callback \(callback) is not set; set it before cst_store_type_register (in Python, override "
+            + "\(pythonMethods[callback] ?? callback))"
+    }
+
     private func missing(_ what: String, _ callback: String, _ path: String) -> CoreError {
         .unsupportedOperation(
-            what, type: name, path: path,
-            reason: "the callback \(callback) is not set; register the type with it")
+            what, type: name, path: path, reason: HostStoreType.isNotSet(callback))
     }
 
     private func withText<Result>(_ text: String, _ body: (cst_string) throws -> Result) rethrows -> Result {
@@ -234,7 +252,8 @@ final class HostStoreType: HostedType, @unchecked Sendable {
         let status = try withText(path) { path in
             try callHost(callbackName("copy_metadata")) { copy(userdata.pointer, path, &buffer, $0) }
         }
-        return status == CST_NOT_FOUND ? nil : try values(in: buffer, of: path) ?? [:]
+        if status == CST_NOT_FOUND { return nil }
+        return try values(in: buffer, of: path, from: "out_plist in the callback copy_metadata") ?? [:]
     }
 
     func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
@@ -279,11 +298,10 @@ private final class HostedCallbacks: HostedStore {
 
     private func missing(_ name: String) -> CoreError {
         .unsupportedOperation(
-            "run \(name)", type: type.name,
-            reason: "the callback \(name) is not set; register the type with it")
+            "run \(name)", type: type.name, reason: HostStoreType.isNotSet(name))
     }
 
-    /// Runs a callback with a handle of its sink, which is invalid afterwards.
+    /// Runs a callback with a handle of a sink. The handle is invalid afterwards.
     private func withSink<Result>(_ sink: RowSink, _ body: (OpaquePointer?) throws -> Result) throws -> Result {
         let box = SinkBox(sink, sink.path)
         let token = try HandleTable.makeInner(box, .rowSink)

@@ -6,7 +6,7 @@ import Glibc
 
 /// A bit of `aux`: the host must free the content of the value.
 private let ownedMark: UInt32 = 1 << 31
-/// A bit of `aux` of an object: the host had references to it before (`BorrowedHandle.hadReferences`).
+/// A bit of `aux` for an object: the host had references to the object before (`BorrowedHandle.hadReferences`).
 private let hadReferencesMark: UInt32 = 1 << 30
 
 /// Writes a value with its own memory and handles, which `cst_value_dispose` frees.
@@ -44,7 +44,7 @@ func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) th
     case .object(let object):
         throw CoreError(
             .typeMismatch,
-            "\(object.valueDescription) does not fit into a cst_value; use a value of a property, an object, an object ID, "
+            "\(object.valueDescription) does not fit into a cst_value; use plain data, a managed object, an object ID, "
                 + "an expression or a collection of them", value: value)
     default: put(ValueView(value), out)
     }

@@ -7,9 +7,11 @@ import CorestoneValues
 /// Reads a value of the host for an evaluation, including collections and objects of the host.
 ///
 /// Must be called on the queue of its managed objects.
-func hostValue(_ value: cst_value) throws -> PropertyValue {
+///
+/// - Parameter key: The name of the parameter, for errors.
+func hostValue(_ value: cst_value, key: String? = nil) throws -> PropertyValue {
     var reader = ValueReader()
-    return try reader.read(value)
+    do { return try reader.read(value) } catch let error as CoreError { throw error.with(entity: nil, key: key) }
 }
 
 /// Reads the variables of an evaluation, by name without `$`; nil for NULL.
@@ -31,7 +33,7 @@ struct ValueReader {
     private(set) var models: [Model] = []
     private var left = ValueReader.maximumValues
 
-    /// The name of the parameter with several values that is read, for errors.
+    /// The name of the parameter, for errors; nil if the caller adds it.
     private let parameter: String?
 
     init(isKept: Bool = false, of parameter: String? = nil) { (self.isKept, self.parameter) = (isKept, parameter) }
@@ -41,7 +43,8 @@ struct ValueReader {
             throw CoreError(
                 .invalidArgument,
                 "\(parameter.map { "a value in \($0)" } ?? "the value") is nested more than "
-                    + "\(ValueReader.maximumNesting) levels deep, or contains itself; flatten it", key: parameter)
+                    + "\(ValueReader.maximumNesting) levels deep, or contains itself; flatten it, or remove the cycle",
+                key: parameter)
         }
         switch Int(value.type) {
         case CST_ARRAY: return .array(try elements(value.as.values, nesting))
@@ -56,7 +59,10 @@ struct ValueReader {
             return .object(ExpressionValue(box.expression))
         case CST_OBJECT: return .object(isKept ? try identified(value) : try object(value.as.object))
         case CST_OBJECT_ID where isKept: return .object(try identified(value))
-        default: return try propertyValue(value)
+        default:
+            do { return try propertyValue(value) } catch let error as CoreError {
+                throw error.with(entity: nil, key: parameter)
+            }
         }
     }
 
@@ -67,8 +73,9 @@ struct ValueReader {
         case CST_DICTIONARY: return try dictionary(variables.pointee.as.values, 0)
         case let type:
             throw CoreError(
-                .invalidArgument, "variables is of type \(type), not CST_DICTIONARY; pass names and their values",
-                key: "variables", value: .int(Int64(type)))
+                .invalidArgument,
+                "variables is of type \(typeName(variables.pointee.type)), not CST_DICTIONARY; pass names and "
+                    + "their values", key: "variables", value: .int(Int64(type)))
         }
     }
 
@@ -81,8 +88,9 @@ struct ValueReader {
         guard left >= 0 else {
             throw CoreError(
                 .invalidArgument,
-                "the values of the call have more than \(ValueReader.maximumValues) elements in total, or one contains "
-                    + "itself; pass fewer elements")
+                "\(parameter.map { "the values in \($0) have" } ?? "the value has") more than "
+                    + "\(ValueReader.maximumValues) elements in total, or a collection contains itself; use fewer "
+                    + "elements, or remove the cycle", key: parameter)
         }
         return try read(value, nesting: nesting + 1)
     }
@@ -93,7 +101,7 @@ struct ValueReader {
             throw CoreError(
                 .invalidArgument,
                 "a CST_DICTIONARY of \(cells.count) \(cells.count == 1 ? "element" : "elements") does not have a value "
-                    + "for its last key; pass keys and values in turn", value: .int(Int64(cells.count)))
+                    + "for its last key; pass keys and values in turn", key: parameter, value: .int(Int64(cells.count)))
         }
         var members: [String: PropertyValue] = [:]
         members.reserveCapacity(cells.count / 2)
@@ -101,8 +109,8 @@ struct ValueReader {
             guard cells[place].type == CST_STRING else {
                 throw CoreError(
                     .invalidArgument,
-                    "key \(place / 2 + 1) of a CST_DICTIONARY is of type \(cells[place].type), not CST_STRING",
-                    value: .int(Int64(cells[place].type)))
+                    "key \(place / 2 + 1) of a CST_DICTIONARY is of type \(typeName(cells[place].type)), not "
+                        + "CST_STRING", key: parameter, value: .int(Int64(cells[place].type)))
             }
             members[try cells[place].as.string.string("a key of a CST_DICTIONARY")] = try element(
                 cells[place + 1], nesting)
@@ -116,14 +124,15 @@ struct ValueReader {
         guard case .object(let object) = scalar else {
             throw CoreError(
                 .invalidHandle,
-                "a value of type CST_OBJECT or CST_OBJECT_ID is NULL; pass a handle, or a value of type CST_NULL")
+                "a value of type CST_OBJECT or CST_OBJECT_ID is NULL; pass a handle, or a value of type CST_NULL",
+                key: parameter)
         }
         if let object = object as? ManagedObject { try object.checkQueue() }
         guard let id = (object as? ManagedObject)?.objectID ?? (object as? ObjectIDReference)?.id else {
             throw CoreError(
                 .invalidHandle,
                 "\(object.valueDescription) does not have an object ID; pass a managed object or an object ID",
-                value: scalar)
+                key: parameter, value: scalar)
         }
         keep([id.entity.model])
         return ObjectIDReference(id)

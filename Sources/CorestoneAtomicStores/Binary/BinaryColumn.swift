@@ -13,13 +13,15 @@ enum BinaryColumnType: String {
     /// A double: seconds since 2001-01-01 00:00:00 UTC.
     case date
     case uuid
-    /// 16 bytes of the mantissa in little-endian order, the exponent as a signed byte, and a byte that is 1 for a
-    /// negative number.
+    /// The mantissa in 16 bytes, the exponent, and the sign.
+    ///
+    /// The mantissa is in little-endian order. The exponent is a signed byte, the sign a byte that is 1 for a negative
+    /// number.
     case decimal
     /// Concatenated UTF-8. `ends` contains the end offset of each value.
     case text, uri
     case bytes
-    /// The key of the target in 64 bits, then the index of its entity in the file's list in 32 bits.
+    /// The key of the target in 64 bits, then the index of the target's entity in the list of entities in 32 bits.
     case object
 
     /// Creates the encoding of a slot; nil for a property that rows do not store.
@@ -38,6 +40,24 @@ enum BinaryColumnType: String {
         case .uuid: self = .uuid
         case .decimal: self = .decimal
         case .toOne: self = .object
+        }
+    }
+
+    /// The name of the type of attributes with this encoding.
+    var displayName: String {
+        switch self {
+        case .bool: "Boolean"
+        case .int16: "Integer 16"
+        case .int32: "Integer 32"
+        case .int64: "Integer 64"
+        case .double: "Double"
+        case .date: "Date"
+        case .uuid: "UUID"
+        case .decimal: "Decimal"
+        case .text: "String"
+        case .uri: "URI"
+        case .bytes: "Binary Data"
+        case .object: "Object ID"
         }
     }
 
@@ -169,7 +189,7 @@ extension BinaryColumn {
 
     /// Calls `body` with a present value, without a copy; the view is valid within `body`.
     ///
-    /// The view of an object contains the index of the object's entity in the file's list.
+    /// The view of a reference contains the index of the target's entity in the file's list of entities.
     func withView<Result>(_ row: Int, _ body: (ValueView) throws -> Result) rethrows -> Result {
         try values.withUnsafeBytes { values in
             func number<Number: FixedWidthInteger>(_ offset: Int, _: Number.Type = Number.self) -> Number {

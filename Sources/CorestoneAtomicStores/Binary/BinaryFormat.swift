@@ -31,15 +31,16 @@ struct BinaryFormat: AtomicFormat {
 
     /// The format version that is written, and the only version that can be read.
     static let version: Int64 = 1
-    /// Limits of the memory for rows without their values: bytes per byte of the file, and an additional number of
-    /// bytes. No file that the library wrote exceeds them.
+    /// The memory limit for rows without their values: bytes per byte of the file, and additional bytes.
+    ///
+    /// Files that the library writes stay below this limit.
     private static let (mostMemory, spareMemory) = (64, 1 << 20)
 
     // MARK: Writing
 
     func encode(_ nodes: Nodes, _ metadata: StoreMetadata) throws -> [UInt8] {
         // Memory for the columns, the property list and the encoded file.
-        try MemoryCheck.require(nodes.recordBytes * 4, to: "save the store")
+        try MemoryCheck.require(nodes.recordBytes * 4, to: "encode the store")
         return try file([
             Key.uuid: .string(metadata.uuid.description), Key.metadata: .dictionary(metadata.values),
             Key.entities: .array(nodes.model.entities.map { BinaryTable(of: $0, in: nodes).propertyList }),
@@ -50,7 +51,7 @@ struct BinaryFormat: AtomicFormat {
     private func file(_ content: [String: PropertyListValue]) throws -> [UInt8] {
         let content = encodePropertyList(.dictionary(content))
         // The buffer of the encoded file grows by doubling.
-        try MemoryCheck.require(content.count * 4, to: "save the store")
+        try MemoryCheck.require(content.count * 4, to: "encode the store")
         return encodePropertyList(
             .dictionary([
                 Key.version: .integer(BinaryFormat.version), Key.checksum: .integer(Int64(checksum(content))),
@@ -145,7 +146,7 @@ struct BinaryFormat: AtomicFormat {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
                 "\(path) cannot be read as a binary store: \(error.message.withoutRemedy); restore it from a backup",
-                file: path, offset: error.offset)
+                key: error.key, value: error.value, file: path, offset: error.offset)
         }
         throw BinaryFormat.damaged(path, "its root is not a dictionary")
     }
@@ -153,7 +154,7 @@ struct BinaryFormat: AtomicFormat {
     private func metadata(in content: [String: PropertyListValue], _ path: String) throws -> StoreMetadata {
         let text = content[Key.uuid]?.string
         guard let uuid = text.flatMap({ UUIDValue($0) }) else {
-            let found = text.map { ", but \"\($0.prefix(60))\"" } ?? ""
+            let found = text.map { ", but \"\($0.prefix(60))\($0.count > 60 ? "…" : "")\"" } ?? ""
             throw BinaryFormat.damaged(
                 path, "it does not have a valid UUID\(found)", value: text.map { .string($0) })
         }

@@ -5,7 +5,7 @@ import CorestoneValues
 
 /// A reader of the member lists of relationships in a binary store.
 ///
-/// The file contains both sides of a relationship, which must agree.
+/// The file contains both sides of a relationship. The two sides must agree.
 struct BinaryLists {
     private let nodes: Nodes
     private let path: String
@@ -30,7 +30,8 @@ struct BinaryLists {
     /// Reads the member lists of the file.
     ///
     /// - Throws: `.storeCorrupt` with entity and key for a list that is incomplete, repeated or inconsistent with the
-    ///   other side. `.modelMismatch` for a relationship or an entity of a member that the model does not have.
+    ///   other side.
+    ///   `.modelMismatch` for a relationship that the model does not have, or that has other entities in the model.
     func read(_ lists: [PropertyListValue]) throws {
         var listed: Set<UInt32> = []
         for list in lists {
@@ -42,11 +43,18 @@ struct BinaryLists {
                     continue
                 }
                 let (entity, key) = BinaryLists.parts(of: name)
-                let subject = name.isEmpty ? "a relationship without a name" : "the relationship \(name)"
+                if let own = nodes.model.entity(named: entity)?.relationships.first(where: { $0.name == key }) {
+                    throw CoreError.ofAnotherModel(
+                        path, "\(name) \(BinaryLists.difference(of: own, from: entity))", entity: entity, key: key)
+                }
+                let fault =
+                    name.isEmpty
+                    ? "a relationship without a name; restore it from a backup"
+                    : "the relationship \(name), which the model does not have; open the store with the model it was "
+                        + "written with"
                 throw CoreError(
-                    .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                    "\(path) has members of \(subject), which the model does not have; open it with the model it was "
-                        + "written with", entity: entity.isEmpty ? nil : entity, key: key, file: path)
+                    .modelMismatch, code: .persistentStoreIncompatibleVersionHash, "\(path) has \(fault)",
+                    entity: entity.isEmpty ? nil : entity, key: key, file: path)
             }
             guard listed.insert(relationship.key).inserted else {
                 throw damaged(relationship, "are listed twice")
@@ -60,6 +68,21 @@ struct BinaryLists {
             } else if !relationship.isToMany {
                 try checkTargets(relationship, inverse)
             }
+        }
+    }
+
+    /// Returns the difference between a relationship of the model without a member list and that of the file.
+    ///
+    /// - Parameter entity: The entity in the file.
+    private static func difference(of own: Relationship, from entity: String) -> String {
+        if own.entity.name != entity {
+            "is inherited from \(own.entity.name) in the model, but not in the store"
+        } else if own.isTransient {
+            "is transient in the model, but not in the store"
+        } else if !own.isToMany {
+            "is to-many in the store, but not in the model"
+        } else {
+            "is ordered in the store, or has another inverse than in the model"
         }
     }
 
@@ -176,7 +199,7 @@ struct BinaryLists {
 
     /// Checks the targets of a to-one relationship.
     ///
-    /// The delete rule "no action" can leave a reference to a deleted object, which is accepted.
+    /// A reference to a deleted object is accepted, because the delete rule "no action" can leave such a reference.
     private func checkTargets(_ relationship: Relationship, _ inverse: Relationship) throws {
         var failure: CoreError?
         nodes.tree(of: relationship.entity).forEach { record in

@@ -63,7 +63,8 @@ extension BinaryTable {
     ///   - skipped: Records content that the model does not have; nil to throw an error for it.
     ///   - budget: The remaining bytes of memory for the rows of the file, without their values.
     /// - Returns: nil for a table of an entity that is skipped.
-    /// - Throws: `.storeCorrupt` for an incomplete table; `.modelMismatch` for content that the model does not have.
+    /// - Throws: `.storeCorrupt` for an incomplete table.
+    ///   `.modelMismatch` for content that the model does not have, or has with another type.
     init?(
         _ table: PropertyListValue, _ model: Model, _ path: String, _ store: String?, _ skipped: SkippedContent?,
         budget: inout Int
@@ -82,7 +83,7 @@ extension BinaryTable {
             let columns = entries[Key.columns]?.dictionary
         else { throw BinaryFormat.damaged(path, "the table for \(name) is incomplete", entity: name) }
         (self.keys, self.versions, self.lastKey) = (keys, versions, lastKey)
-        // A small file without columns could otherwise allocate a row for each key.
+        // A small file with keys but without columns could otherwise allocate much memory for its rows.
         budget -= keys.count * entity.layout.fixedSize
         guard budget >= 0 else {
             throw BinaryFormat.damaged(
@@ -105,7 +106,7 @@ extension BinaryTable {
             let own = BinaryColumnType(entity.layout.slots[Int(property.slot)].kind)
             guard type == nil || type == own || skipped != nil && type?.isInteger == true && own?.isInteger == true
             else {
-                throw BinaryTable.mistyped(name, key, path, type, in: own)
+                throw BinaryTable.mistyped(name, property, path, type)
             }
         }
         self.columns = try [String: BinaryColumn](
@@ -142,7 +143,7 @@ extension BinaryTable {
 
     /// Throws if a relationship of the file has another cardinality or destination in the model.
     ///
-    /// - Parameter kinds: The relationships of the file by name; empty in files of earlier versions.
+    /// - Parameter kinds: The relationships in the file by name; empty in files of earlier versions of the library.
     private static func requireSameKinds(
         _ kinds: [String: PropertyListValue], _ entity: Entity, _ path: String
     ) throws {
@@ -208,11 +209,11 @@ extension BinaryTable {
                 }
             }
             try nodes.put(writer.finish()) { properties, values in
-                let names = properties.map(\.name).joined(separator: ", ")
+                let names = properties.map(\.name).listed
                 return BinaryFormat.damaged(
                     path,
                     "object \(key) of \(entity.name) has the same \(names) as another object, but "
-                        + "\(properties.count == 1 ? "it" : "they") must be unique",
+                        + "\(properties.count == 1 ? "it" : "their combination") must be unique",
                     entity: entity.name, key: properties.first?.name, value: values.first, object: uri(key))
             }
         }
@@ -272,28 +273,32 @@ extension BinaryTable {
     }
 
     private static func unknown(_ entity: String, _ key: String?, _ path: String) -> CoreError {
-        let name = entity.isEmpty ? "an entity without a name" : entity
-        let found = key.map { "values of \(name).\($0)" } ?? "objects of \(name)"
+        let name = entity.isEmpty ? "an entity without a name" : "the entity \(entity)"
+        let found = key.map { "the property \(entity).\($0)" } ?? name
         return CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) has \(found), which the model does not have; open it with the model it was written with",
+            "\(path) has \(found), which the model does not have; open the store with the model it was written with",
             entity: entity.isEmpty ? nil : entity, key: key, file: path)
     }
 
     /// Creates the error for a column whose type differs from the type in the model.
     ///
-    /// - Parameters:
-    ///   - type: The type of the column.
-    ///   - own: The type in the model; nil if the model does not store the property.
+    /// - Parameter type: The type of the column.
     private static func mistyped(
-        _ entity: String, _ key: String, _ path: String, _ type: BinaryColumnType?, in own: BinaryColumnType?
+        _ entity: String, _ property: Property, _ path: String, _ type: BinaryColumnType?
     ) -> CoreError {
-        let found = "values of \(entity).\(key) of type \(type?.rawValue ?? "")"
-        let expected = own.map { "the model has the type \($0.rawValue)" } ?? "the model does not store them"
-        return CoreError(
-            .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) has \(found), but \(expected); open it with the model it was written with",
-            entity: entity, key: key, file: path)
+        let key = property.path
+        let found = type == .object ? "a to-one relationship" : "of type \(type?.displayName ?? "")"
+        let expected =
+            if property.isTransient {
+                "transient"
+            } else if let relationship = property as? Relationship {
+                "a \(relationship.isToMany ? "to-many" : "to-one") relationship"
+            } else {
+                "of type \((property as? Attribute)?.type.displayName ?? "")"
+            }
+        return CoreError.ofAnotherModel(
+            path, "\(entity).\(key) is \(found) in the store, but \(expected) in the model", entity: entity, key: key)
     }
 }
 

@@ -18,8 +18,8 @@ protocol AtomicFormat: Sendable {
     ///   - path: The path as the application passed it, for errors.
     ///   - skipped: Records content that the model does not have; nil to throw an error for it.
     /// - Returns: The metadata of the store.
-    /// - Throws: `.storeCorrupt` (134080) with the fault and its location; `.modelMismatch` (134100), with entity and
-    ///   key, for content that the model does not have.
+    /// - Throws: `.storeCorrupt` (134080) with the fault and its location.
+    ///   `.modelMismatch` (134100), with entity and key, for content that the model does not have.
     func decode(_ bytes: [UInt8], into nodes: Nodes, path: String, skipped: SkippedContent?) throws -> StoreMetadata
 
     /// Reads only the metadata of a store. Does not need a model.
@@ -47,7 +47,8 @@ extension CoreError {
     ) -> CoreError {
         CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) was written with another model: \(difference); open it with that model", entity: entity, key: key,
+            "\(path) was written with another model: \(difference); open the store with the model it was written "
+                + "with", entity: entity, key: key,
             value: value, objectURI: object, children: children, file: path)
     }
 }

@@ -46,19 +46,33 @@ package struct AtomicKind: StoreKind {
         let place = try StoreLocation(path)
         if place.state == .missing { return false }
         // A file with content that is not a store of this type is not deleted.
-        if place.state == .present { _ = try metadata(ofStoreAt: path) }
+        if place.state == .present { try requireReadable(path, "remove the file instead") }
         try removing()
         // Waits for a save of another process or coordinator.
         try StoreFile(place, format, options).withExclusiveLock {
             guard Glibc.unlink(place.path) == 0 || errno == ENOENT else {
-                let code = errno
-                let remedy = code == EACCES ? "; make its folder writable" : ""
+                let error = SystemError.last
                 throw CoreError(
-                    [EACCES, EPERM, EROFS].contains(code) ? .storeReadOnly : .storeIO, code: .persistentStoreOperation,
-                    "cannot remove \(path): \(StoreLocation.text(of: code))\(remedy)", file: path)
+                    error.isReadOnly ? .storeReadOnly : .storeIO, code: .persistentStoreOperation,
+                    "cannot remove \(path): \(error.text)"
+                        + (error.isReadOnly ? "; make its folder writable" : ""), file: path)
             }
         }
         return true
+    }
+
+    /// Throws if the file at `path`, which is to be removed or replaced, is not a readable store of this type.
+    ///
+    /// - Parameter remedy: The remedy for an unreadable store, which need not be restored.
+    private func requireReadable(_ path: String, _ remedy: String) throws {
+        do {
+            _ = try metadata(ofStoreAt: path)
+        } catch let error as CoreError where [.storeCorrupt, .unsupported].contains(error.status) {
+            throw CoreError(
+                error.status, "\(error.message.withoutRemedy); \(remedy)", domain: error.domain, customCode: error.code,
+                entity: error.entity, key: error.key, value: error.value, objectURI: error.objectURI, file: error.file,
+                offset: error.offset)
+        }
     }
 
     package func replace(
@@ -83,10 +97,10 @@ package struct AtomicKind: StoreKind {
         guard place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot copy \(path) to itself; choose another path", file: path)
+                "cannot copy \(path) to itself; choose another path", key: "path", file: path)
         }
         // A file with content that is not a store of this type is not replaced.
-        func check() throws { _ = try metadata(ofStoreAt: path) }
+        func check() throws { try requireReadable(path, "choose another path, or remove the file first") }
         if place.state == .present { try check() }
         try removing()
         var options = options
@@ -100,7 +114,7 @@ package struct AtomicKind: StoreKind {
         }
     }
 
-    /// Returns the first value that an SQLite store cannot store exactly.
+    /// Returns the first value that an SQLite store cannot store exactly; nil if it can store all values exactly.
     ///
     /// Such a value is NaN, or a decimal that is neither a 64-bit integer nor exactly equal to a double.
     ///
@@ -135,7 +149,7 @@ package struct AtomicKind: StoreKind {
         return nil
     }
 
-    /// Returns a text of the file's state, which differs after a write; nil if the file does not exist.
+    /// Returns the state of the file as a text that differs after a write; nil if the file does not exist.
     package func stateText(of place: StoreLocation) -> String? { FileState(place.path)?.text }
 
     /// Replaces the content of a store with that of another store, with the given metadata.
@@ -143,7 +157,7 @@ package struct AtomicKind: StoreKind {
     /// - Parameters:
     ///   - draft: The path of the other store, a file of this type that was written with `model`.
     ///   - knownState: The result of `stateText(of:)` when the store was read.
-    /// - Returns: The open store; nil, with the store unchanged, if another process wrote the store after that.
+    /// - Returns: The open store; nil, with the store unchanged, if the store was written after it was read.
     package func replace(
         _ place: StoreLocation, byContentOf draft: String, model: Model, metadata: StoreMetadata,
         unless knownState: String?,

@@ -23,7 +23,7 @@ final class SkippedContent {
         let noun = names.count == 2 ? "entity or property" : "entities or properties"
         let more = names.count > 1 ? " and of \(names.count - 1) more \(noun)" : ""
         return
-            "the file has \(first)\(more) that the model does not have and a save would lose; migrate the store, or add "
-            + "them to the model"
+            "the file has \(first)\(more) that the model does not have and a save would lose; migrate the store with "
+            + "CST_STORE_MIGRATE (migrate, corestone migrate), or add them to the model"
     }
 }

@@ -6,8 +6,8 @@ import Glibc
 
 /// The file of an atomic store, which is read and replaced as a whole.
 ///
-/// Other processes and coordinators may replace the file, too. A writer locks the file and first checks whether it is
-/// still the file that was read last, so that changes are not lost.
+/// Other processes and coordinators can replace the file, too. A writer locks the file. Before it writes, it checks
+/// whether the file was replaced after the last read, so that changes are not lost.
 final class StoreFile: @unchecked Sendable {
     let format: any AtomicFormat
     private let options: StoreOptions
@@ -72,7 +72,7 @@ final class StoreFile: @unchecked Sendable {
                 "the file name of \(place.given) has \(file.name.utf8.count) bytes, but a writable store allows at most "
                     + "\(LocalFile.longestName); choose a shorter name"
                     + (mayRead ? ", or open the store with CST_STORE_READ_ONLY (read_only)" : ""),
-                value: .string(file.name), file: place.given)
+                key: "path", value: .string(file.name), file: place.given)
         }
         let mayWrite = place.state == .missing || faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0
         if mayWrite, place.mayWriteFolder { return }
@@ -143,7 +143,7 @@ final class StoreFile: @unchecked Sendable {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
                     "\(place.given) is another store, with the identifier \(there.uuid) instead of \(uuid); choose an unused path",
-                    value: .uuid(there.uuid), file: place.given)
+                    key: "path", value: .uuid(there.uuid), file: place.given)
             }
         }
         setKnownFile(place.state == .present ? try opened(place.path) : nil)
@@ -166,15 +166,19 @@ final class StoreFile: @unchecked Sendable {
             if stat(place.path, &facts) != 0, errno != ENOENT, errno != ENOTDIR {
                 throw failure("cannot be read", errno)
             }
+            // Only a store that may be created can be added again without its file.
+            let other = options.isReadOnly || options.mustExist ? "" : ", or \(StoreLocation.addingAgain)"
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(place.given) no longer exists; restore it, or remove the store from the coordinator and add it again. For "
-                    + "a document, call cst_document_save_as (save_as, saveAs) with another path", file: place.given)
+                "\(place.given) no longer exists; restore it\(other). For a document, call "
+                    + "cst_document_save_as (save_as, saveAs) with another path", file: place.given)
         }
         return state != knownFile?.state
     }
 
-    /// A text of the file's state, which differs after a write; nil if the file does not exist. Any thread.
+    /// The state of the file as a text that differs after a write; nil if the file does not exist.
+    ///
+    /// Can be called on any thread.
     var contentState: String? { FileState(place.path)?.text }
 
     private func setKnownFile(_ descriptor: Int32?) {
@@ -194,7 +198,7 @@ final class StoreFile: @unchecked Sendable {
     /// - Parameter accepting: Throws to reject the file. The previous file then remains the known one, so that the next
     ///   check detects the change again and no save overwrites the file.
     func read(into nodes: Nodes, accepting: (StoreMetadata) throws -> Void = { _ in }) throws -> StoreMetadata {
-        // A replacement between these two steps is detected and read later.
+        // If the file is replaced between opening and reading, the next check detects this, and the file is read again.
         let descriptor = try opened(place.path)
         let skipped = options.ignoresVersioning ? SkippedContent() : nil
         do {
@@ -253,8 +257,9 @@ final class StoreFile: @unchecked Sendable {
     /// Whether the file exists and is not empty.
     private var exists: Bool { FileState(place.path)?.size ?? 0 > 0 }
 
-    /// The permissions for a new file; nil for the default of the process's umask, and for an existing store, which
-    /// keeps its permissions.
+    /// The permissions for a new file; nil for the default of the process's umask.
+    ///
+    /// Also nil for an existing store, which keeps its permissions.
     private var permissionsOfNewFile: FilePermissions? {
         if exists { return nil }
         let reserved = file.permissions
@@ -310,7 +315,7 @@ final class StoreFile: @unchecked Sendable {
                         isFile ? "cannot be opened" : "cannot be created, because its folder cannot be opened", errno))
             }
             defer { Glibc.close(descriptor) }
-            try lock(descriptor, &patience)
+            try lock(descriptor, &patience, isFile ? place.given : "the folder \(place.folder) of \(place.given)")
             // An explicit unlock, because a process that was forked meanwhile has the descriptor too.
             defer { flock(descriptor, LOCK_UN) }
             let state = FileState(place.path)
@@ -322,12 +327,14 @@ final class StoreFile: @unchecked Sendable {
 
     /// Acquires the lock.
     ///
-    /// - Parameter patience: The remaining milliseconds.
-    private func lock(_ descriptor: Int32, _ patience: inout Int) throws {
+    /// - Parameters:
+    ///   - patience: The remaining milliseconds.
+    ///   - subject: The file or folder, for errors.
+    private func lock(_ descriptor: Int32, _ patience: inout Int, _ subject: String) throws {
         let pause = 2
         // On a file system that does not support locks, the file is written without a lock.
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR) {
-            guard patience > 0 else { throw busy() }
+            guard patience > 0 else { throw busy(subject) }
             usleep(UInt32(pause) * 1000)
             patience -= pause
         }
@@ -335,22 +342,22 @@ final class StoreFile: @unchecked Sendable {
 
     private func failure(_ what: String, _ code: Int32) -> CoreError {
         CoreError(
-            .storeIO, code: .persistentStoreSave, "\(place.given) \(what): \(StoreLocation.text(of: code))",
+            .storeIO, code: .persistentStoreSave, "\(place.given) \(what): \(SystemError(code).text)",
             file: place.given)
     }
 
     private func changedMeanwhile() -> CoreError {
         CoreError(
             .storeBusy, code: .persistentStoreTimeout,
-            "another process or coordinator saved to \(place.given) while it was being opened; open it again",
+            "another process or coordinator saved to \(place.given) while it was being opened; try again",
             file: place.given)
     }
 
-    private func busy() -> CoreError {
+    private func busy(_ subject: String) -> CoreError {
         let patience = options.busyTimeoutMilliseconds
         return CoreError(
             .storeBusy, code: .persistentStoreTimeout,
-            "another process or coordinator has locked \(place.given)\(patience > 0 ? " for \(patience) ms" : ""); "
+            "another process or coordinator has locked \(subject)\(patience > 0 ? " (waited \(patience) ms)" : ""); "
                 + (areOptionsGiven ? "try again, or raise busy_timeout_ms (busy_timeout)" : "try again"),
             file: place.given)
     }

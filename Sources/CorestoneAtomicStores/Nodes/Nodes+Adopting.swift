@@ -6,7 +6,7 @@ extension Nodes {
     ///
     /// A row with a higher version in the new state keeps that version. An unchanged row keeps its former version. A
     /// row with other values or members is assigned a higher version, even if the file does not store versions, so that
-    /// a save detects the change. Versions never decrease.
+    /// a save detects the change.
     func adoptContent(_ others: Nodes) {
         let listed = listedRelationships
         for root in model.entities where root.parent == nil {

@@ -48,7 +48,7 @@ final class Nodes {
         }
     }
 
-    /// Returns the rows of an entity tree.
+    /// Returns the rows of the entity tree that contains an entity.
     func tree(of entity: Entity) -> NodeTree { trees[Int(entity.rootIndex)] }
 
     // MARK: Transactions

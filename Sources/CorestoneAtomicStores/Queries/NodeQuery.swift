@@ -11,7 +11,7 @@ struct NodeQuery {
     let rows: NodeRows
     /// The keys of the rows that may match; nil for all.
     let candidates: NodeCandidates?
-    /// The conditions that the store evaluates for each row: first the quick tests, then the rest.
+    /// The conditions that the store evaluates for each row: first the quick tests, then `condition`.
     private let quick: [QuickTest]
     private let condition: Predicate?
     let remainder: FetchRemainder?
@@ -45,7 +45,8 @@ struct NodeQuery {
                 throw CoreError(
                     .unsupported,
                     "\(Coordinator.shown(store.path)) cannot evaluate the whole fetch of \(fetch.entity.name): "
-                        + "\(reasons.joined(separator: ", ")); change the request, or set CST_FETCH_ALLOWS_SPLIT (split)",
+                        + "\(reasons.joined(separator: ", ")); change the request, or set CST_FETCH_ALLOWS_SPLIT "
+                        + "(split, allowsSplit)",
                     entity: fetch.entity.name, file: store.path.isEmpty ? nil : store.path)
             }
         }

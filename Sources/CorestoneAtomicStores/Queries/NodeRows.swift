@@ -31,7 +31,7 @@ final class NodeRows: RowSource {
 
     func externalValue(named name: String) -> ExternalValue { .missing(file: name) }
 
-    /// Always throws, because the context evaluates predicates that need such values.
+    /// Always throws, because the context evaluates predicates that need values of properties that are not stored.
     func hostValue(of row: StoredRow, _ name: String) throws -> PropertyValue {
         throw CoreError(
             .internal,

@@ -4,7 +4,7 @@ import CorestoneSQL
 
 /// A virtual schema, with which a request is compiled as for a database.
 ///
-/// The compiler then reports the same errors before a row is read.
+/// The compiler then reports the same errors as for a database, before a row is read.
 struct NodesSchema: SchemaMapping {
     /// The mappings, by the index of the entity.
     private let mappings: [TableMapping]

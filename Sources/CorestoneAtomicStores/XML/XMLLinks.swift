@@ -2,7 +2,10 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// The rows and references of an XML store. The file contains both sides of a relationship, which must agree.
+/// The rows and references of an XML store.
+///
+/// The file contains both sides of a relationship. The two sides must agree, but an object can lack the element of a
+/// to-many relationship. Its members are then those that refer to the object.
 struct XMLLinks {
     private let nodes: Nodes
     private unowned let reader: XMLStoreReader
@@ -56,7 +59,7 @@ struct XMLLinks {
     /// Records the key of a skipped object, so that references to the object are removed.
     mutating func skip(_ key: Int64) { skipped.insert(key) }
 
-    /// Adds the references of the next object in a relationship.
+    /// Adds the references of the object that is being read in a relationship.
     mutating func add(_ relationship: Relationship, _ references: [Int64], at offset: Int) {
         let start = members.count
         members += references
@@ -110,8 +113,8 @@ struct XMLLinks {
 
     private func put(_ record: Record, at offset: Int) throws {
         try nodes.put(record) { properties, values in
-            let names = properties.map(\.name).joined(separator: ", ")
-            let subject = properties.count == 1 ? "it" : "they"
+            let names = properties.map(\.name).listed
+            let subject = properties.count == 1 ? "it" : "their combination"
             return reader.damaged(
                 "object \(id(record.primaryKey)) of \(entity(record).name) has the same \(names) as another object, but \(subject) must "
                     + "be unique", at: offset, entity: entity(record).name, key: properties.first?.name,

@@ -38,14 +38,13 @@ enum XMLValueType: String {
 
     var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
 
+    /// The name of the attribute type, for messages.
+    var displayName: String { attributeType.displayName }
+
     /// The name for messages; an integer type includes its range.
     var described: String {
-        switch self {
-        case .int16: "int16 (\(Int16.min) to \(Int16.max))"
-        case .int32: "int32 (\(Int32.min) to \(Int32.max))"
-        case .int64: "int64 (\(Int64.min) to \(Int64.max))"
-        default: rawValue
-        }
+        guard let range = attributeType.integerRange else { return displayName }
+        return "\(displayName) (\(range.lowerBound) to \(range.upperBound))"
     }
 
     private var attributeType: AttributeType {
@@ -53,7 +52,7 @@ enum XMLValueType: String {
     }
 }
 
-/// A property that has elements in an XML store. The model outlives the reader and the writer.
+/// A property that has elements in an XML store.
 final class XMLMember {
     let property: Property
     let slot: Int

@@ -236,7 +236,8 @@ final class XMLObjects {
             guard let written, own.accepts(written, areVersionsIgnored: skipped != nil) else {
                 throw mismatch(
                     member,
-                    "has the type \"\(reader.short(String(cString: type)))\" in the file, but \(own.rawValue) in the model",
+                    "has the type \"\(reader.short(String(cString: type)))\" in the file, but "
+                        + "\(own.displayName) in the model",
                     value: String(cString: type))
             }
         }
@@ -253,7 +254,8 @@ final class XMLObjects {
                     key: member.property.path, value: .int(number), object: ownURI)
             }
             let text = reader.short(reader.text.string)
-            throw damaged(member, "is \"\(text)\", which is not a valid \(type.described)", value: text, at: start)
+            throw damaged(
+                member, "is \"\(text)\", which is not a value of type \(type.described)", value: text, at: start)
         }
     }
 

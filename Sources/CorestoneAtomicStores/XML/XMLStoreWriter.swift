@@ -15,7 +15,8 @@ struct XMLStoreWriter {
             throw CoreError(
                 .unsupported, code: .persistentStoreSave,
                 "the last primary key is \(nodes.lastSharedKey), but primary keys in an XML store must be 1 to "
-                    + "\(XMLFormat.maximumKey); migrate the store to another type",
+                    + "\(XMLFormat.maximumKey); migrate the store to another type with cst_coordinator_migrate_store "
+                    + "(migrate_store, migrateStore)",
                 value: .int(nodes.lastSharedKey))
         }
         file.append(
@@ -44,12 +45,12 @@ struct XMLStoreWriter {
             try add(node, metadata)
         }
         file.append("</database>")
-        try MemoryCheck.require(file.count, to: "save the store")
+        try MemoryCheck.require(file.count, to: "encode the store")
         return file.array
     }
 
     /// Checks the memory for a reallocation of the buffer and for one more object.
-    private func requireMemory() throws { try MemoryCheck.require(file.count * 3 + (2 << 20), to: "save the store") }
+    private func requireMemory() throws { try MemoryCheck.require(file.count * 3 + (2 << 20), to: "encode the store") }
 
     /// Returns the rows of all entities in the order of their keys, which are unique in the file.
     private func objects() -> [Node] {
@@ -131,8 +132,8 @@ struct XMLStoreWriter {
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
             "the required \(entity.name).\(relationship.name) of the object with the primary key \(record.primaryKey) "
-                + "refers to a deleted object (primary key \(target)), which an XML store cannot record. Set another "
-                + "target, or give the relationship an inverse",
+                + "refers to a deleted object (primary key \(target)), but an XML store cannot contain such a "
+                + "reference; set another target",
             entity: entity.name, key: relationship.name, value: .int(target),
             objectURI: ObjectID.uri(
                 ofKey: record.primaryKey, entity: entity.name, store: metadata.uuid.description))

@@ -1,6 +1,8 @@
-/// Core Data's escapes for text in an XML store: `\\` for a backslash, and `\u` with four hexadecimal digits for a
-/// UTF-16 code unit. The characters `<`, `>` and `&`, control characters, surrogates, and code units from U+FEFF on are
-/// escaped. The low byte comes first: `\u3c00` is `<`.
+/// Core Data's escapes for text in an XML store.
+///
+/// A backslash is `\\`, and a UTF-16 code unit is `\u` with four hexadecimal digits. The characters `<`, `>` and `&`,
+/// control characters except tab and line feed, surrogates, and code units from U+FEFF on are escaped. The low byte
+/// comes first: `\u3c00` is `<`.
 ///
 /// Every text is therefore preserved, including characters that XML cannot represent or would change, such as a
 /// carriage return.

@@ -8,14 +8,16 @@ import CorestoneValues
 /// A record has an entry for each attribute, except for transformable attributes and those of undefined type. The value
 /// of a composite attribute is a dictionary. The value of a to-one relationship is the URI of its target, that of a
 /// to-many relationship a list of URIs. `@id` is the object's own URI, and `@entity` the name of its entity if that is
-/// a subentity of the requested one. Records that were read can be passed to `update`. Each call uses its own context
-/// on the calling thread, and saves its changes before it returns, in one transaction per store.
+/// a subentity of the requested one. Records that were read can be passed to `update`. Each call that reads or writes
+/// objects uses a separate context on the calling thread. Changes are saved before the call returns, in one
+/// transaction per store.
 extension Container {
     public typealias Record = [String: PropertyValue]
     /// The key of an object's URI in a record.
     public static let idKey = "@id"
-    /// The key of a record's entity name, if it is a subentity of the requested entity or of the relationship's
-    /// destination.
+    /// The key of the name of a record's entity.
+    ///
+    /// A record has the key if its entity is a subentity of the requested entity or of the relationship's destination.
     public static let entityKey = "@entity"
 
     /// Inserts objects.
@@ -26,12 +28,13 @@ extension Container {
     /// `@entity` is inserted as an object of that entity, which must be `entity` or a subentity of it. A record with
     /// `@id` is an error, because its object exists.
     ///
-    /// The value of a to-one relationship is an object, its URI, its ID or a record. The value of a to-many
-    /// relationship is a list of these. A record with `@id` changes the object with that URI. Any other record inserts
-    /// an object of the destination, or of the subentity in `@entity`.
+    /// The value of a to-one relationship is an object, its URI, its ID, a record or null. The value of a to-many
+    /// relationship is a list of objects, URIs, IDs and records. A record with `@id` changes the object with that URI.
+    /// Any other record inserts an object of the destination, or of the subentity in `@entity`.
     ///
     /// - Returns: The records of the inserted objects, in order, without those of nested records.
-    /// - Throws: `.typeMismatch` and `.invalidArgument` with entity, key and value; the errors of a save.
+    /// - Throws: `.typeMismatch` and `.invalidArgument` with entity, key and value.
+    ///   The errors of a save.
     @discardableResult
     public func insert(_ entity: String, _ records: [Record]) throws -> [Record] {
         try work { work in
@@ -69,8 +72,10 @@ extension Container {
 
     /// Sets values of the objects that satisfy a predicate.
     ///
-    /// - Parameter values: The values, as in `insert`. Omitted keys are unchanged. `@id` and `@entity` are ignored, and
-    ///   so are derived attributes if the record has an `@id`.
+    /// - Parameters:
+    ///   - predicate: nil for all objects.
+    ///   - values: The values, as in `insert`. Omitted keys are unchanged. `@id` and `@entity` are ignored, and so are
+    ///     derived attributes if the record has an `@id`.
     /// - Returns: The records of the objects after the update.
     @discardableResult
     public func update(_ entity: String, where predicate: Predicate?, _ values: Record) throws -> [Record] {
@@ -131,7 +136,8 @@ extension Coordinator {
         let subject = entity.map { "\($0).\(key ?? "") cannot refer to \"\(uri)\", which" } ?? "\"\(uri)\""
         throw CoreError(
             .invalidArgument,
-            "\(subject) is not the URI of an object in an open store; use the @id of a record",
+            "\(subject) is not the URI of an object in an open store; use the @id of a record, or open its store with "
+                + "cst_container_load (load, loadStores)",
             entity: entity, key: key, value: .string(uri), objectURI: object?.objectID.uri)
     }
 }
@@ -185,8 +191,9 @@ private struct RecordWork {
             throw CoreError(
                 .invalidArgument,
                 "a record of \(entity.name) is nested more than \(RecordWork.maximumDepth) levels deep; "
-                    + "save the inner records first, and refer to them by their @id",
-                entity: entity.name)
+                    + "write the inner records first with cst_container_insert (insert) or cst_container_update "
+                    + "(update), and refer to them by their @id",
+                entity: entity.name, objectURI: object.objectID.uri)
         }
         for (key, value) in record.sorted(by: { $0.key < $1.key }) {
             if key == Container.idKey || key == Container.entityKey { continue }
@@ -195,13 +202,13 @@ private struct RecordWork {
                 // A record that was read contains derived attributes.
                 if attribute.derivation != nil, record[Container.idKey] != nil { continue }
                 do { try object.setValue(try converted(value, attribute), forKey: key) } catch let error as CoreError
-                    where error.value == nil
+                    where error.value == nil || error.objectURI == nil
                 {
                     throw CoreError(
                         error.status, error.message, domain: error.domain, customCode: error.code, entity: entity.name,
-                        key: error.key ?? key, value: value, predicate: error.predicate,
+                        key: error.key ?? key, value: error.value ?? value, predicate: error.predicate,
                         objectURI: error.objectURI ?? object.objectID.uri, children: error.children,
-                        payload: error.payload)
+                        sqliteCode: error.sqliteCode, file: error.file, payload: error.payload)
                 }
             case let relationship as Relationship:
                 try set(relationship, of: object, to: value, depth)
@@ -232,7 +239,8 @@ private struct RecordWork {
                 throw CoreError(
                     error.status,
                     "\(attribute.entity.name).\(attribute.path) takes a date, not \(value.excerpt); write it as 2020-01-31, "
-                        + "2020-01-31T12:00:00Z or 2020-01-31T12:00:00+02:00, or as seconds since 2001-01-01 UTC",
+                        + "2020-01-31T12:00:00Z or 2020-01-31T12:00:00+02:00, or as a number of "
+                        + "seconds since 2001-01-01 UTC",
                     entity: attribute.entity.name, key: attribute.path, value: value)
             }
         default: return try attribute.converted(value)
@@ -267,21 +275,43 @@ private struct RecordWork {
         case .text(let uri), .uri(let uri):
             found = try existing(uri.string, relationship, of: object)
         case .object(let reference as ObjectIDReference):
-            found = try existing(reference.id.uri, relationship, of: object)
-        case .object(let other as ManagedObject): found = try existing(other.objectID.uri, relationship, of: object)
+            found = try existing(reference.id, relationship, of: object)
+        case .object(let other as ManagedObject): found = try existing(other.objectID, relationship, of: object)
         case .dictionary(let record):
             if let id = record[Container.idKey], !id.isNull {
                 guard case .text(let uri) = id else {
-                    throw unsuitable(relationship, of: object, id, "a string with a URI as the @id")
+                    throw CoreError(
+                        .typeMismatch,
+                        "the @id of a record in \(object.entity.name).\(relationship.name) takes a URI as a string, "
+                            + "not \(id.kindPhrase)",
+                        entity: object.entity.name, key: relationship.name, value: id,
+                        objectURI: object.objectID.uri)
                 }
                 found = try existing(uri.string, relationship, of: object)
                 try set(record, of: found, depth: depth + 1)
             } else {
                 found = try insert(relationship.destination, record, depth: depth + 1)
             }
-        default: throw unsuitable(relationship, of: object, value, "a URI or a record")
+        default:
+            throw relationship.isToMany
+                ? unsuitable(relationship, of: object, value, "a list of URIs or records", found: "a list with ")
+                : unsuitable(relationship, of: object, value, "a URI or a record")
         }
         return found
+    }
+
+    private func existing(_ id: ObjectID, _ relationship: Relationship, of object: ManagedObject) throws
+        -> ManagedObject
+    {
+        if id.isTemporary {
+            throw CoreError(
+                .invalidArgument,
+                "\(object.entity.name).\(relationship.name) cannot refer to the unsaved object \(id.uri); call "
+                    + "cst_context_save (save) first",
+                entity: object.entity.name, key: relationship.name, value: .string(id.uri),
+                objectURI: object.objectID.uri)
+        }
+        return try existing(id.uri, relationship, of: object)
     }
 
     private func existing(_ uri: String, _ relationship: Relationship, of object: ManagedObject) throws -> ManagedObject
@@ -299,12 +329,17 @@ private struct RecordWork {
         }
     }
 
+    /// Creates the error for a value of the wrong type.
+    ///
+    /// - Parameter found: The beginning of the phrase for the value, if it is a part of the value that was passed.
     private func unsuitable(
-        _ relationship: Relationship, of object: ManagedObject, _ value: PropertyValue, _ wanted: String
+        _ relationship: Relationship, of object: ManagedObject, _ value: PropertyValue, _ wanted: String,
+        found: String = ""
     ) -> CoreError {
         CoreError(
             .typeMismatch,
-            "\(object.entity.name).\(relationship.name) takes \(wanted) of \(relationship.destination.name), not \(value.kindPhrase)",
+            "\(object.entity.name).\(relationship.name) takes \(wanted) of \(relationship.destination.name), not "
+                + "\(found)\(value.kindPhrase)",
             entity: object.entity.name, key: relationship.name, value: value, objectURI: object.objectID.uri)
     }
 
@@ -366,7 +401,10 @@ private struct RecordWork {
 }
 
 extension PropertyValue {
-    /// The value as JSON that `Container.insert` accepts. Types that JSON does not have are converted to text.
+    /// The value as JSON that `Container.insert` accepts.
+    ///
+    /// Values of types that JSON does not have are converted to text, or to a number for a date that ISO 8601 cannot
+    /// represent exactly.
     package var asPlainJSON: PropertyValue {
         switch self {
         case .decimal(let number): .string(number.description)
@@ -381,7 +419,7 @@ extension PropertyValue {
         }
     }
 
-    /// Returns a date as ISO 8601 if that is exact, otherwise as seconds since 2001-01-01.
+    /// Returns a date in ISO 8601 if this form is exact, otherwise as seconds since 2001-01-01 UTC.
     ///
     /// ISO 8601 is used for the years 1 to 9999 and at most six decimal places of a second.
     private static func plainDate(_ seconds: Double) -> PropertyValue {

@@ -9,19 +9,19 @@ import CorestoneValues
 ///     try container.loadStores()
 ///     let context = container.viewContext
 public final class Container: Sendable {
-    /// The default name of the model and of the store's file.
+    /// The default name of the model and of the store's file; for a container of `open`, the name of the file.
     public let name: String
     public let coordinator: Coordinator
     /// The name of the data folder, see `defaultFolder`.
     public let application: String
     private let state: Locked<State>
-    /// The queue on which stores are opened asynchronously.
+    /// The queue on which stores are opened asynchronously, and on which `inBackground` runs functions.
     private let opener = WorkQueue()
 
     private struct State {
         var entries: [Entry] = []
         var entriesMade = 0
-        /// Whether the application set the descriptions. If false, `entries` has only the default description.
+        /// Whether descriptions were set or added. If false, `entries` has only the default description.
         var isDescribed = false
         var viewContext: Context?
         var isClosed = false
@@ -47,13 +47,14 @@ public final class Container: Sendable {
     /// The store is not opened; `loadStores` opens it.
     ///
     /// - Parameters:
-    ///   - model: The model, which is frozen. If nil, the model with the container's name is searched as `.momd`,
-    ///     `.mom`, `.xcdatamodeld` or `.xcdatamodel`. The folders are, in this order: `modelFolders`, those in
-    ///     `CORESTONE_MODEL_PATH`, the program's folder, `../share/<application>` relative to it, the default folder,
-    ///     `<application>` in each of `XDG_DATA_DIRS`, and the working directory.
+    ///   - model: The model, which is frozen. If nil, the container searches for a `.momd`, `.mom`, `.xcdatamodeld` or
+    ///     `.xcdatamodel` with its name. The folders are, in this order: `modelFolders`, those in
+    ///     `CORESTONE_MODEL_PATH`, the program's folder, `../share/<application>` relative to the program's folder, the
+    ///     default folder, `<application>` in each of `XDG_DATA_DIRS`, and the working directory.
     ///   - application: The name of the data folder; nil for the file name of the program.
-    /// - Throws: The model's first error, or the error of reading the model. `.model` with the searched folders if
-    ///   there is no model with the name. `.invalidArgument` if the name is not a valid file name.
+    /// - Throws: The errors of `Model.freeze` and of reading the model.
+    ///   `.model` with the searched folders if there is no model with the name.
+    ///   `.invalidArgument` if the name is not a valid file name.
     public init(name: String, model: Model? = nil, application: String? = nil, modelFolders: [String] = []) throws {
         guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
             throw CoreError(
@@ -93,8 +94,10 @@ public final class Container: Sendable {
 
     public var model: Model { coordinator.model }
 
-    /// Returns `$XDG_DATA_HOME/<application>`; `$HOME/.local/share/<application>` if the variable is not an absolute
-    /// path.
+    /// Returns the default folder for the stores of an application.
+    ///
+    /// The folder is `$XDG_DATA_HOME/<application>`, or `$HOME/.local/share/<application>` if the first variable is not
+    /// an absolute path.
     ///
     /// The folder need not exist. `loadStores` creates it as `StoreDescription.shouldMakeFolder` specifies.
     ///
@@ -105,7 +108,7 @@ public final class Container: Sendable {
         try DataFolder.path(application: application ?? DataFolder.program)
     }
 
-    /// The stores to be opened, in order. A change does not close open stores.
+    /// The descriptions of the container's stores, in the order of opening. A change does not close open stores.
     public var storeDescriptions: [StoreDescription] {
         get { state.withLock { $0.entries.map(\.description) } }
         set {
@@ -144,7 +147,8 @@ public final class Container: Sendable {
     /// The next call tries to open failed stores again.
     ///
     /// Stores with `shouldAddStoreAsynchronously` are opened one at a time on another thread, where the handler is
-    /// called too. The others are opened before this function returns.
+    /// called too. The other stores are opened before this function returns. If no thread can be created, all stores
+    /// are opened on the calling thread.
     ///
     /// - Parameter handler: Receives the index of the description, the description with the actual path, and the
     ///   result.
@@ -164,7 +168,8 @@ public final class Container: Sendable {
 
     /// Opens the stores that are not open yet, on this thread. If a store fails, the other stores are still opened.
     ///
-    /// - Throws: The error of the store that failed; if several failed, an error with one child for each.
+    /// - Throws: The error of the store that failed.
+    ///   An error with one child for each store if several failed.
     ///   `.invalidHandle` if the container is closed.
     public func loadStores() throws {
         var failures: [CoreError] = []
@@ -286,7 +291,8 @@ public final class Container: Sendable {
     /// Errors of `body` are ignored. If the application does not retain the context, its unsaved changes are discarded,
     /// and their number is logged.
     ///
-    /// - Throws: `.noMemory` if no thread can be created; `.invalidHandle` if the container is closed or being closed.
+    /// - Throws: `.noMemory` if no thread can be created.
+    ///   `.invalidHandle` if the container is closed or being closed.
     public func performBackgroundTask(_ body: @escaping @Sendable (Context) throws -> Void) throws {
         try requireOpen()
         try newBackgroundContext().enqueue(body)
@@ -319,11 +325,14 @@ public final class Container: Sendable {
 
     /// Checks that the container is neither closed nor closing.
     ///
-    /// - Throws: `.invalidHandle` if it is.
+    /// - Throws: `.invalidHandle` if it is closed or being closed.
     func requireOpen() throws {
         if isClosed { throw Container.closed(name) }
         if coordinator.isClosing {
-            throw CoreError(.invalidHandle, "the container \"\(name)\" is closed or being closed; create another one")
+            throw CoreError(
+                .invalidHandle,
+                "the container \"\(name)\" is closed or being closed; create another one, or try again if "
+                    + "closing fails")
         }
     }
 
@@ -344,13 +353,15 @@ public final class Container: Sendable {
     /// The queues of the contexts first run the blocks that are already enqueued, so that the changes of these blocks
     /// are included. New blocks are rejected with `.invalidHandle`; if closing fails, the queues accept blocks again.
     /// While the main thread waits for a thread, that thread must not close a container whose view context has changes
-    /// or enqueued blocks. With `.discard`, the call does not wait: saves of enqueued blocks then fail, because the
-    /// stores are closed.
+    /// or enqueued blocks. With `.discard`, the call does not wait: saves fail in enqueued blocks that run after the
+    /// stores were closed.
     ///
     /// - Throws: With `.refuse`, `.unsavedChanges` if a context has unsaved changes, with one child per context that
-    ///   contains its name and its counts by entity. The error of a save. `.invalidArgument` on the queue of a context
-    ///   that has other enqueued blocks. Nothing is closed after these errors. `.invalidHandle` while another thread
-    ///   closes the container.
+    ///   contains its name and its counts by entity.
+    ///   The error of a save.
+    ///   `.invalidArgument` on the queue of a context that has other enqueued blocks.
+    ///   Nothing is closed after these errors.
+    ///   `.invalidHandle` while another thread closes the container.
     public func close(_ unsaved: Unsaved = .refuse) throws {
         if isClosed { return }
         try coordinator.close(unsaved, called: "the container \"\(name)\"") { state.withLock { $0.isClosed = true } }

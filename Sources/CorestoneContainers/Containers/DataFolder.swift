@@ -1,4 +1,5 @@
 import CPlatform
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -6,7 +7,7 @@ import Glibc
 
 /// The folder of a program's data, according to the XDG Base Directory Specification.
 enum DataFolder {
-    /// Returns `$XDG_DATA_HOME/<application>`, or `$HOME/.local/share/<application>`. Does not create it.
+    /// Returns `$XDG_DATA_HOME/<application>`, or else `$HOME/.local/share/<application>`. Does not create the folder.
     ///
     /// - Throws: `.invalidArgument` if neither variable is an absolute path, or if the application's name is not a
     ///   valid folder name.
@@ -29,9 +30,9 @@ enum DataFolder {
         if let home = variable("HOME") { return home + "/.local/share" }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOpen,
-            "cannot find the data folder of \"\(application)\": neither XDG_DATA_HOME nor HOME is an absolute path; set one, "
-                + "or pass the path of the store",
-            value: .string(application))
+            "cannot find the data folder of \"\(application)\": neither XDG_DATA_HOME nor HOME is an absolute path; "
+                + "set one of them to such a path, or pass the path of each store",
+            key: "application", value: .string(application))
     }
 
     private static func variable(_ name: String) -> String? {
@@ -40,7 +41,7 @@ enum DataFolder {
         return trimmed.isEmpty ? "/" : trimmed
     }
 
-    /// The name of the program's file.
+    /// The name of the program's file; "corestone" if the system does not report the name.
     static var program: String { programPath.split(separator: "/").last.map(String.init) ?? "corestone" }
 
     private static var programPath: String {
@@ -57,13 +58,13 @@ enum DataFolder {
         for (place, byte) in path.utf8.enumerated() where byte == UInt8(ascii: "/") && place > 0 {
             let folder = String(decoding: path.utf8.prefix(place), as: UTF8.self)
             if mkdir(folder, 0o700) == 0 || errno == EEXIST || errno == EISDIR { continue }
-            let reason = errno
+            let error = SystemError.last
             // The folder can exist although its parent is not writable.
             if access(folder, F_OK) == 0 { continue }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot create the folder \(folder) for \(path): \(String(cString: strerror(reason))); "
-                    + (reason == EACCES ? "make its parent folder writable, or " : "")
+                "cannot create the folder \(folder) for \(path): \(error.text); "
+                    + (error.isReadOnly ? "make its parent folder writable, or " : "")
                     + "pass another path for the store", file: path)
         }
     }
@@ -78,7 +79,8 @@ enum DataFolder {
     /// and `../share/<application>` relative to it. The application's data folder, `<application>` in each of
     /// `XDG_DATA_DIRS`, and the working directory follow.
     ///
-    /// - Throws: `.model` with the searched folders if the model is not found; the error of reading the model.
+    /// - Throws: `.model` with the searched folders if the model is not found.
+    ///   The error of reading the model.
     static func model(named name: String, application: String, folders: [String]) throws -> Model {
         let places = folders + searchFolders(application)
         for folder in places {
@@ -89,8 +91,8 @@ enum DataFolder {
         }
         throw CoreError(
             .model, code: .migrationMissingSourceModel,
-            "cannot find the model \"\(name)\" (\(endings.joined(separator: ", "))) in \(places.joined(separator: ", ")); pass the model, or "
-                + "add its folder to CORESTONE_MODEL_PATH", value: .string(name))
+            "cannot find the model \"\(name)\" (\(endings.joined(separator: ", "))) in \(places.listed); pass the model, or "
+                + "add its folder to CORESTONE_MODEL_PATH", key: "name", value: .string(name))
     }
 
     private static func searchFolders(_ application: String) -> [String] {

@@ -19,14 +19,18 @@ extension Document {
     ///   - type: The new type; nil for the current one.
     ///   - replaces: Whether an existing store or an empty file may be overwritten.
     /// - Throws: `.invalidArgument` for the document's own path, for an existing file if `replaces` is false, for a
-    ///   symbolic link to a missing file, and for the in-memory type. `.invalidHandle` if the document is closed.
-    ///   `.notAStore` and `.unsupported` for a file that is not a store of the type. `.unsupported` if the new type
-    ///   does not support a feature of the model. `.storeBusy` if another process or coordinator writes to it.
-    ///   `.storeReadOnly` if it is not writable. `.unsavedChanges` for another type if other contexts of the
-    ///   coordinator, including child contexts, have unsaved changes; the counts are the children of the error. The
-    ///   errors of a save. After an error, the file at the path is unchanged, and the document keeps its path and its
-    ///   changes. If the conversion to another type or the replacement of an existing file fails, the document becomes
-    ///   untitled instead; it keeps its changes, so that the call can be repeated.
+    ///   symbolic link to a missing file, and for the in-memory type.
+    ///   `.invalidHandle` if the document is closed.
+    ///   `.notAStore` and `.unsupported` for a file that is not a store of the type.
+    ///   `.unsupported` if the new type does not support a feature of the model.
+    ///   `.storeBusy` if another process or coordinator writes to the file.
+    ///   `.storeReadOnly` if the file is not writable.
+    ///   `.unsavedChanges` for another type if other contexts of the coordinator, including child contexts, have
+    ///   unsaved changes. The error has a child for each of these contexts, with its counts by entity.
+    ///   The errors of a save.
+    ///   After an error, the file at the path is unchanged, and the document keeps its path and its changes. If the
+    ///   conversion to another type or the replacement of an existing file fails, the document becomes untitled
+    ///   instead, and keeps its changes, so that the call can be repeated.
     public func saveAs(_ path: String, type: StoreType? = nil, replaces: Bool = false) throws {
         try requireOpen()
         if let type, type != self.type { try requireSavedElsewhere(to: path) }
@@ -59,10 +63,12 @@ extension Document {
     private func requireSavedElsewhere(to path: String) throws {
         let others = coordinator.unsavedChanges(besides: context)
         if others.isEmpty { return }
+        let (who, where_) =
+            others.count == 1 ? ("another context has", "that context") : ("other contexts have", "these contexts")
         throw CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "cannot save the document to \(path) as another type while other contexts have unsaved changes; call "
-                + "save() or rollback() on these contexts first", children: others.map(\.error), file: path)
+            "cannot save the document to \(path) as another type while \(who) unsaved changes; call save() or "
+                + "rollback() on \(where_) first", children: others.map(\.error), file: path)
     }
 
     private func requireOther(_ place: StoreLocation) throws {
@@ -70,14 +76,15 @@ extension Document {
         if place.path == own.path || place.state != .missing && place.number == own.number {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(place.given) is the document's own file; call cst_document_save (save) instead", file: place.given)
+                "\(place.given) is the document's own file; call cst_document_save (save), or choose another path",
+                key: "path", file: place.given)
         }
         var facts = stat()
         if place.state == .missing, lstat(place.absolute, &facts) == 0 {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "\(place.given) is a symbolic link to a missing file; choose another path, or remove the link first",
-                file: place.given)
+                key: "path", file: place.given)
         }
     }
 
@@ -86,7 +93,7 @@ extension Document {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "\(place.given) already exists; choose another path, or set replaces (replace) to overwrite it",
-                file: place.given)
+                key: "path", file: place.given)
         }
         guard place.state == .present else { return }
         do {

@@ -25,8 +25,9 @@ public final class Document: @unchecked Sendable {
         public static let failed = State(rawValue: 1 << 3)
         /// The document does not have a path yet; `saveAs` sets it.
         public static let untitled = State(rawValue: 1 << 4)
-        /// Another process or coordinator wrote, replaced or deleted the file since the document was last opened, saved
-        /// or reverted.
+        /// Another process or coordinator wrote, replaced or deleted the file.
+        ///
+        /// The change happened after the document was last opened, saved or reverted.
         public static let changedOnDisk = State(rawValue: 1 << 5)
         public static let closed = State(rawValue: 1 << 6)
     }
@@ -53,20 +54,22 @@ public final class Document: @unchecked Sendable {
         /// The state of the file's content when an atomic store was last read or written. For an SQLite store, the
         /// identity of the file; a watcher reports writes by other processes.
         var knownContent: String?
-        /// The result of `SQLiteKind.writtenState` before the last revert read the store; nil after a save, and for
-        /// stores of other types.
+        /// The result of `SQLiteKind.writtenState` before the last revert read the store.
+        ///
+        /// nil after a save, and for stores of other types.
         var reverted: String?
         /// The options with which the application opened the store.
         var options = StoreOptions()
-        /// The number of `objectsDidChange` notifications since the last save after which the context had unsaved
-        /// changes.
+        /// The number of `objectsDidChange` notifications since the last save.
+        ///
+        /// Counts only the notifications after which the context had unsaved changes.
         var changes = 0
         var autosaveChanges = 0
         var autosaveIdle = 0.0
         /// The number of failed autosaves since the last successful save.
         var failures = 0
 
-        /// The delay until the next autosave, in seconds; nil if neither limit requires one now.
+        /// The delay until the next autosave, in seconds; nil if neither limit requires an autosave now.
         var autosaveDelay: Double? {
             if autosaveChanges > 0 && changes >= autosaveChanges { return 0 }
             return autosaveIdle > 0 ? autosaveIdle : nil
@@ -86,7 +89,8 @@ public final class Document: @unchecked Sendable {
     /// - Parameters:
     ///   - type: The type of the store.
     ///   - queue: The queue of the context.
-    /// - Throws: `.invalidArgument` for the in-memory type; the errors of `Coordinator.addStore`.
+    /// - Throws: `.invalidArgument` for the in-memory type.
+    ///   The errors of `Coordinator.addStore`.
     public convenience init(
         model: Model, type: StoreType = .sqlite, queue: Context.QueueType = .privateQueue
     ) throws {
@@ -160,7 +164,7 @@ public final class Document: @unchecked Sendable {
         if type == .inMemory {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
-                "a document needs a file, but a store of type InMemory does not have one; use SQLite, XML or Binary",
+                "a document needs a file, but an in-memory store does not have one; use SQLite, XML or Binary",
                 key: "type", value: .string(type.rawValue))
         }
     }
@@ -173,7 +177,9 @@ public final class Document: @unchecked Sendable {
     // MARK: State
 
     /// The path of the file; nil for an untitled document.
-    public var path: String? { values.withLock { $0.temporaryFolder == nil ? $0.store : nil }?.path }
+    public var path: String? {
+        values.withLock { $0.temporaryFolder == nil && !$0.endedUntitled ? $0.store : nil }?.path
+    }
     public var type: StoreType { store.type }
     public var store: Store { values.withLock(\.store) }
     /// The error of the last save or autosave; nil if it succeeded, and after a revert.
@@ -217,10 +223,19 @@ public final class Document: @unchecked Sendable {
             let result = body(&values)
             return (result, values.flags != before && values.pendingStates.add(values.flags))
         }
-        if delivers {
-            while let state = values.withLock({ $0.pendingStates.next() }) { stateNotifications.notify(state) }
-        }
+        if delivers { deliverStates() }
         return result
+    }
+
+    private func deliverStates() {
+        while let step = values.withLock({ $0.pendingStates.next() }) {
+            switch step {
+            case .state(let state):
+                let calls = stateNotifications.calls(for: state)
+                values.withLock { $0.pendingStates.begin(calls) }
+            case .call(let call): call()
+            }
+        }
     }
 
     /// Updates the state after a change in the context. Runs on the context's queue.
@@ -272,14 +287,15 @@ public final class Document: @unchecked Sendable {
     /// repeated after the next change, and after the idle time (at least a second). This delay doubles with each
     /// failure, up to a minute, or to the idle time if that is longer.
     ///
-    /// - Throws: `.invalidArgument` if the context is confined to a thread, because no other thread can save it; the
-    ///   error of the queue if it rejects the block.
+    /// - Throws: `.invalidArgument` if the context is confined to a thread, because no other thread can save it.
+    ///   The errors of `Context.enqueue`.
     public func setAutosave(afterChanges changes: Int = 0, idleSeconds: Double = 0) throws {
         guard context.queueType != .caller || changes == 0 && idleSeconds == 0 else {
             throw CoreError(
                 .invalidArgument,
                 "cannot autosave \(path.map { "the document \($0)" } ?? "the untitled document"): its context is confined to a "
-                    + "thread; create the document with a private queue or the main queue", file: path
+                    + "thread; create or open the document with CST_QUEUE_PRIVATE (queue=\"private\", .privateQueue) "
+                    + "or CST_QUEUE_MAIN (queue=\"main\", .main)", file: path
             )
         }
         values.withLock { ($0.autosaveChanges, $0.autosaveIdle) = (max(changes, 0), max(idleSeconds, 0)) }
@@ -343,9 +359,12 @@ public final class Document: @unchecked Sendable {
 
     /// Saves the unsaved changes of the context, but not those of its child contexts.
     ///
-    /// - Throws: `.invalidArgument` for an untitled document. `.invalidHandle` if the document is closed. `.storeIO` if
-    ///   the file of an SQLite store was deleted or replaced. The errors of a context's save, for instance `.conflict`
-    ///   if another process changed the same objects in the file. The changes are kept.
+    /// - Throws: `.invalidArgument` for an untitled document.
+    ///   `.invalidHandle` if the document is closed.
+    ///   `.storeIO` if the file of an SQLite store was deleted or replaced.
+    ///   The errors of a context's save, for instance `.conflict` if another process changed the same objects in the
+    ///   file.
+    ///   After an error, the changes are kept.
     public func save() throws {
         try requireOpen()
         try context.use { context in
@@ -366,15 +385,17 @@ public final class Document: @unchecked Sendable {
         let now = Document.content(of: store)
         if now == knownContent { return }
         let isGone = now == nil || now == "[]"
+        let what =
+            now == nil
+            ? "no longer exists or cannot be accessed" : isGone ? "no longer exists" : "was replaced by another file"
         throw CoreError(
             .storeIO, code: .persistentStoreSave,
-            "\(store.path) \(isGone ? "no longer exists" : "was replaced by another file"); save the document to another path "
-                + "with cst_document_save_as (save_as, saveAs)"
+            "\(store.path) \(what); save the document to another path with cst_document_save_as (save_as, saveAs)"
                 + (isGone ? "" : ", or discard its changes with cst_document_revert (revert)"),
             file: store.path)
     }
 
-    /// Saves the context and the store.
+    /// Saves the context, and updates the state.
     ///
     /// - Parameter elsewhere: Whether the store was moved for this save, so that the file is a different one.
     func saveHere(_ context: Context, elsewhere: Bool = false) throws {
@@ -412,18 +433,23 @@ public final class Document: @unchecked Sendable {
     /// If the file was replaced, the new file is opened. If the new file is another store, every object has a new ID,
     /// and existing objects become invalid.
     ///
-    /// - Throws: `.storeIO` if the file no longer exists. `.unsavedChanges` for a child context that has changes and is
-    ///   confined to another thread. `.invalidHandle` if the document is closed. The errors of opening another file.
+    /// - Throws: `.storeIO` if the file no longer exists.
+    ///   `.unsavedChanges` for a child context that has changes and is confined to another thread.
+    ///   `.invalidHandle` if the document is closed.
+    ///   The errors of opening another file.
     ///   Nothing is discarded in these cases.
     public func revert() throws {
         try requireOpen()
         let unreachable = context.unreachableChildren
         if !unreachable.isEmpty {
+            let isOne = unreachable.count == 1
             throw CoreError(
                 .unsavedChanges, code: .persistentStoreOperation,
-                "cannot revert \(path.map { "the document \($0)" } ?? "the untitled document"), because child contexts have changes "
-                    + "that only their own threads can discard; call "
-                    + "cst_context_rollback (rollback) on these threads first",
+                "cannot revert \(path.map { "the document \($0)" } ?? "the untitled document"), because "
+                    + (isOne
+                        ? "a child context may have changes that only its own thread can discard"
+                        : "child contexts may have changes that only their own threads can discard")
+                    + "; call cst_context_rollback (rollback) on \(isOne ? "that thread" : "these threads") first",
                 children: unreachable.map(\.error), file: path)
         }
         try context.use { context in
@@ -501,10 +527,12 @@ public final class Document: @unchecked Sendable {
 
     /// Closes the file. Idempotent.
     ///
-    /// - Throws: With `.refuse`, `.unsavedChanges` if there are unsaved changes; its children are the counts by entity,
-    ///   and the error of the last save if that failed. With `.save`, the errors of a save, and `.invalidArgument` for
-    ///   an untitled document with unsaved changes. The document stays open after these errors. `.invalidHandle` while
-    ///   another call closes the document.
+    /// - Throws: With `.refuse`, `.unsavedChanges` if there are unsaved changes. The children are the counts by entity
+    ///   of each context with changes, and the error of the last save if that save failed.
+    ///   With `.save`, the errors of a save.
+    ///   With `.save`, `.invalidArgument` for an untitled document with unsaved changes.
+    ///   The document stays open after these errors.
+    ///   `.invalidHandle` while another call closes the document.
     public func close(_ unsaved: Container.Unsaved = .refuse) throws {
         if values.withLock({ $0.flags.contains(.closed) }) { return }
         let isFirst = try coordinator.closeDown(
@@ -548,7 +576,7 @@ public final class Document: @unchecked Sendable {
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
             "\(name) stays open because "
-                + (held.isEmpty ? "it was never saved" : held.map(\.fault).joined(separator: ", and "))
+                + (held.isEmpty ? "it is not saved to a path" : held.map(\.fault).joined(separator: ", and "))
                 + "; \(remedy), or close with CST_UNSAVED_DISCARD (.discard)",
             children: held.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
     }

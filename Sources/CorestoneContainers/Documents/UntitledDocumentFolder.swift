@@ -12,7 +12,7 @@ enum UntitledDocumentFolder {
         guard mkdir(path, 0o700) == 0 else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot create the folder \(path) for an untitled document: \(String(cString: strerror(errno))); "
+                "cannot create the temporary folder \(path) of a document: \(SystemError.last.text); "
                     + "set TMPDIR to a writable folder with free space",
                 file: path)
         }

@@ -5,7 +5,7 @@ import CorestoneValues
 /// The options of Apple's framework that have no effect in this library.
 ///
 /// They are accepted with a warning, so that a ported program need not change. Other options are rejected. If the
-/// library has its own name for an option, the error suggests it.
+/// library has its own name for an option, the error suggests that name.
 enum AppleOptions {
     private static let reasons: [(prefix: String, why: String)] = [
         (
@@ -40,7 +40,7 @@ enum AppleOptions {
         "NSCoreDataCoreSpotlightExporter",
     ]
 
-    /// The library's own names of options: in C, and in parentheses in Python.
+    /// The library's own names of options, by Apple's names: the name in C, and in parentheses the name in Python.
     private static let replacements = [
         "NSReadOnlyPersistentStoreOption": "CST_STORE_READ_ONLY (read_only)",
         "NSPersistentStoreTimeoutOption": "busy_timeout_ms (busy_timeout)",
@@ -51,21 +51,23 @@ enum AppleOptions {
         "NSPersistentHistoryTrackingKey": "CST_STORE_HISTORY (history)",
         "NSPersistentStoreRemoteChangeNotificationPostOptionKey": "CST_STORE_POSTS_OWN_CHANGES (posts_own_changes)",
         "NSPersistentStoreConnectionPoolMaxSizeKey": "max_connections",
-        "NSPersistentStoreForceDestroyOption": "CST_STORE_FORCE_DESTROY (force)",
+        "NSPersistentStoreForceDestroyOption":
+            "CST_STORE_FORCE_DESTROY (force) with cst_coordinator_destroy_store (destroy_store, destroyStore)",
     ]
 
     /// Returns the warnings for the names of options.
     ///
-    /// - Throws: `.invalidArgument` with the key for an option that is not in the list.
+    /// - Throws: `.invalidArgument` with the key for an option that is not in `known`.
     static func warnings(_ names: [String], path: String) throws -> [String] {
         try names.map { name in
             if known.contains(name), let reason = reasons.first(where: { name.hasPrefix($0.prefix) }) {
                 return "\(Coordinator.shown(path)) was opened with \(name), which has no effect: \(reason.why)"
             }
-            let remedy =
-                replacements[name].map { "use \($0) instead" }
-                ?? nearestName(to: name, among: known + replacements.keys.sorted()).map { "did you mean \"\($0)\"?" }
-                ?? "leave it out. The accepted options are \(known.joined(separator: ", "))"
+            let nearest = nearestName(to: name, among: known + replacements.keys.sorted())
+            let guess = nearest.map { near in
+                "did you mean \"\(near)\"?" + (replacements[near].map { " Use \($0) instead of that option" } ?? "")
+            }
+            let remedy = replacements[name].map { "use \($0) instead" } ?? guess ?? "leave it out"
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "\(Coordinator.shown(path)) cannot be opened with the foreign option \"\(name)\"; \(remedy)", key: name,
@@ -75,8 +77,9 @@ enum AppleOptions {
 }
 
 extension StoreTypes {
-    /// Returns warnings about options that have no effect and about hard links, and logs them if SQL logging is
-    /// enabled.
+    /// Returns warnings about options that have no effect and about hard links.
+    ///
+    /// Logs the warnings if SQL logging is enabled.
     ///
     /// - Throws: `.invalidArgument` with the key for a custom option of a built-in type, or for an unknown foreign
     ///   option.

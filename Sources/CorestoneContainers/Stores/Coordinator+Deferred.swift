@@ -20,7 +20,8 @@ extension Coordinator {
     /// interruption undoes only the current task.
     ///
     /// - Returns: Whether more tasks are left.
-    /// - Throws: `.storeBusy` if another process writes. `.storeReadOnly` if the store cannot be written.
+    /// - Throws: `.storeBusy` if another process writes.
+    ///   `.storeReadOnly` if the store cannot be written.
     ///   `.invalidArgument` if the store is not open in this coordinator.
     @discardableResult
     public func finishDeferredMigrationTask(of store: Store) throws -> Bool {
@@ -40,7 +41,8 @@ extension Coordinator {
     ///
     /// - Parameter progress: Receives the number of finished tasks and the total, on this thread, before each task and
     ///   at the end. If it returns false before a task, the call fails with 134120, and the remaining tasks stay.
-    /// - Throws: As `finishDeferredMigrationTask`; `.cancelled` (134120).
+    /// - Throws: As `finishDeferredMigrationTask`.
+    ///   `.cancelled` (134120) if `progress` returns false before a task.
     public func finishDeferredMigration(
         of store: Store, progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) throws {
@@ -49,10 +51,12 @@ extension Coordinator {
         var isUnfinished = true
         while isUnfinished {
             guard progress(min(done, total), total) else {
+                let left =
+                    total > done ? ", with \(total - done) of \(total) \(total == 1 ? "task" : "tasks") left" : ""
                 throw CoreError(
                     .cancelled, code: .migrationCancelled,
-                    "finishing the migration of \(store.path) was cancelled by the application, with \(max(total - done, 0)) of "
-                        + "\(total) \(total == 1 ? "task" : "tasks") left", file: store.path)
+                    "finishing the migration of \(store.path) was cancelled by the application\(left)",
+                    file: store.path)
             }
             isUnfinished = try finishDeferredMigrationTask(of: store)
             done += 1

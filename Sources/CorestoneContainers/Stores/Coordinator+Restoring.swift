@@ -11,12 +11,14 @@ extension Coordinator {
     /// - Parameters:
     ///   - path: The path of the store, which need not exist; relative to the working directory at the time of the
     ///     call.
-    ///   - backup: The path of the backup; nil for the newest one.
+    ///   - backup: The path of the backup; nil for the newest backup with the identifier of the store.
     ///   - folder: The folder of the backups; nil for the folder of the store.
     ///   - options: As for `replaceStore`.
     /// - Returns: The path of the backup.
-    /// - Throws: `.storeIO` if there is no backup. `.invalidArgument` if the backup is a copy of another store.
-    ///   The errors of `replaceStore`. The store is unchanged after an error.
+    /// - Throws: `.storeIO` if there is no backup.
+    ///   `.invalidArgument` if the backup is a copy of another store.
+    ///   The errors of `replaceStore`.
+    ///   The store is unchanged after an error.
     @discardableResult
     public func restoreStore(
         at path: String, from backup: String? = nil, in folder: String? = nil, options: StoreOptions = StoreOptions()
@@ -25,7 +27,7 @@ extension Coordinator {
         guard let source = try backup ?? newestBackup(of: path, in: folder, own) else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "there is no backup of \(path) in \(folder ?? "its folder"); pass the path of a copy, or set "
+                "\(path) does not have a backup in \(folder ?? "its folder"); pass the path of a copy, or set "
                     + "the option backup for the next migration",
                 file: path)
         }
@@ -34,7 +36,7 @@ extension Coordinator {
         if let own, own != identifier {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "\(source) is not a copy of \(path), which was not changed; pass a backup of this store, or call "
+                "\(source) is not a copy of \(path); pass a backup of \(path), or call "
                     + "cst_coordinator_replace_store (replace_store, replaceStore)",
                 key: "backup", value: .uuid(identifier), file: source)
         }
@@ -42,9 +44,9 @@ extension Coordinator {
         return source
     }
 
-    /// Returns the newest backup with the store's identifier.
+    /// Returns the newest backup with the store's identifier; any newest backup if the identifier is nil.
     ///
-    /// Stores with the same name in different folders can share a backup folder.
+    /// The identifier is compared because stores with the same name in different folders can share a backup folder.
     private func newestBackup(of path: String, in folder: String?, _ own: UUIDValue?) throws -> String? {
         let copies = try MigrationBackup.backups(ofStoreAt: path, in: folder)
         guard let own else { return copies.first }

@@ -17,11 +17,14 @@ extension Coordinator {
     ///   - options: The options of the store.
     /// - Returns: The store, which stays open until it is removed, or the coordinator is closed or deallocated.
     /// - Throws: `.storeIO`, `.storeBusy`, `.storeReadOnly`, `.storeCorrupt` or `.notAStore` with code 134080 if the
-    ///   store cannot be opened. `.modelMismatch` (134100) with entity and property if it was written with another
-    ///   model. `.invalidArgument` for an unknown configuration, an unknown type (134000), and a store with the
-    ///   identifier of one that is already open in the coordinator. `.unsupported` if the store is of another type
-    ///   (134000), or if the model needs abilities that the store type does not have. `.invalidHandle` if the
-    ///   coordinator is closed. If opening fails, nothing on disk is changed.
+    ///   store cannot be opened.
+    ///   `.modelMismatch` (134100) with entity and property if it was written with another model.
+    ///   `.invalidArgument` for an unknown configuration, an unknown type (134000), and a store with the identifier of
+    ///   one that is already open in the coordinator.
+    ///   `.unsupported` if the store is of another type (134000), or if the model needs abilities that the store type
+    ///   does not have.
+    ///   `.invalidHandle` if the coordinator is closed.
+    ///   If opening fails, nothing on disk is changed.
     @discardableResult
     public func addStore(
         _ type: StoreType? = nil, at path: String, options: StoreOptions = StoreOptions()
@@ -34,7 +37,10 @@ extension Coordinator {
         try check(kind.abilities, ofStoreAt: path)
         let warnings = try StoreTypes.warnings(options, kind.type, path)
         try options.historyRetention?.requireSound(ofStoreAt: path)
-        let backing = try failingBeyondFileSize { try openMigrated(kind, path, options) }
+        // A copy of an open store must not be migrated or adapted before `add` rejects it.
+        var opening = options
+        opening.openStores = Dictionary(stores.map { ($0.identifier, $0.path) }, uniquingKeysWith: { path, _ in path })
+        let backing = try failingBeyondFileSize { try openMigrated(kind, path, opening) }
         let store = try add(backing, configuration: options.configuration, warnings: warnings)
         if let retention = options.historyRetention { purgeAutomatically(store, to: retention) }
         return store
@@ -53,7 +59,7 @@ extension Coordinator {
 
     /// Opens a store.
     ///
-    /// An atomic store is first migrated if it was written with another model version and the options request it.
+    /// An atomic store of another model version is first migrated if the options request a migration.
     /// SQLite stores migrate themselves.
     private func openMigrated(
         _ kind: any StoreKind, _ path: String, _ options: StoreOptions
@@ -97,13 +103,14 @@ extension Coordinator {
     ///   - type: The type of the new store.
     ///   - path: An unused path, or that of a store without objects; relative to the working directory at the time of
     ///     the call.
-    ///   - options: The options of the new store. It has the configuration of the old store, and keeps a history if the
-    ///     old store does.
-    ///   - progress: Receives the number of copied objects and the total, on this thread. It may read from the store,
-    ///     but must not save. If it returns false, the call fails with `.cancelled`.
+    ///   - options: The options of the new store. The new store has the configuration of the old store, and keeps a
+    ///     history if the old store does.
+    ///   - progress: Receives the number of copied objects and the total, on this thread. The function may read from
+    ///     the store, but must not save. If it returns false, the call fails with `.cancelled`.
     /// - Returns: The new store, at the old store's position in the coordinator.
     /// - Throws: `.invalidArgument` if the store is not open in this coordinator, if the path is that of the store
-    ///   itself, or if the path has a store with objects. The errors of reading the old and of creating the new store.
+    ///   itself, or if the path has a store with objects.
+    ///   The errors of reading the old and of creating the new store.
     ///   The old store stays open after an error.
     @discardableResult
     public func migrateStore(
@@ -117,12 +124,12 @@ extension Coordinator {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "cannot migrate \(Coordinator.shown(path)) to itself; choose another path",
-                file: path.isEmpty ? nil : path)
+                key: "path", file: path.isEmpty ? nil : path)
         }
         if let place, try place.path == StoreTypes.place(of: store)?.path {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot migrate \(path) to itself; choose another path", file: path)
+                "cannot migrate \(path) to itself; choose another path", key: "path", file: path)
         }
         var options = options
         options.configuration = store.configuration
@@ -167,8 +174,9 @@ extension Coordinator {
     /// Destroys the store at `path`: deletes its objects, its metadata and its backing files.
     ///
     /// The file of an SQLite store remains as a database without tables, in which the next `addStore` creates a new
-    /// store. Files of other types are deleted. A store that is open in this coordinator is first removed from it, as
-    /// by `remove`.
+    /// store. If another connection holds the lock and the options force the destruction, the file is deleted instead.
+    /// Files of XML and binary stores are deleted. A store that is open in this coordinator is first removed from the
+    /// coordinator, as by `remove`.
     ///
     /// Another process that reads an SQLite store can finish its read transaction.
     ///
@@ -177,9 +185,11 @@ extension Coordinator {
     ///   - path: The path, relative to the working directory at the time of the call.
     ///   - options: The time-out for another process's lock, and whether the files are deleted even if the lock is not
     ///     released (`forcesDestruction`).
-    /// - Returns: False if the folder exists, but the store does not. Nothing is created.
-    /// - Throws: `.storeBusy` if another process or coordinator writes. `.storeReadOnly` if the file is not writable.
-    ///   `.notAStore` if the file is not a store of the type. `.storeIO` if the folder does not exist.
+    /// - Returns: False if the folder exists, but the store does not; also for the in-memory type. Nothing is created.
+    /// - Throws: `.storeBusy` if another process or coordinator writes.
+    ///   `.storeReadOnly` if the file is not writable.
+    ///   `.notAStore` if the file is not a store of the type.
+    ///   `.storeIO` if the folder does not exist.
     ///   `.invalidArgument` for `/dev/null`.
     @discardableResult
     public func destroyStore(
@@ -195,7 +205,7 @@ extension Coordinator {
                 .invalidArgument, code: .persistentStoreOperation,
                 "\(path) is an in-memory store without files to destroy; call cst_coordinator_remove_store (remove_store, "
                     + "remove) instead",
-                file: path)
+                key: "path", file: path)
         }
         return try kind.destroy(path, options: options) { try removeStores(at: place) }
     }
@@ -213,9 +223,11 @@ extension Coordinator {
     ///     not at all.
     ///   - options: The time-out for another process's lock, and the permissions of a new file; by default those of the
     ///     source.
-    /// - Throws: `.storeIO` if the source does not exist. `.notAStore` if `source` or `path` is a file but not a store.
-    ///   `.storeBusy` if another process or coordinator writes. `.invalidArgument` for a copy to itself, for in-memory
-    ///   stores, and if `path` is a store of another type. The file at `path` is unchanged after an error.
+    /// - Throws: `.storeIO` if the source does not exist.
+    ///   `.notAStore` if `source` or `path` is a file but not a store.
+    ///   `.storeBusy` if another process or coordinator writes.
+    ///   `.invalidArgument` for a copy to itself, for in-memory stores, and if `path` is a store of another type.
+    ///   The file at `path` is unchanged after an error.
     public func replaceStore(
         _ type: StoreType? = nil, at path: String, byStoreAt source: String, options: StoreOptions = StoreOptions()
     ) throws {
@@ -226,21 +238,26 @@ extension Coordinator {
             }
         }
         guard let place = try StoreTypes.place(path, kind), try StoreTypes.place(source, kind) != nil else {
+            let reason =
+                kind.hasFile
+                ? "a store at \(StoreLocation.nowhere) is in memory; call cst_coordinator_migrate_store "
+                    + "(migrate_store, migrateStore) instead"
+                : "a store of type \(kind.type.rawValue) does not have a file; pass the type of the files, or call "
+                    + "cst_coordinator_migrate_store (migrate_store, migrateStore) for an open store"
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot replace \(path) with \(source), because an in-memory store does not have a file; migrate the store with "
-                    + "cst_coordinator_migrate_store (migrate_store, migrateStore)",
-                file: path)
+                "cannot replace \(Coordinator.shown(path)) with \(Coordinator.shown(source)), because \(reason)",
+                key: kind.hasFile ? "path" : "type", file: path.isEmpty ? nil : path)
         }
         if let there = try StoreType(ofStoreAt: path), there != kind.type {
-            // If the source does not exist, the remedy below would destroy the only store, so it is checked first.
+            // If the source does not exist, the remedy below would destroy the only store. So the source is checked.
             _ = try kind.metadata(ofStoreAt: source)
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "\(path) is a store of type \(there.rawValue), but \(source) is of type \(kind.type.rawValue); choose another "
                     + "path, or destroy \(path) first with cst_coordinator_destroy_store (destroy_store, "
                     + "destroyStore)",
-                file: path)
+                key: "path", file: path)
         }
         try kind.replace(path, byStoreAt: source, options: options) { try removeStores(at: place) }
     }
@@ -269,9 +286,9 @@ extension Coordinator {
 
     /// Opens an existing store, and returns a new coordinator for it.
     ///
-    /// The model is `model`, or else the model that the store contains, or else a model inferred from its tables;
-    /// `Store.modelSource` is the source. XML and binary stores of Apple's framework do not contain their model, so
-    /// `model` is required for them.
+    /// The model is `model`, or else the model that the store contains, or else a model inferred from the store's
+    /// tables; `Store.modelSource` is the source of the model. XML and binary stores of Apple's framework do not
+    /// contain their model, so `model` is required for these stores.
     ///
     /// Without write access in the options, neither the file nor its folder is changed or locked. A store that cannot
     /// be written safely is opened read-only in any case; `Store.readOnlyReason` is the reason.
@@ -280,7 +297,8 @@ extension Coordinator {
     ///   - path: The path, relative to the working directory at the time of the call.
     ///   - model: The model, which is frozen.
     /// - Returns: A coordinator with this store only.
-    /// - Throws: As `addStore`; `.invalidArgument` if a model is required but missing.
+    /// - Throws: As `addStore`.
+    ///   `.invalidArgument` if a model is required but missing.
     public static func open(
         _ path: String, model: Model? = nil, options: StoreOptions = .readOnly
     ) throws -> Coordinator {
@@ -296,7 +314,7 @@ extension Coordinator {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "\(path) is a store of type \(type.rawValue) and does not contain its model; pass the model it was written with",
-                file: path)
+                key: "model", file: path)
         }
         let coordinator = try Coordinator(model: model)
         try coordinator.addStore(type, at: path, options: options)
@@ -310,7 +328,10 @@ extension StoreTypes {
         guard let kind = try kind(of: type, at: path) as? AtomicKind else { return nil }
         let metadata = try kind.metadata(ofStoreAt: path)
         do { return try metadata.carriedModel() } catch let error as CoreError where error.file == nil {
-            throw error.within("cannot read the model in \(path)", file: path)
+            throw CoreError(
+                error.status, error.messageForModel(inStoreAt: path), domain: error.domain, customCode: error.code,
+                entity: error.entity, key: error.key, value: error.value, predicate: error.predicate, file: path,
+                offset: error.offset)
         }
     }
 
@@ -349,7 +370,9 @@ extension StoreMetadata {
     /// Coordinators that have the store open see the change when they next read the file.
     ///
     /// - Parameter type: The type; nil for that of the existing store.
-    /// - Throws: As `Coordinator.open`, and `.storeReadOnly` and `.storeBusy`.
+    /// - Throws: As `Coordinator.open`.
+    ///   `.storeReadOnly` if the store cannot be written.
+    ///   `.storeBusy` if another process or coordinator writes.
     public func write(toStoreAt path: String, type: StoreType? = nil) throws {
         try StoreTypes.kind(of: type, at: path).setMetadata(self, ofStoreAt: path)
     }
@@ -362,9 +385,10 @@ extension StoreMetadata {
     ///   - values: All entries. The type, the UUID, the version hashes and other required entries are kept if they are
     ///     omitted.
     ///   - type: The type; nil for that of the existing store.
-    /// - Throws: As `Coordinator.open`. `.storeReadOnly` if the store cannot be written. `.storeBusy` if another
-    ///   process or coordinator writes. `.invalidArgument` with the key if the type, UUID or version hashes would
-    ///   change.
+    /// - Throws: As `Coordinator.open`.
+    ///   `.storeReadOnly` if the store cannot be written.
+    ///   `.storeBusy` if another process or coordinator writes.
+    ///   `.invalidArgument` with the key if the type, UUID or version hashes would change.
     public static func set(
         _ values: [String: PropertyListValue], ofStoreAt path: String, type: StoreType? = nil
     ) throws {

@@ -17,12 +17,16 @@ extension Coordinator {
     ///     working directory at the time of the call.
     ///   - options: The time-out for another process's lock on an earlier copy, and the permissions of a new file; by
     ///     default those of the store.
-    ///   - progress: Receives the number of copied bytes and the total, on this thread. It may read from the store, but
-    ///     must not save. If it returns false, the call fails with `.cancelled`.
+    ///   - progress: Receives the number of copied bytes and the total, on this thread. The function may read from the
+    ///     store, but must not save. If it returns false, the call fails with `.cancelled`.
     /// - Throws: `.invalidArgument` if the store is not open in this coordinator, or if `path` is another store or an
-    ///   open store. `.unsupported` for an in-memory or a custom store. `.notAStore` if `path` is a file but not a
-    ///   store. `.storeBusy` if another process locks the earlier copy. `.storeIO` if the copy cannot be written.
-    ///   `.cancelled`. The file at `path` is unchanged after an error.
+    ///   open store.
+    ///   `.unsupported` for an in-memory or a custom store.
+    ///   `.notAStore` if `path` is a file but not a store.
+    ///   `.storeBusy` if another process locks the earlier copy.
+    ///   `.storeIO` if the copy cannot be written.
+    ///   `.cancelled` if `progress` returns false.
+    ///   The file at `path` is unchanged after an error.
     public func backup(
         _ store: Store, to path: String, options: StoreOptions = StoreOptions(),
         progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
@@ -31,14 +35,15 @@ extension Coordinator {
         if let other = self.store(at: path) {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot copy \(store.path) to \(path), which is \(other === store ? "the same store" : "open in this coordinator"); "
-                    + "choose another path", file: path)
+                "\(Coordinator.shown(store.path)) cannot be copied to \(Coordinator.shown(path)), which is "
+                    + "\(other === store ? "the same store" : "open in this coordinator"); choose another path",
+                key: "path", file: path)
         }
         if path == StoreLocation.nowhere {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot copy \(Coordinator.shown(store.path)) to \(path), which does not store data; choose the path of a "
-                    + "file", file: path)
+                "\(Coordinator.shown(store.path)) cannot be copied to \(path), which does not store data; "
+                    + "choose the path of a file", key: "path", file: path)
         }
         if let backing = store.backing as? any SQLiteUpkeep {
             return try store.use {
@@ -48,18 +53,18 @@ extension Coordinator {
         guard let kind = try StoreTypes.kind(of: store.type) as? AtomicKind else {
             throw CoreError(
                 .unsupported, code: .persistentStoreOperation,
-                store.type == .inMemory
-                    ? "\(Coordinator.shown(store.path)) is an in-memory store without a file to copy to \(path); migrate it "
-                        + "with cst_coordinator_migrate_store (migrate_store, migrateStore)"
-                    : "\(Coordinator.shown(store.path)) is a custom store of type \(store.type.rawValue), which the library "
-                        + "cannot copy; migrate it with cst_coordinator_migrate_store (migrate_store, migrateStore)",
+                "\(Coordinator.shown(store.path)) cannot be copied to \(path), because "
+                    + (store.type == .inMemory
+                        ? "an in-memory store does not have a file"
+                        : "it is a custom store of type \(store.type.rawValue)")
+                    + "; migrate it with cst_coordinator_migrate_store (migrate_store, migrateStore)",
                 file: store.path.isEmpty ? nil : store.path)
         }
         if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "\(path) is not a copy of \(store.path) and was not changed; choose an unused path or an earlier copy",
-                file: path)
+                key: "path", value: .uuid(there.uuid), file: path)
         }
         try performAndWait("copy \(store.path) to \(path)") {
             try failingBeyondFileSize {
@@ -72,8 +77,9 @@ extension Coordinator {
     ///
     /// - Returns: The result; nil for a store without a write-ahead log.
     /// - Throws: `.storeBusy` if other connections block the checkpoint for longer than the store's time-out.
-    ///   `.storeReadOnly` if the store cannot be written. `.unsupported` for another store type. `.invalidArgument` if
-    ///   the store is not open in this coordinator.
+    ///   `.storeReadOnly` if the store cannot be written.
+    ///   `.unsupported` for another store type.
+    ///   `.invalidArgument` if the store is not open in this coordinator.
     @discardableResult
     public func checkpoint(_ store: Store, _ mode: CheckpointMode = .passive) throws -> CheckpointResult? {
         let backing = try sqlite(store, "checkpoints")
@@ -87,12 +93,14 @@ extension Coordinator {
     /// Large saves also update the statistics.
     ///
     /// - Returns: The names of the deleted files. No files are deleted if another store uses the same folder.
-    /// - Throws: `.storeBusy` if another process writes. `.storeReadOnly` if the store cannot be written.
-    ///   `.unsupported` for another store type. `.invalidArgument` if the store is not open in this coordinator.
+    /// - Throws: `.storeBusy` if another process writes.
+    ///   `.storeReadOnly` if the store cannot be written.
+    ///   `.unsupported` for another store type.
+    ///   `.invalidArgument` if the store is not open in this coordinator.
     @discardableResult
     public func optimize(_ store: Store) throws -> [String] {
         let backing = try sqlite(store, "optimisation")
-        return try performAndWait("optimize \(store.path)") {
+        return try performAndWait("optimise \(store.path)") {
             try store.use { try backing.optimize() }
             guard try StoreTypes.place(of: store) != nil else { return [] }
             let leftovers = try StoreLeftovers(ofStoreAt: store.path)

@@ -38,17 +38,11 @@ struct FileMigration {
         metadata.recordPastModel()
         metadata.setModel(model)
         guard let workFolder = LocalFile(place.path, shownAs: path).workFolder() else {
-            let code = errno
-            let remedy =
-                switch code {
-                case EACCES, EPERM, EROFS: "; make \(place.folder) writable"
-                case ENOSPC, EDQUOT: "; free some space"
-                default: ""
-                }
+            let error = SystemError.last
             throw CoreError(
                 .storeIO, code: .migration,
                 "cannot migrate \(path): cannot create a folder in \(place.folder): "
-                    + "\(StoreLocation.text(of: code))\(remedy)", file: path)
+                    + "\(error.text)\(error.remedyForWriting(in: place.folder))", file: path)
         }
         defer { withExtendedLifetime(workFolder) {} }
         let folder = workFolder.path
@@ -102,6 +96,7 @@ struct FileMigration {
     private func begin() throws -> (metadata: StoreMetadata, source: Model)? {
         let metadata = try kind.metadata(ofStoreAt: path)
         if metadata.entityVersionHashes == entityVersionHashes(of: model) { return nil }
+        try options.requireOther(than: metadata.uuid.description, at: StoreLocation(path).absolute)
         let search = SourceModelSearch(migration, hashes: metadata.entityVersionHashes, ofStoreAt: path) {
             try metadata.carriedModel()
         }
@@ -114,7 +109,8 @@ struct FileMigration {
     var busy: CoreError {
         CoreError(
             .storeBusy, code: .migration,
-            "cannot migrate \(path): other processes or coordinators kept saving to it; stop them, and migrate it again",
+            "cannot migrate \(path): other processes or coordinators kept saving to it; close the store in all of "
+                + "them, and migrate it again",
             file: path)
     }
 
@@ -133,10 +129,11 @@ struct FileMigration {
         guard let source = try begin()?.source else { return .unneeded }
         try requireExactValues(StoreLocation(path), source)
         guard let workFolder = WorkFolder.temporary("corestone-plan-") else {
+            let error = SystemError.last
             throw CoreError(
                 .storeIO, code: .migration,
                 "cannot plan the migration of \(path): cannot create a folder in \(temporaryFolder): "
-                    + "\(StoreLocation.text(of: errno)); set TMPDIR to a writable folder with free space", file: path)
+                    + "\(error.text)\(error.remedyForTemporaryFile)", file: path)
         }
         defer { withExtendedLifetime(workFolder) {} }
         do {
@@ -152,7 +149,9 @@ struct FileMigration {
         return plain
     }
 
-    /// Returns the migration options of the temporary store. The order of versions was checked before.
+    /// Returns the migration options of the temporary store.
+    ///
+    /// Removals are allowed, because `begin` has already checked that the new model is not an older version.
     private func temporaryOptions(_ source: Model) -> MigrationOptions {
         var migration = migration
         migration.sourceModels.insert(source, at: 0)

@@ -10,8 +10,8 @@ import Glibc
 extension MigrationGuard {
     /// Returns the sorted paths of the stores in a folder and its subfolders, without backing files and log files.
     ///
-    /// - Throws: `.storeIO` if a folder cannot be read or is nested too deeply; `.invalidArgument` if there are no
-    ///   stores.
+    /// - Throws: `.storeIO` if a folder cannot be read or is nested too deeply.
+    ///   `.invalidArgument` if there are no stores.
     public static func stores(inFolder path: String) throws -> [String] {
         var found: [String] = []
         try addStores(in: path, to: &found, depth: 0)
@@ -19,17 +19,19 @@ extension MigrationGuard {
         throw CoreError(
             .invalidArgument, code: .coreData,
             "\(path) does not contain stores; pass a folder with stores of released versions",
-            file: path)
+            key: "stores", value: .string(path), file: path)
     }
 
     private static let maximumDepth = 16
 
     private static func addStores(in path: String, to found: inout [String], depth: Int) throws {
         guard depth < maximumDepth, let names = FolderNames(path).map(Array.init) else {
+            let error = SystemError.last
+            let remedy = error.isMissing ? "; check the path" : error.remedyForReading("the folder", lost: nil)
             throw CoreError(
                 .storeIO, code: .coreData,
                 depth < maximumDepth
-                    ? "\(path) cannot be listed: \(String(cString: strerror(errno)))"
+                    ? "\(path) cannot be listed: \(error.text)\(remedy)"
                     : "\(path) is nested more than \(maximumDepth - 1) folders deep, which is the limit; move it up",
                 file: path)
         }
@@ -52,7 +54,7 @@ extension MigrationGuard {
         [".sqlite", ".sqlite3", ".store", ".storedata"].contains(where: name.hasSuffix)
     }
 
-    /// Ignores the findings about an older model version that mapping models or a chain of migrations can migrate.
+    /// Ignores findings about an older version from which mapping models or a chain lead to the newest version.
     ///
     /// - Parameter paths: The files and folders with the mapping models and with the model versions of chains.
     public mutating func useMappingModels(in paths: [String]) {
@@ -71,18 +73,20 @@ extension MigrationGuard {
     /// A copy is migrated to the newest version and opened. The store is only read, and its folder is not changed.
     ///
     /// - Parameters:
-    ///   - searchPaths: Models, bundles and folders in which the store's own model is searched.
+    ///   - searchPaths: Paths of models, bundles and folders that are searched for the store's own model.
     ///   - options: Limits and time-outs.
-    /// - Throws: `.storeBusy` if another program wrote the store during the check. `.storeIO` if no folder can be
-    ///   created in `TMPDIR`. Other errors are findings.
+    /// - Throws: `.storeBusy` if another program wrote the store during the check.
+    ///   `.storeIO` if no folder can be created in `TMPDIR`.
+    ///   Other errors are findings.
     public func findings(
         forStoreAt path: String, searchPaths: [String] = [], options: StoreOptions = StoreOptions()
     ) throws -> [MigrationFinding] {
         guard let folder = WorkFolder.temporary("corestone-check-") else {
+            let error = SystemError.last
             throw CoreError(
                 .storeIO, code: .coreData,
-                "cannot check \(path): cannot create a folder in \(temporaryFolder): \(String(cString: strerror(errno))); set TMPDIR "
-                    + "to a writable folder with free space", file: path)
+                "cannot check \(path): cannot create a folder in \(temporaryFolder): "
+                    + "\(error.text)\(error.remedyForTemporaryFile)", file: path)
         }
         defer { withExtendedLifetime(folder) {} }
         var options = options
@@ -102,7 +106,8 @@ extension MigrationGuard {
             guard MigrationGuard.digests(path) == before else {
                 throw CoreError(
                     .storeBusy, code: .coreData,
-                    "\(path) was written by another program during the check; close that program, and check the store again",
+                    "\(path), its log file or its shared-memory file was changed by another connection during the "
+                        + "check; close all other connections to the store, and check it again",
                     file: path)
             }
             return findings
@@ -153,9 +158,9 @@ extension MigrationGuard {
 }
 
 extension CoreError {
-    /// Returns the same error with the path of the store instead of its copy.
+    /// Returns the same error with the path of the store instead of the path of its copy.
     fileprivate func naming(_ path: String, insteadOf copy: String) -> CoreError {
-        // A finding begins with the path.
+        // The path is removed from the message, because a finding already begins with the path.
         let text = CorestoneValues.replacing(copy, in: message, by: path)
         let start = "cannot migrate \(path): "
         return CoreError(

@@ -21,7 +21,8 @@ extension MigrationManager {
     ///   - result: The path of the new store.
     ///   - resultType: The type of the new store; nil for that of the source store.
     ///   - resultOptions: The options of the new store.
-    /// - Throws: As `migrate`. 134150 if the source store, or 134160 if the new store, cannot be opened.
+    /// - Throws: As `migrate`.
+    ///   134150 if the source store, or 134160 if the new store, cannot be opened.
     ///   `.invalidArgument` if both paths are the same, or if the new store would be an in-memory store.
     public func migrateStore(
         at path: String, type: StoreType? = nil, options: StoreOptions = StoreOptions(), with mapping: MappingModel,
@@ -30,13 +31,15 @@ extension MigrationManager {
         guard try StoreLocation(path).path != StoreLocation(result).path else {
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "cannot migrate \(path) into itself; choose another path, or add the store with the option mapping_models",
-                file: path)
+                "cannot migrate \(path) into itself; choose another path, or add the store with "
+                    + "cst_coordinator_add_store (add_store, addStore) and the option mapping_models",
+                key: "path", file: path)
         }
         if resultType ?? type == .inMemory {
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "cannot migrate \(path) into an InMemory store, which would be discarded at the end of the call; choose another type",
+                "cannot migrate \(path) into an in-memory store, which would be discarded at the end of the call; "
+                    + "choose another type",
                 key: "type", value: .string("InMemory"), file: path)
         }
         var reading = options
@@ -44,11 +47,11 @@ extension MigrationManager {
         reading.mustExist = true
         reading.migration = nil
         let former = try Coordinator(model: sourceModel)
-        let source = try opening(.migrationManagerSourceStore, "the former store", path) {
+        let source = try opening(.migrationManagerSourceStore, "the source store", path) {
             try former.addStore(type, at: path, options: reading)
         }
         let new = try Coordinator(model: destinationModel)
-        let store = try opening(.migrationManagerDestinationStore, "the new store", result) {
+        let store = try opening(.migrationManagerDestinationStore, "the destination store", result) {
             try new.addStore(resultType ?? source.type, at: result, options: resultOptions)
         }
         let isNew = store.backing.isNew

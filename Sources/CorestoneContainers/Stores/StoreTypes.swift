@@ -46,7 +46,8 @@ public enum StoreTypes {
                     .invalidArgument, code: .persistentStoreInvalidType,
                     "the store type \"\(taken.type.rawValue)\" already exists; choose a name other than \"\(name)\""
                         + (taken.isHosted
-                            ? ", or unregister the existing type with cst_store_type_unregister (unregister_store_type)"
+                            ? ", or unregister the existing type with cst_store_type_unregister "
+                                + "(unregister_store_type, StoreTypes.unregister)"
                             : ""),
                     key: "name", value: .string(name))
             }
@@ -68,7 +69,7 @@ public enum StoreTypes {
                 "\"\(name)\" is a built-in store type and cannot be unregistered; pass a custom store type",
                 key: "name", value: .string(name))
         }
-        // The removed type is released after the lock, because that may call the application.
+        // The removed type is released after the lock is unlocked, because its deallocation may call the application.
         let gone: (any StoreKind)? = registered.withLock { kinds in
             kinds.firstIndex { $0.type.rawValue.lowercased() == wanted }.map { kinds.remove(at: $0) }
         }
@@ -95,8 +96,9 @@ public enum StoreTypes {
 
     /// Returns the kind of a type, or of the store at `path` if the type is nil.
     ///
-    /// - Throws: `.unsupported` (134000) if `path` is a store of another type, `.notAStore` if it is not a store. Only
-    ///   XML and binary stores are checked here; other types are checked when the store is opened.
+    /// - Throws: `.unsupported` (134000) if `path` is a store of another type.
+    ///   `.notAStore` if it is not a store. Only XML and binary stores are checked here. Other types are checked when
+    ///   the store is opened.
     static func kind(of type: StoreType?, at path: String) throws -> any StoreKind {
         guard let type else { return try kind(ofStoreAt: path) }
         let kind = try kind(of: type)
@@ -108,7 +110,8 @@ public enum StoreTypes {
         let known = names.map { "\"\($0)\"" }
         return CoreError(
             .invalidArgument, code: .persistentStoreInvalidType,
-            "\"\(name)\" is not a store type; use \(known.dropLast().joined(separator: ", ")) or \(known.last ?? "")",
+            "\"\(name)\" is not a store type; use \(known.dropLast().joined(separator: ", ")) or \(known.last ?? "")"
+                + ", or register a custom type with cst_store_type_register (register_store_type, StoreTypes.register)",
             key: "type", value: .string(name))
     }
 }

@@ -68,8 +68,8 @@ final class SharedArrowBatch {
     private static var noMemory: CoreError {
         CoreError(
             .noMemory,
-            "out of memory: cannot allocate a record batch of an Arrow export; export a stream with a smaller "
-                + "batch_size (batchSize)")
+            "out of memory: cannot allocate a record batch of an Arrow export; export fewer rows or columns, or a "
+                + "stream with a smaller batch_size (batchSize)")
     }
 }
 

@@ -86,8 +86,7 @@ extension ArrowBuilder {
     private func unsupportedColumnError(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
-            "the column \"\(field.name)\" has \(value.kind), which does not have an Arrow type; export the objects instead of dictionaries to get "
-                + "the stored bytes, or leave the column out",
+            "the column \"\(field.name)\" has \(value.kind), which does not have an Arrow type; leave the column out",
             entity: field.property?.entity.name, key: field.name, value: value)
     }
 }

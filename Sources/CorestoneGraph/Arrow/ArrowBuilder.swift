@@ -94,7 +94,7 @@ final class ArrowBuilder {
         count += 1
     }
 
-    /// Appends a date in seconds since 2001.
+    /// Appends a date in seconds since 2001-01-01 UTC.
     ///
     /// A date that does not fit into 64 bits of microseconds becomes null, because a clamped date would look valid.
     @inline(__always)
@@ -267,8 +267,8 @@ final class ArrowBuilder {
             let part = field.name.isEmpty ? "a record batch" : "the column \"\(field.name)\""
             throw CoreError(
                 .noMemory,
-                "out of memory: cannot allocate \(part) of an Arrow export; export a stream with a smaller "
-                    + "batch_size (batchSize)",
+                "out of memory: cannot allocate \(part) of an Arrow export; export fewer rows or columns, or a stream "
+                    + "with a smaller batch_size (batchSize)",
                 entity: field.property?.entity.name, key: field.name.isEmpty ? nil : field.name)
         }
         _ = (validity.take(), offsets.take(), values.take())

@@ -30,7 +30,7 @@ final class ArrowField {
     /// The to-one relationships from the exported row to the row with the value.
     let hops: [ArrowSlots]
     let source: Source
-    /// Whether the rows are the objects of a list, some of which may be deleted: their rows contain only nulls.
+    /// Whether the rows are the objects of a list. The rows of deleted objects contain only nulls.
     var isOfList = false
     let children: [ArrowField]
     /// The property; nil for a row, for an object itself, and for values without a property.

@@ -63,11 +63,11 @@ struct ArrowFields {
         }
         if let attribute = property as? Attribute {
             let types = found.map { ($0.property as? Attribute)?.type }
-            guard types.allSatisfy({ $0 == attribute.type }) else { throw ambiguous(name, found) }
+            guard types.allSatisfy({ $0 == attribute.type }) else { throw ambiguous(name, found, hops) }
             return try field(name, attribute, found, hops)
         }
         guard let relationship = property as? Relationship else { throw notStored(property, name) }
-        guard found.allSatisfy({ $0.property === property }) else { throw ambiguous(name, found) }
+        guard found.allSatisfy({ $0.property === property }) else { throw ambiguous(name, found, hops) }
         if relationship.isToMany {
             let item = ArrowField("item", reference, .identity)
             return ArrowField(
@@ -118,7 +118,7 @@ struct ArrowFields {
                 "\(property.entity.name).\(head) is to-many, but a column has one value per row; end the key path there to "
                     + "export a list of the members", name)
         }
-        guard found.allSatisfy({ $0.property === property }) else { throw ambiguous(name, found) }
+        guard found.allSatisfy({ $0.property === property }) else { throw ambiguous(name, found, hops) }
         return try field(
             name, rest.dropFirst(head.count + 1), relationship.destination.withDescendants,
             hops + [ArrowSlots(found, in: entity.model)])
@@ -132,10 +132,13 @@ struct ArrowFields {
         invalid("\(property.entity.name).\(property.path) is not stored and cannot be exported; leave it out", name)
     }
 
-    private func ambiguous(_ name: String, _ found: [(entity: Entity, property: Property)]) -> CoreError {
+    private func ambiguous(
+        _ name: String, _ found: [(entity: Entity, property: Property)], _ hops: [ArrowSlots]
+    ) -> CoreError {
         let owners = Set(found.map(\.property.entity.name)).sorted().joined(separator: " and ")
-        return invalid(
-            "\"\(name)\" is a different property in \(owners); leave it out, or export one entity at a time", name)
+        // The entity of a target cannot be chosen.
+        let remedy = hops.isEmpty ? "leave it out, or export one entity at a time" : "leave it out"
+        return invalid("\"\(name)\" is a different property in \(owners); \(remedy)", name)
     }
 
     private func invalid(_ what: String, _ key: String) -> CoreError {

@@ -21,8 +21,8 @@ struct ArrowMemory {
         guard posix_memalign(&place, alignment, wanted) == 0, let place else {
             throw CoreError(
                 .noMemory,
-                "out of memory: cannot allocate \(wanted) bytes for a column of an Arrow export; export a stream with "
-                    + "a smaller batch_size (batchSize)")
+                "out of memory: cannot allocate \(wanted) bytes for a column of an Arrow export; export fewer rows or "
+                    + "columns, or a stream with a smaller batch_size (batchSize)")
         }
         if let start {
             memcpy(place, start, used)

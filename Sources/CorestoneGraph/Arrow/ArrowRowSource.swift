@@ -3,8 +3,8 @@ import CorestoneValues
 
 /// The source of related data for the columns of saved rows.
 ///
-/// It reads the rows of to-one targets, members and backing files of one store, and creates URIs. Targets and members
-/// are read with `reader`.
+/// It reads the rows of to-one targets, the members of relationships and the backing files of one store, and creates
+/// URIs. Targets and members are read with `reader`.
 final class ArrowRowSource {
     let store: Store
     let reader: any StoreReading
@@ -24,7 +24,7 @@ final class ArrowRowSource {
         heads = Array(repeating: nil, count: entities.count)
     }
 
-    /// Returns the targets of a to-one relationship, one for each row and in the same order; nil for a missing row.
+    /// Returns the targets of a to-one relationship, one for each row and in the same order; nil if there is no target.
     func targets(of rows: [Record?], _ slots: ArrowSlots) throws -> [Record?] {
         guard let root = (slots.property as? Relationship)?.destination.root else { return rows.map { _ in nil } }
         let keys = rows.map { row in row.flatMap { slots.place($0) }.map { $0.load(as: Int64.self) } }
@@ -60,7 +60,8 @@ final class ArrowRowSource {
             let key = field.property?.path ?? field.name
             return CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "cannot export \(entity.name).\(key) of \(uri): \(fault), or leave the column out",
+                "cannot export \(entity.name).\(key) of \(uri): \(fault)\(fault.hasRemedy ? ", or" : ";") leave the "
+                    + "column out",
                 entity: entity.name, key: key, objectURI: uri, file: file)
         }
     }

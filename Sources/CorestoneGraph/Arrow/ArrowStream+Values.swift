@@ -11,8 +11,8 @@ extension ArrowStream {
     ///   - objects: The objects, either all of one context or all without a context.
     ///   - entity: The entity of the objects or a superentity; nil for the entity of the first object.
     ///   - keyPaths: The columns; see `Context.fetchArrow`.
-    /// - Throws: `.invalidArgument` if a key path cannot be a column, or if there are no objects and `entity` is nil;
-    ///   the errors of firing a fault.
+    /// - Throws: `.invalidArgument` if a key path cannot be a column, or if there are no objects and `entity` is nil.
+    ///   The errors of firing a fault.
     public convenience init(
         _ objects: [ManagedObject], of entity: Entity? = nil, keyPaths: [String] = [],
         options: ArrowOptions = ArrowOptions()
@@ -35,7 +35,7 @@ extension ArrowStream {
             throw CoreError(
                 .invalidArgument,
                 "cannot export an empty list of objects without an entity; export only lists with objects, or in Swift "
-                    + "pass the entity")
+                    + "pass the entity", key: "results")
         }
         let row = ArrowField(row: try ArrowFields(entity, includesSubentities: true, options).fields(keyPaths))
         for column in row.children { column.isOfList = true }
@@ -107,7 +107,7 @@ extension ArrowField {
             let own = ArrowType(row[place])
             guard let joined = own.flatMap(type.joined) else {
                 let former = own == nil ? nil : rows.first { !$0[place].isNull }?[place].kind
-                let common = former.map { " in common with \($0) in a row before it" } ?? ""
+                let common = former.map { " in common with \($0) in an earlier row" } ?? ""
                 throw CoreError(
                     .typeMismatch,
                     "the column \"\(name)\" has \(row[place].kind), which does not have an Arrow type\(common); leave the column out",

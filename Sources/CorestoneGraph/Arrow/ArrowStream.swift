@@ -42,8 +42,9 @@ public final class ArrowStream: @unchecked Sendable {
     /// At the end, returns false and writes a released batch.
     ///
     /// - Parameter place: Memory for a `struct ArrowArray`.
-    /// - Throws: `.invalidArgument` while another thread uses the stream; `.objectGone` if the store was removed from
-    ///   its coordinator; the errors of reading a store.
+    /// - Throws: `.invalidArgument` while another thread uses the stream.
+    ///   `.objectGone` if the store was removed from its coordinator.
+    ///   The errors of reading a store.
     @discardableResult
     public func next(into place: UnsafeMutableRawPointer) throws -> Bool {
         let out = place.assumingMemoryBound(to: platform_arrow_array.self)
@@ -60,14 +61,15 @@ public final class ArrowStream: @unchecked Sendable {
 
     /// Returns an independent stream of the same rows. Can be called on any thread.
     ///
-    /// - Throws: `.invalidArgument` if batches were already read from this stream, or while another thread uses it; the
-    ///   errors of reading a store.
+    /// - Throws: `.invalidArgument` if batches were already read from this stream, or while another thread uses it.
+    ///   The errors of reading a store.
     public func copy() throws -> ArrowStream {
         try alone {
             guard !wasRead else {
                 throw CoreError(
                     .invalidArgument,
-                    "this Arrow stream\(entity.map { " of \($0.name)" } ?? "") was already read; copy it before the first read",
+                    "this Arrow stream\(entity.map { " of \($0.name)" } ?? "") was already read; call "
+                        + "cst_arrow_stream_copy (copy) before the first read",
                     entity: entity?.name)
             }
             var source = source
@@ -120,8 +122,8 @@ extension ArrowStream {
         else {
             throw CoreError(
                 .invalidArgument,
-                "stream is not an open Arrow stream of this library; pass a stream that was not released", key: "stream"
-            )
+                "stream was released, or another library exported it; pass an open Arrow stream of this library",
+                key: "stream")
         }
         return exported.stream
     }

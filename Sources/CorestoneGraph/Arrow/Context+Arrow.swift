@@ -16,7 +16,8 @@ extension Context {
     ///   - keyPaths: The columns: attributes, relationships and elements of composite attributes, including those of
     ///     to-one targets (`department.name`), and `objectID` for the objects themselves. If empty, the columns of the
     ///     request (for object IDs `objectID`), or else every stored attribute.
-    /// - Throws: `.invalidArgument` if a key path cannot be a column; the errors of a fetch.
+    /// - Throws: `.invalidArgument` if a key path cannot be a column.
+    ///   The errors of a fetch.
     public func fetchArrow(
         _ request: FetchRequest, keyPaths: [String] = [], options: ArrowOptions = ArrowOptions()
     ) throws -> ArrowStream {
@@ -31,7 +32,7 @@ extension Context {
         try objects.requireObjects(hasOtherForms: false)
         objects.propertiesToFetch = []
         let named = request.resultType == .objectIDs ? [ArrowFields.objectID] : request.propertiesToFetch.map(\.name)
-        return try preparedFetch(request) { request in
+        return try fetchExecutor.prepare(request) { request in
             let fields = ArrowFields(
                 request.entity, includesSubentities: request.includesSubentities, options)
             let row = ArrowField(row: try fields.fields(keyPaths.isEmpty ? named : keyPaths))
@@ -50,8 +51,8 @@ extension Context {
     }
 
     /// Returns rows that are read on demand; nil if all rows must be read in the call (see `fetchArrow`).
-    private func storedRows(_ request: FetchRequest, _ row: ArrowField) throws -> ArrowRows? {
-        let stores = try stores(for: request)
+    func storedRows(_ request: FetchRequest, _ row: ArrowField) throws -> ArrowRows? {
+        let stores = try fetchExecutor.stores(for: request)
         guard parent == nil, stores.count == 1, let store = stores.first, !isChanged(request, row),
             let pin = try pinForExport(of: store)
         else { return nil }
@@ -60,8 +61,8 @@ extension Context {
             fetch.keys = row.neededKeys
             return try ArrowRows(fetch, of: pin, coordinator)
         }
-        // Consumers read the schema first, but a column's scale depends on all of its decimals. So these are read in
-        // advance.
+        // Consumers read the schema first, but a column's scale depends on all of its decimals. The decimals are
+        // therefore read in advance.
         let decimals = ArrowField(row: row.children.filter(\.hasDecimals))
         if !decimals.children.isEmpty {
             guard let rows = try rows(decimals) else { return nil }
@@ -88,7 +89,7 @@ extension Context {
 
     /// Whether unsaved changes can affect the export.
     private func isChanged(_ request: FetchRequest, _ row: ArrowField) -> Bool {
-        if hasPendingChanges(for: request) { return true }
+        if fetchExecutor.hasPendingChanges(for: request) { return true }
         let roots = row.reached
         guard request.includesPendingChanges, !roots.isEmpty else { return false }
         return changeTracker.all.contains { object in

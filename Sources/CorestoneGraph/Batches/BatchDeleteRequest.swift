@@ -38,13 +38,14 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
                 .invalidArgument,
                 "a batch delete takes objects of one entity, not of \(entity.name) and "
                     + "\(other.entity.name)\(addition); create a request for each", entity: other.entity.name,
-                objectURI: other.uri)
+                key: "ids", objectURI: other.uri)
         }
         if let unsaved = objectIDs.first(where: \.isTemporary) {
             throw CoreError(
                 .invalidArgument,
-                "\(unsaved.uri) is a temporary ID and does not have a row; save the object and pass its permanent ID, or delete it in its context",
-                entity: entity.name, objectURI: unsaved.uri)
+                "\(unsaved.uri) is a temporary ID and does not have a row; call cst_context_save (save) "
+                    + "and pass the permanent ID of the object, or call cst_context_delete (delete)",
+                entity: entity.name, key: "ids", objectURI: unsaved.uri)
         }
         fetchRequest = nil
         self.objectIDs = objectIDs

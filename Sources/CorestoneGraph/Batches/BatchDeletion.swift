@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// A deletion of rows by primary keys, which applies delete rules.
+/// A deletion of rows by primary key, with the delete rules of their relationships.
 ///
 /// It does not create objects, and reads at most `BatchRun.size` rows at a time.
 final class BatchDeletion {
@@ -17,7 +17,7 @@ final class BatchDeletion {
     private var referringSlots: [UInt32: [Int64: Set<Int>]] = [:]
     /// The primary keys of rows whose to-many relationships lose members, by the index of the root entity.
     ///
-    /// A row is not written because of a lost member.
+    /// The loss of a member does not cause a write of the row.
     private var rowsLosingMembers: [UInt32: Set<Int64>] = [:]
 
     init(_ run: BatchRun) {
@@ -107,8 +107,9 @@ final class BatchDeletion {
         let uri = ObjectID(store: run.store, entity: relationship.destination, reference: key).uri
         throw CoreError(
             .validation, code: .validationRelationshipDeniedDelete,
-            "cannot delete \(relationship.entity.name) rows: \(relationship.entity.name).\(relationship.name) has the delete "
-                + "rule deny and refers to \(uri); delete or reassign the \(relationship.destination.name) rows first",
+            "cannot delete \(relationship.entity.name) rows: \(relationship.entity.name).\(relationship.name) has the "
+                + "delete rule deny and refers to \(uri); delete the \(relationship.destination.name) rows or clear "
+                + "\(relationship.entity.name).\(relationship.name) first",
             entity: relationship.entity.name,
             key: relationship.name, objectURI: uri, file: run.store.path)
     }

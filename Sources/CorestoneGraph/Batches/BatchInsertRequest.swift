@@ -113,7 +113,8 @@ extension ManagedObject {
     fileprivate func leftBatch() -> CoreError {
         CoreError(
             .objectGone,
-            "the handler of a batch insert of \(entity.name) deleted its object or reset the context; only set attributes of the object",
+            "the handler of a batch insert of \(entity.name) deleted its object, or rolled back or reset the "
+                + "context; only set attributes of the object",
             entity: entity.name)
     }
 }

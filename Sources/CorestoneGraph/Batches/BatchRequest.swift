@@ -40,7 +40,9 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
         return resultType == .objectIDs ? .objectIDs(result.objectIDs) : .count(result.count)
     }
 
-    /// Checks that the entity belongs to the model, and returns the entity. Delete requests look it up by name.
+    /// Checks that the entity belongs to the model, and returns the entity.
+    ///
+    /// Delete requests first look up the entity of their fetch request.
     func resolve(in model: Model) throws -> Entity {
         guard let entity, entity.model === model, !entity.isRemoved else {
             throw CoreError(
@@ -49,7 +51,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
                     "\($0.name) does not belong to the model of this context's coordinator; use the entity of that model"
                 }
                     ?? "the batch request does not have an entity; create it with an entity",
-                entity: entity?.name)
+                entity: entity?.name, key: "entity")
         }
         return entity
     }
@@ -64,7 +66,8 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
             .invalidArgument, code: .persistentStoreOperation,
             affectedStores == nil
                 ? "cannot run a batch request for \(entity.name): \(context.coordinator.withoutStores)"
-                : "no affected store can hold \(entity.name) objects; change the affected stores of the request",
+                : "no affected store can hold \(entity.name) objects; change the stores of the request "
+                    + "with cst_batch_set_stores (stores, affectedStores)",
             entity: entity.name, file: affectedStores?.first?.path)
     }
 
@@ -95,7 +98,7 @@ struct BatchRun {
     func makeContext() -> Context {
         let scratch = context.makeInternalContext()
         // Only the transaction's own connection can read the uncommitted rows.
-        scratch.faultLoader.lastReader = (store.number, store.backing)
+        scratch.faultState.lastReader = (store.number, store.backing)
         return scratch
     }
 
@@ -104,8 +107,9 @@ struct BatchRun {
         guard context.interruptCheck?() == true else { return }
         throw CoreError(
             .cancelled, code: .persistentStoreSave,
-            "the batch request for \(entity.name) was cancelled, and nothing was written to \(store.path)",
-            entity: entity.name, file: store.path)
+            "the batch request for \(entity.name) was cancelled, and nothing was written to "
+                + "\(Coordinator.shown(store.path))",
+            entity: entity.name, file: store.path.isEmpty ? nil : store.path)
     }
 }
 
@@ -148,7 +152,7 @@ extension Store {
     func isInBatchError() -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            "a callback of a batch request that writes to \(path) must not save to this store or run another batch request; "
-                + "do so before or after the request", file: path)
+            "a callback of a batch request must not write to \(Coordinator.shown(path)) while the request writes "
+                + "to it; do so before or after the request", file: path.isEmpty ? nil : path)
     }
 }

@@ -105,7 +105,7 @@ package final class BatchRows {
         }
     }
 
-    /// Sets a value. Its memory must stay valid until the next call of `next`, because the value may not be copied.
+    /// Sets a value. Its memory must stay valid until the next call of `next`, because the value is not always copied.
     @inline(__always)
     package func set(_ view: ValueView, slot: Int) throws {
         if layouts[slot].accepts(view) { values[slot] = view } else { try convert(view.propertyValue, slot) }

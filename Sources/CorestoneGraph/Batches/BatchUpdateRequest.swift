@@ -48,8 +48,9 @@ public final class BatchUpdateRequest: BatchRequest, @unchecked Sendable {
         guard !propertiesToUpdate.isEmpty else {
             throw CoreError(
                 .invalidArgument,
-                "the batch update of \(entity.name) does not set a property; pass the properties to update",
-                entity: entity.name)
+                "the batch update of \(entity.name) does not set a property; set one with cst_batch_update_set "
+                    + "(values, propertiesToUpdate)",
+                entity: entity.name, key: "properties")
         }
         var found: [BatchSetting] = []
         for (name, expression) in propertiesToUpdate.sorted(by: { $0.key < $1.key }) {
@@ -97,7 +98,9 @@ extension Entity {
         allUniqueConstraints.contains { slots(of: $0.attributes).contains(slot) }
     }
 
-    /// Converts a value of an attribute to the values of its leaves, by slot. Throws if a required value is null.
+    /// Converts a value of an attribute to the values of the attribute's leaves, by slot.
+    ///
+    /// Throws if a required value is null.
     package func requiredBatchValues(
         of value: PropertyValue, for slot: Int
     ) throws -> [(slot: Int, value: PropertyValue)] {
@@ -105,7 +108,8 @@ extension Entity {
         for (leaf, value) in values where value.isNull && layout.slots[leaf].conditions.contains(.required) {
             throw CoreError(
                 .validation, code: .validationMissingMandatoryProperty,
-                "\(name).\(properties[leaf].path) is required and must not be null; set a value", entity: name,
+                "\(name).\(properties[leaf].path) is required, but the new value is null; pass a value or an "
+                    + "expression that is not null for any row", entity: name,
                 key: properties[leaf].path)
         }
         return values

@@ -11,13 +11,18 @@ extension Context {
     /// The request is atomic in each store. An error that a handler throws aborts the request and is rethrown. Handlers
     /// run within the transaction: they can read the store, but must not save to it or run another batch request on it.
     ///
-    /// - Throws: `.storeReadOnly`; `.invalidArgument` for a property that cannot be set; `.typeMismatch` for a value of
-    ///   another type; code 1570 for a required attribute without a value; code 133021 for a conflict with a unique
-    ///   constraint if the merge policy is `error`; code 1600 if a delete rule denies the deletion; `.cancelled`; the
-    ///   errors of the store.
+    /// - Throws: `.storeReadOnly` if the store cannot be written.
+    ///   `.invalidArgument` for a property that cannot be set.
+    ///   `.typeMismatch` for a value of another type.
+    ///   Code 1570 for a required attribute without a value.
+    ///   Code 133021 for a conflict with a unique constraint if the merge policy is `error`.
+    ///   Code 1600 if a delete rule denies the deletion.
+    ///   `.cancelled` if the request is cancelled.
+    ///   The errors of the store.
     public func execute(_ request: BatchRequest) throws -> BatchResult {
         try checkQueue()
-        try refuseInHook("run a batch request\(request.entity.map { " of \($0.name)" } ?? "")")
+        try refuseInHook(
+            "run a batch request\(request.entity.map { " of \($0.name)" } ?? "")", entity: request.entity?.name)
         let entity = try request.resolve(in: coordinator.model)
         let stores = try request.stores(of: entity, in: self)
         let isDeletion = request is BatchDeleteRequest
@@ -41,7 +46,7 @@ extension Context {
     /// Executes the request in one store.
     ///
     /// - Returns: The rows that the request changed itself, and the rows that were changed indirectly.
-    private func run(
+    func run(
         _ request: BatchRequest, _ entity: Entity, in store: Store, _ found: [ObjectID]?
     ) throws -> (own: ExternalChanges, indirect: [RowKey]) {
         let isDeletion = request is BatchDeleteRequest

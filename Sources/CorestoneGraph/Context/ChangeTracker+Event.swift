@@ -3,27 +3,30 @@ import CorestoneValues
 
 /// The changes in a context since pending changes were last processed.
 ///
-/// An object's first change within an event marks it as touched. Most objects do not need an entry: inserted objects
-/// had no values before, and the earlier values of clean objects are in their rows. Objects of both kinds are at the
-/// ends of the context's lists of changed objects. Other objects have an entry with their earlier state.
+/// Within an event, the first change of an object marks the object as touched. Most touched objects do not need an
+/// entry in `touched`: inserted objects had no values before, and the earlier values of clean objects are in their
+/// rows. Objects of both kinds are at the ends of the change tracker's lists. Other objects have an entry with their
+/// earlier state.
 struct Event {
-    /// The lengths of the context's lists when the event began.
+    /// The length of the list of inserted objects when the event began.
     fileprivate(set) var firstInserted = 0
+    /// The length of the list of updated objects when the event began.
     fileprivate(set) var firstUpdated = 0
     fileprivate(set) var touched: [TouchedObject] = []
     fileprivate var refreshed: [ManagedObject] = []
-    /// Objects that other contexts or processes inserted and deleted. Undo does not revert these changes.
+    /// Objects that other contexts or processes inserted. Undo does not revert these insertions.
     fileprivate var mergedIn: [ManagedObject] = []
+    /// Objects that other contexts or processes deleted. Undo does not revert these deletions.
     fileprivate var deletedElsewhere: [ManagedObject] = []
     fileprivate var invalidated: [ManagedObject] = []
     fileprivate var isAllInvalidated = false
-    /// The IDs in saves of other writers, for results trackers, including those of objects that are not registered.
+    /// The IDs in saves of other writers, for results trackers. Some of these objects may not be registered.
     fileprivate var merged: [ChangedIDs] = []
-    /// Whether the IDs of the changes of other writers are unknown, because there were too many.
+    /// Whether the IDs of other writers' changes are unknown, so that all results must be checked.
     fileprivate var isEverything = false
     /// Whether the event is not recorded for undo, because it has objects that cannot be restored.
     var isUnrecorded = false
-    /// The indexes of objects in `touched`. Entries at or after `placed` are not included yet.
+    /// The indexes of objects in `touched`. Entries at or after the index `placed` are not included yet.
     private var places: [ObjectIdentifier: Int] = [:]
     private var placed = 0
 
@@ -46,7 +49,7 @@ struct Event {
     }
 }
 
-/// The state of an object at the start of the event, if it already had changes or if the event added or removed it.
+/// The state at the start of the event of an object that was not clean, or that the event deleted or restored.
 struct TouchedObject {
     let object: ManagedObject
     let state: ManagedObject.State
@@ -81,17 +84,18 @@ extension ChangeTracker {
             TouchedObject(object: object, state: object.state, values: object.changedSlotValues()))
     }
 
-    /// Records that an object's values were replaced by the newest ones of the store.
+    /// Records an object whose values were replaced by newer ones, or that became a fault in a refresh.
     func noteRefreshed(_ object: ManagedObject) { event.refreshed.append(object) }
     /// Records objects that a merge inserted or deleted.
     func noteMerged(inserted: [ManagedObject], deleted: [ManagedObject]) {
         event.mergedIn += inserted
         event.deletedElsewhere += deleted
     }
-    /// Records saves of other contexts or processes, if a results tracker needs them.
+    /// Records the IDs in a save of another context or process, if a results tracker needs them.
     func noteMerged(_ ids: ChangedIDs) {
         if context.observation.trackers.hasObservers(.event) { event.merged.append(ids) }
     }
+    /// Records that other writers changed unknown objects, if a results tracker needs this.
     func noteEverythingMerged() {
         if context.observation.trackers.hasObservers(.event) { event.isEverything = true }
     }
@@ -103,7 +107,7 @@ extension ChangeTracker {
     /// Discards the event and starts the next one.
     func forgetEvent() {
         forEachTouched { object, entry in
-            // The members of an object that the event inserted were not recorded.
+            // For an object that the event inserted, changes of members were not recorded.
             let isNew = entry == nil && object.state.contains(.inserted)
             object.state.subtract([.touched, .snapshotting])
             if !isNew { for keeper in object.toManyRelationships { keeper?.endEvent() } }
@@ -114,6 +118,9 @@ extension ChangeTracker {
         event.firstUpdated = updated.count
     }
 
+    /// Discards the local changes of the event, and records the touched objects as refreshed instead.
+    ///
+    /// The changes of other writers stay in the event.
     func forgetTouched() {
         if !context.hasUndoableEvent { return }
         var touched: [ManagedObject] = []
@@ -124,11 +131,11 @@ extension ChangeTracker {
         (event.invalidated, event.isAllInvalidated) = (ended.invalidated, ended.isAllInvalidated)
         (event.refreshed, event.isEverything) = (ended.refreshed, ended.isEverything)
         for object in touched where object.state.isDisjoint(with: [.detached, .deleted]) {
-            context.noteRefreshedIfObserved(object)
+            context.objectRefresh.noteRefreshedIfObserved(object)
         }
     }
 
-    /// Calls `body` with every object that the event touched, and with its entry if it has one.
+    /// Calls `body` for every object that the event touched, with the object's entry in `touched` or nil.
     func forEachTouched(_ body: (ManagedObject, TouchedObject?) throws -> Void) rethrows {
         for object in inserted[event.firstInserted...]
         where !object.state.contains(.snapshotting) {
@@ -145,6 +152,7 @@ extension ChangeTracker {
         object.state.contains(.snapshotting) ? event.entry(of: object) : nil
     }
 
+    /// Returns the changes of the event in the form of a notification.
     func changesOfEvent() -> ContextChanges {
         var changes = ContextChanges()
         changes.inserted = event.mergedIn
@@ -186,14 +194,16 @@ extension ManagedObject {
 
     /// Handles the first change of an object within an event.
     ///
-    /// Adds the object to its context's list of changed objects and records the object's earlier state. The object's
-    /// flags then show that later changes need not be recorded. Without tracking, only changes of relationships are
-    /// recorded, because the changes of their inverses are recorded too.
+    /// Adds a saved object to the list of updated objects, and records the earlier state of an object that is not
+    /// clean. The object's flags then show that later changes need not be recorded. While the context does not track
+    /// changes, changes of attributes are not recorded. Changes of relationships are always recorded, because both
+    /// sides must be recorded together.
     @inline(never)
     func touch(ofRelationship isRelationship: Bool = false) {
         if let context {
             if !isRelationship && !context.isTracking { return }
-            // A clean object does not need an entry: it is appended to the list, and its row has the earlier values.
+            // A clean object does not need an entry, because it is appended to the list of updated objects, and its
+            // row has the earlier values.
             let isClean = state.isDisjoint(with: [.inserted, .updated, .deleted, .listedUpdated]) && overlay == nil
             if !isClean { context.changeTracker.noteTouched(self) }
             if state.isDisjoint(with: [.inserted, .updated]) {
@@ -204,9 +214,12 @@ extension ManagedObject {
         state.insert(.touched)
     }
 
-    /// Records the earlier state before a deletion, which does not change values.
-    func touchForDeletion() { if state.isDisjoint(with: [.touched, .snapshotting]) { context?.changeTracker.noteTouched(self) } }
+    /// Records the object's state before a deletion, unless the event already touched the object.
+    func touchForDeletion() {
+        if state.isDisjoint(with: [.touched, .snapshotting]) { context?.changeTracker.noteTouched(self) }
+    }
 
+    /// Returns the values of the slots that have unsaved changes.
     func changedSlotValues() -> [SlotValue] {
         guard let overlay else { return [] }
         return (0..<Int(entity.slotCount)).filter(overlay.isChanged)
@@ -249,7 +262,8 @@ extension ManagedObject {
 
     /// Returns the value in the object's row; a to-one target is an object.
     ///
-    /// Null without a row, for a property that is not stored in the row, and if a backing file cannot be read.
+    /// Null without a row, for a property that is not stored in the row, and if a backing file or the target cannot be
+    /// read.
     func storedValue(_ slot: Int) -> PropertyValue {
         guard let record else { return .null }
         let layout = entity.layout.slots[slot]

@@ -3,9 +3,9 @@ extension ChangeTracker {
     /// - An object of a list has the list's flag, and is in the list once.
     /// - The event does not begin after the end of a list.
     ///
-    /// They hold between any two changes of the tracker, also after an object has left the context, because it keeps
-    /// these flags until the lists are cleared. Called when an event ends, before observers and the undo manager are
-    /// notified, and before the lists are cleared. Only trackers with at most 256 entries are checked.
+    /// These invariants hold between any two changes of the tracker. An object that has left the context keeps its
+    /// flags until the lists are cleared. The function is called when an event ends, before observers and the undo
+    /// manager are notified, and before the lists are cleared. Only trackers with at most 256 entries are checked.
     func checkInvariants() {
         #if DEBUG
             guard inserted.count + updated.count + deleted.count <= 256 else { return }

@@ -1,7 +1,7 @@
 import CPlatform
 import CorestoneModel
 
-/// The unsaved changes of a context: which objects were inserted, updated and deleted, in the order of the change.
+/// The unsaved changes of a context: the inserted, updated and deleted objects, in the order of the changes.
 ///
 /// An object stays in its list when its change is reverted. Readers skip such objects by their flags, such as
 /// `isInserted`. The flags `listedInserted`, `listedUpdated` and `listedDeleted` specify which lists contain an object.
@@ -9,6 +9,11 @@ import CorestoneModel
 final class ChangeTracker {
     /// The context, which owns the change tracker.
     unowned(unsafe) private(set) var context: Context!
+
+    /// The word by which other threads see whether there are changes; see `Context.owner`.
+    private let hasChangesWord: UnsafeMutablePointer<UInt64>
+
+    init(owner: UnsafeMutablePointer<UInt64>) { hasChangesWord = owner + 2 }
 
     /// Attaches the change tracker to its context. Called once, when the context is created.
     func attach(to context: Context) { self.context = context }
@@ -20,8 +25,8 @@ final class ChangeTracker {
     var event = Event()
 
     /// The stores to which the application assigned inserted objects.
-    var assignedStores: [ObjectIdentifier: Store] = [:]
-    /// Keys that custom stores returned in saves that failed, by temporary reference.
+    private(set) var assignedStores: [ObjectIdentifier: Store] = [:]
+    /// Keys that custom stores returned in saves that then failed, by temporary reference.
     ///
     /// The next save uses these keys again.
     var reservedKeys: [Int64: (store: Store, key: Int64)] = [:]
@@ -31,14 +36,14 @@ final class ChangeTracker {
     /// Deleted objects to which other objects may refer again after a refresh or a merge.
     ///
     /// Their delete rules are applied again by the next save.
-    var reconnectedDeletions: [ManagedObject] = []
+    private(set) var reconnectedDeletions: [ManagedObject] = []
 
     /// Unchanged objects whose versions the next save checks; see `detectConflicts(for:)`.
-    var locked: [ManagedObject] = []
-    /// Deleted objects whose rows no longer exist. A save does not delete these rows.
-    var missingRowDeletions: Set<ObjectIdentifier> = []
-    /// Objects of the save whose rows were deleted and are inserted again.
-    var reinserted: [ManagedObject] = []
+    private(set) var locked: [ManagedObject] = []
+    /// Deleted objects whose rows no longer exist, so that a save does not try to delete the rows.
+    private var missingRowDeletions: Set<ObjectIdentifier> = []
+    /// Objects whose deleted rows the save inserts again.
+    private(set) var reinserted: [ManagedObject] = []
 
     /// Whether any list has an object whose change is still pending.
     var hasChanges: Bool {
@@ -73,10 +78,30 @@ final class ChangeTracker {
         setHasChanges()
     }
 
-    /// Makes the changes visible to other threads; see `Context.owner`.
-    private func setHasChanges() { platform_store64(context.owner + 2, 1) }
+    /// Assigns a store to an inserted object.
+    func assign(_ store: Store, to object: ManagedObject) { assignedStores[ObjectIdentifier(object)] = store }
 
-    /// Returns the primary key that the next save uses for an object; if it is unknown, the temporary key.
+    /// Lists a deleted object to which other objects may refer again.
+    func noteReconnected(_ object: ManagedObject) { reconnectedDeletions.append(object) }
+
+    /// Removes and returns the deleted objects to which other objects may refer again.
+    func takeReconnectedDeletions() -> [ManagedObject] {
+        defer { reconnectedDeletions = [] }
+        return reconnectedDeletions
+    }
+
+    /// Lists an unchanged object whose version the next save checks.
+    func noteLocked(_ object: ManagedObject) { locked.append(object) }
+
+    /// Records that the row of a deleted object no longer exists.
+    func noteMissingRow(_ object: ManagedObject) { missingRowDeletions.insert(ObjectIdentifier(object)) }
+
+    /// Lists an object whose deleted row the save inserts again.
+    func noteReinserted(_ object: ManagedObject) { reinserted.append(object) }
+
+    private func setHasChanges() { platform_store64(hasChangesWord, 1) }
+
+    /// Returns the primary key that the next save uses for an object, or the temporary key if it is unknown.
     ///
     /// A key from a failed save is reused.
     func keyForSave(_ object: ManagedObject) -> Int64 {
@@ -84,12 +109,18 @@ final class ChangeTracker {
             ? object.primaryKey : reservedKeys[object.primaryKey]?.key ?? object.primaryKey
     }
 
+    /// Whether the row of a deleted object is already deleted in the store.
+    func isRowDeleted(_ object: ManagedObject) -> Bool {
+        !missingRowDeletions.isEmpty
+            && missingRowDeletions.contains(ObjectIdentifier(object))
+    }
+
     /// Empties the lists of changed objects, and begins a new event.
     func clear() {
         context.checkInvariants()
         forgetEvent()
         removeAll()
-        platform_store64(context.owner + 2, 0)
+        platform_store64(hasChangesWord, 0)
         context.undoRecorder?.stamp += 1
     }
 
@@ -106,6 +137,8 @@ final class ChangeTracker {
     }
 
     /// Discards the entries of a removed store, and of objects that left the context.
+    ///
+    /// The lists of inserted, updated and deleted objects do not change, because their readers skip such objects.
     func removeGone(in store: Store) {
         pendingDeletions.removeAll(where: \.isGone)
         reconnectedDeletions.removeAll(where: \.isGone)

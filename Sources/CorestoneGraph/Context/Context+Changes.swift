@@ -9,7 +9,7 @@ extension Context {
             throw CoreError(
                 .invalidArgument,
                 "\(entity.name) does not belong to the model of this context's coordinator; use the entity of that model",
-                entity: entity.name)
+                entity: entity.name, key: "entity")
         }
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
         let object = ManagedObject(
@@ -35,22 +35,27 @@ extension Context {
     /// Returns the inserted objects; empty if the object is already in this context. If a hook throws for one of them,
     /// all are removed from the context again and become invalid.
     ///
-    /// - Throws: `.invalidArgument` if the object belongs to another context or model, or was removed from its context;
-    ///   the error of a hook.
+    /// - Throws: `.invalidArgument` if the object belongs to another context or model, or was removed from its context.
+    ///   The error of a hook.
     @discardableResult
     public func insert(_ object: ManagedObject) throws -> [ManagedObject] {
         try checkQueue()
         if object.context === self { return [] }
         guard object.context == nil, !object.isGone else {
-            let obstacle = object.context == nil ? "was removed from its context" : "belongs to another context"
+            let obstacle =
+                object.context == nil
+                ? "was removed from its context; insert a new object"
+                : "belongs to another context; save it there with cst_context_save (save), and get it here with "
+                    + "cst_context_object_with_id (get, object)"
             throw CoreError(
-                .invalidArgument, "\(object.entity.name) \(object.objectID.uri) \(obstacle); insert a new object",
+                .invalidArgument, "\(object.entity.name) \(object.objectID.uri) \(obstacle)",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         guard object.entity.model === coordinator.model else {
             throw CoreError(
                 .invalidArgument,
-                "\(object.entity.name) does not belong to the model of this context's coordinator; use the entity of that model",
+                "\(object.entity.name) does not belong to the model of this context's coordinator; create the "
+                    + "object with the entity of that model",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         var (waiting, taken) = ([object], [ManagedObject]())
@@ -85,7 +90,7 @@ extension Context {
         guard object.context === self else {
             throw object.elsewhere("delete it there")
         }
-        // The hook runs again, as in Core Data.
+        // The hook runs again for an object that is already deleted, as in Core Data.
         if object.state.contains(.deleted) {
             // Not within hooks: a hook that deletes objects again would run once for each path to such an object.
             if !isInHook && !object.state.contains(.inaccessible) { try object.sendPrepareForDeletion() }
@@ -99,8 +104,9 @@ extension Context {
 
     /// Applies the delete rules of recently deleted objects and ends the event.
     ///
-    /// The rules are applied only if `propagatesDeletesAtEndOfEvent` is true. The changes of the event are recorded as
-    /// one undo step, and observers are notified of the changed objects.
+    /// The rules are applied only if `propagatesDeletesAtEndOfEvent` is true. The changes of the event are recorded for
+    /// undo, and observers are notified of the changed objects. A context that is confined to a thread merges the
+    /// waiting saves of other writers first.
     public func processPendingChanges() throws {
         try checkQueue()
         processInboxAtEnd()
@@ -109,14 +115,14 @@ extension Context {
 
     /// Processes pending changes without merging the saves of other contexts.
     ///
-    /// A save does not merge, so that these saves become conflicts, and always applies delete rules. Objects of removed
-    /// stores are discarded, because they cannot be saved.
+    /// A save calls this function, so that saves of other contexts are detected as conflicts, and always applies delete
+    /// rules. Objects of removed stores are discarded, because they cannot be saved.
     func processPendingChanges(appliesDeleteRules: Bool) throws {
         try checkQueue()
         takeRenamed()
         takeRemovedStores()
         observation.objects?.sweep()
-        if appliesDeleteRules { try exemptFromFaultPolicy(deleteRules.apply) }
+        if appliesDeleteRules { try faultLoader.exemptFromFaultPolicy(deleteRules.apply) }
         endEvent()
     }
 
@@ -124,7 +130,7 @@ extension Context {
     func reread(_ object: ManagedObject) throws {
         object.store?.rowCache.remove(object.entity.root, object.primaryKey)
         if object.hasChanges || object.state.contains(.observed) {
-            try refreshObserved([object])
+            try objectRefresh.refreshObserved([object])
         } else {
             object.turnIntoFault()
         }
@@ -162,7 +168,7 @@ extension Context {
         // A store that is notified of deregistered objects may use the context, so it is notified after the rollback.
         try batchingNotices(true) {
             try together { try dropAllChanges() }
-            mergeDeferred()
+            changeMerger.mergeDeferred()
         }
     }
 
@@ -170,7 +176,7 @@ extension Context {
         let (inserted, updated, deleted) = (changeTracker.inserted, changeTracker.updated, changeTracker.deleted)
         let isHeard = hasEventObservers
         if isHeard { for object in inserted + updated + deleted { object.touchForDeletion() } }
-        // An object that is inserted again, because its row was deleted elsewhere, is not a new object.
+        // An object whose deleted row was to be inserted again is not a new object, so it becomes a fault.
         let returning = changeTracker.reinserted.filter { $0.context === self && $0.state.remove(.inserted) != nil }
         for object in inserted where object.context === self && object.state.contains(.inserted) {
             discardInserted(object)

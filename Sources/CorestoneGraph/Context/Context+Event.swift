@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Ends the event: the undo manager records it, then observers are notified.
+    /// Ends the event: its changes are recorded for undo, then observers are notified.
     ///
     /// Changes that observers make belong to the next event.
     func endEvent() {

@@ -32,7 +32,7 @@ extension Context {
 extension ManagedObject {
     /// Returns the value of a slot in its stored form.
     ///
-    /// For a transformable attribute, these are its bytes; for a relationship, its target or members.
+    /// For a transformable attribute, the value is its bytes; for a relationship, its target or members.
     package func storedValue(slot: Int) throws -> PropertyValue { try value(slot: slot) }
 
     /// Sets a slot of an attribute or a to-one relationship. The value is checked and converted as by every setter.

@@ -2,13 +2,13 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Returns this coordinator's store with the identifier of `other`, a store of any coordinator.
+    /// Returns the store of the context's coordinator with the identifier of `other`, a store of any coordinator.
     func store(like other: Store) -> Store? {
         if other.coordinator == ObjectIdentifier(coordinator) { return other }
         return coordinator.stores.first { $0.identifier == other.identifier }
     }
 
-    /// Returns this model's entity with the name of `other`, an entity of any model.
+    /// Returns the entity of the coordinator's model with the name of `other`, an entity of any model.
     func entity(like other: Entity) -> Entity? {
         let index = Int(other.index)
         return index < entities.count && entities[index] === other ? other : coordinator.model.entity(named: other.name)
@@ -16,7 +16,7 @@ extension Context {
 
     /// Returns the object of an ID: the registered one, or a new fault. Does not access the store.
     ///
-    /// - Throws: `.objectGone` if the ID is temporary and unknown to this context, or if the store was removed;
+    /// - Throws: `.objectGone` if the ID is temporary and unknown to this context, or if the store was removed.
     ///   `.invalidArgument` if the ID's store or entity does not exist in this context's coordinator.
     public func object(with id: ObjectID) throws -> ManagedObject {
         if !id.isTemporary, let store = id.store, let own = self.store(like: store),
@@ -25,7 +25,7 @@ extension Context {
             if !own.isOpen, identityMap.registered(store: own, root: entity, primaryKey: id.reference) == nil {
                 try own.requireOpen()
             }
-            // The application may pass a superentity or another entity of the same tree.
+            // The ID's entity may be a superentity of the row's entity, or another entity of the same tree.
             return identityMap.object(store: own, entity: entity, primaryKey: id.reference, isSureOfEntity: false)
         }
         if let known = try identityMap.registered(with: id) ?? unsavedObject(with: id) { return known }
@@ -33,18 +33,20 @@ extension Context {
         throw CoreError(
             .invalidArgument, code: .managedObjectReferentialIntegrity,
             self.store(like: store) == nil
-                ? "\(id.uri) belongs to \(store.path), which this context's coordinator does not have open; add the store with "
-                    + "cst_coordinator_add_store (add_store, addStore)"
+                ? "\(id.uri) belongs to \(Coordinator.shown(store.path)), which this context's coordinator does not "
+                    + "have open; add the store with cst_coordinator_add_store (add_store, addStore), or use a "
+                    + "context of the coordinator that the ID comes from"
                 : "\(id.uri) has the entity \(id.entity.name), which the model of this context's coordinator does not have; use a "
                     + "context of the coordinator that the ID comes from",
             entity: id.entity.name,
-            objectURI: id.uri, file: store.path)
+            objectURI: id.uri, file: store.path.isEmpty ? nil : store.path)
     }
 
     private func unknownTemporary(_ id: ObjectID) -> CoreError {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(id.uri) is temporary and unknown to this context; save the object and use its permanent ID",
+            "\(id.uri) is temporary and unknown to this context; call cst_context_save (save) on the object's own "
+                + "context, and use the permanent ID",
             entity: id.entity.name, objectURI: id.uri)
     }
 
@@ -53,7 +55,7 @@ extension Context {
         identityMap.registered(with: id) ?? leftBehind(with: id)
     }
 
-    /// Returns an object that another context or process deleted. It is available until the next save.
+    /// Returns an object that another context or process deleted, or nil. It is available until the next save.
     private func leftBehind(with id: ObjectID) -> ManagedObject? {
         mergeState.deletedElsewhere.isEmpty
             ? nil : mergeState.deletedElsewhere.first { $0.context === self && $0.objectID == id }
@@ -61,17 +63,24 @@ extension Context {
 
     /// Returns the object of an ID and loads its values.
     ///
-    /// - Throws: `.objectGone` (133000) if the object does not exist; the errors of `object(with:)` and of reading.
+    /// - Throws: `.objectGone` (133000) if the object does not exist.
+    ///   The errors of `object(with:)` and of reading.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
         if let object = try storedObject(with: id) { return object }
-        if id.isTemporary, try identityMap.registered(with: id) ?? unsavedObject(with: id) == nil { throw unknownTemporary(id) }
-        let cause =
-            parent == nil
-            ? "its row was deleted or never saved"
-            : "it was deleted in the parent context, or its row was deleted or never saved"
+        if id.isTemporary, try identityMap.registered(with: id) ?? unsavedObject(with: id) == nil {
+            throw unknownTemporary(id)
+        }
+        let isPinned = id.store.flatMap { self.store(like: $0) }.flatMap { pin(of: $0) } != nil
+        let row =
+            isPinned ? "its row is not in the context's query generation" : "its row was deleted or never saved"
+        let cause = parent == nil ? row : "it was deleted in the parent context, or \(row)"
+        let remedy =
+            isPinned && parent == nil
+            ? "pin the context again with cst_context_set_query_generation (pin, setQueryGeneration)"
+            : "fetch the objects again"
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(id.entity.name) \(id.uri) does not exist: \(cause); fetch the objects again",
+            "\(id.entity.name) \(id.uri) does not exist: \(cause); \(remedy)",
             entity: id.entity.name, objectURI: id.uri, file: id.store?.path)
     }
 

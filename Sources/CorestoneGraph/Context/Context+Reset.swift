@@ -4,8 +4,8 @@ import CorestoneValues
 extension Context {
     /// Removes deleted objects from lists that are not updated otherwise.
     ///
-    /// These are the lists of one-sided relationships, or of all relationships if another context deleted the objects.
-    /// Cached to-one targets are discarded too.
+    /// These are the lists of one-sided relationships. If `whereverTheyAre` is true, because another writer deleted the
+    /// objects, they are the lists of all relationships. Cached to-one targets are discarded too.
     func forgetMembers(among deleted: [ManagedObject], whereverTheyAre: Bool = false) {
         if deleted.isEmpty { return }
         let roots = Set(deleted.map { ObjectIdentifier($0.entity.root) })
@@ -39,11 +39,11 @@ extension Context {
         identityMap.removeAll()
         changeTracker.clear()
         mergeState.removeAll()
-        links.renamed = []
-        faultLoader.removeAllGroups()
+        links.takeRenamed()
+        faultState.groups.removeAll()
     }
 
-    /// Discards the cached rows of custom stores, because their changes cannot be detected otherwise.
+    /// Discards the cached rows of custom stores, because changes in these stores are not detected.
     func forgetHostRows() {
         if parent != nil { return }
         for store in coordinator.stores where store.references != nil {
@@ -58,11 +58,12 @@ extension Context {
         return hooks.isDisjoint(with: [.willTurnIntoFault, .didTurnIntoFault]) ? [] : objects().filter { !$0.isFault }
     }
 
-    /// Removes all objects from the context. Calls on them fail with `.objectGone` afterwards.
+    /// Removes all objects from the context. Later calls on these objects fail with `.objectGone`.
     ///
     /// Unsaved changes and undo steps are discarded.
     ///
-    /// - Throws: The error of a hook, after the reset is complete; `.invalidArgument` within a hook.
+    /// - Throws: The error of a hook, after the reset is complete.
+    ///   `.invalidArgument` within a hook, a validator or a merge policy.
     public func reset() throws {
         try checkQueue()
         try refuseInHook("reset the context")

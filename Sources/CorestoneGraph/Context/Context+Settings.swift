@@ -77,7 +77,7 @@ extension Context {
         set { onQueue { settings.inaccessibleFaultHandler = newValue } }
     }
 
-    /// The maximum age in seconds of a cached row that loads a fault; older rows are read again.
+    /// The maximum age, in seconds, of a cached row from which a fault is loaded; older rows are read again.
     ///
     /// A negative value, the default, allows any age.
     public var stalenessInterval: Double {
@@ -90,7 +90,7 @@ extension Context {
         }
     }
 
-    /// The number of faults of a group that a firing fault loads; see `setFaultBatchSize(_:)`.
+    /// The maximum number of faults of a group that are loaded when one fires; see `setFaultBatchSize(_:)`.
     public internal(set) var faultBatchSize: Int {
         get { onQueue { settings.faultBatchSize } }
         set { onQueue { settings.faultBatchSize = newValue } }
@@ -105,9 +105,12 @@ extension Context {
     /// Releases the application's callbacks and user info after the context was closed. Can be called on any thread.
     package func detachHost() {
         interruptCheck = nil
+        // Released after the assignments, because the release can run code of the application.
+        let former = (callSiteFinder, settings.inaccessibleFaultHandler, settings.userInfo)
         callSiteFinder = nil
         settings.inaccessibleFaultHandler = nil
         settings.userInfo = nil
+        withExtendedLifetime(former) {}
     }
 
     /// Whether the context retains all registered objects.

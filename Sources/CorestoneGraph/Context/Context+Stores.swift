@@ -10,7 +10,7 @@ struct SaveTargets {
     /// The default store of new objects, by entity index.
     private var ofNew: [UInt32: Store] = [:]
 
-    /// Creates the targets of a single store that holds the whole model.
+    /// Creates targets without new objects, for a save into a single store that holds the whole model.
     init() {}
 
     /// Determines the store of each inserted object.
@@ -36,19 +36,23 @@ extension Context {
     ///
     /// - Throws: `.invalidArgument` if the object is deleted, has a permanent ID or is not in this context, if the
     ///   store is not open in this context's coordinator, or if the store's configuration does not contain the object's
-    ///   entity; `.objectGone` if the object was removed from its context.
+    ///   entity.
+    ///   `.objectGone` if the object was removed from its context.
     public func assign(_ object: ManagedObject, to store: Store) throws {
         try checkQueue()
         if object.state.contains(.detached) { throw object.detachedError() }
         func refused(_ why: String) -> CoreError {
             CoreError(
-                .invalidArgument, "\(object.objectID.uri) cannot be assigned to \(store.path): \(why)",
-                entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
+                .invalidArgument,
+                "\(object.objectID.uri) cannot be assigned to \(Coordinator.shown(store.path)): \(why)",
+                entity: object.entity.name, objectURI: object.objectID.uri,
+                file: store.path.isEmpty ? nil : store.path)
         }
         guard object.context === self else {
             throw refused(
                 object.context == nil
-                    ? "it is not in a context; insert it first" : "it belongs to another context; assign it there")
+                    ? "it is not in a context; insert it with cst_context_insert_object (insert_object, insert) first"
+                    : "it belongs to another context; call cst_context_assign (assign) there")
         }
         guard object.isInserted, object.hasTemporaryID else {
             throw refused(
@@ -64,7 +68,7 @@ extension Context {
                 "the store's configuration \"\(store.configuration ?? "")\" does not contain \(object.entity.name); "
                     + "pass another store")
         }
-        changeTracker.assignedStores[ObjectIdentifier(object)] = store
+        changeTracker.assign(store, to: object)
     }
 }
 
@@ -86,9 +90,10 @@ extension Context {
         for store in stores where !open.contains(where: { $0 === store }) {
             throw CoreError(
                 .invalidArgument,
-                "the affected store \(store.path) is not open in this context's coordinator; set the affected stores again, with "
-                    + "stores of that coordinator",
-                file: store.path)
+                "the affected store \(store.path.isEmpty ? "without a path" : store.path) is not open in this "
+                    + "context's coordinator; set open stores of that coordinator with "
+                    + "cst_fetch_request_set_affected_stores or cst_batch_set_stores (stores, affectedStores)",
+                key: "affected_stores", file: store.path.isEmpty ? nil : store.path)
         }
     }
 }

@@ -7,10 +7,10 @@ import CorestoneValues
 /// A context is confined to its queue (`QueueType`). On another thread, functions that can throw fail with
 /// `wrongThread`, except `perform` and those that are documented for any thread.
 ///
-/// The compiler cannot verify that a context is `Sendable`: only the thread that owns the queue accesses mutable state.
-/// Each call checks this with one atomic compare (`checkQueue`), and the queue passes from thread to thread with a
-/// mutex. Properties that cannot throw, such as `hasChanges`, wait for a private queue; with another type of context,
-/// they crash the process on a wrong thread (`onQueue`). All other state is constant, atomic or locked.
+/// A context is `Sendable`, which the compiler cannot verify, because only the thread that owns the queue accesses
+/// mutable state. Each call checks this with one atomic compare (`checkQueue`), and a mutex synchronises the threads
+/// that run the queue. Properties that cannot throw, such as `hasChanges`, wait for a private queue; with another type
+/// of context, they crash the process on a wrong thread (`onQueue`). All other state is constant, atomic or locked.
 public final class Context: @unchecked Sendable {
     /// The queue or thread on which the work of a context runs.
     public enum QueueType: Int32, Sendable {
@@ -34,7 +34,7 @@ public final class Context: @unchecked Sendable {
     /// (`stalenessInterval`), otherwise 0. Any thread may read the third word. It is 0 without changed objects, 1 with
     /// changed objects, and 2 if these may be lost without a warning (`allowLoss`).
     @usableFromInline let owner: UnsafeMutablePointer<UInt64>
-    /// The thread check of each call is one compare with `platform_thread_id()`.
+    /// The ID of the thread that may use the context now, or 0; each call compares it with `platform_thread_id()`.
     @inlinable package var ownerThread: UInt64 {
         get { platform_load64(owner) }
         set { platform_store64(owner, newValue) }
@@ -49,11 +49,11 @@ public final class Context: @unchecked Sendable {
     /// The entities of the model by index.
     @usableFromInline let entities: [Entity]
 
-    // The parts of a context. Each is in a file with its name.
+    // The parts of a context. Most types are in a file with their name.
 
-    let identityMap = IdentityMap()
-    let changeTracker = ChangeTracker()
-    let faultLoader = FaultLoader()
+    let identityMap: IdentityMap
+    let changeTracker: ChangeTracker
+    var faultState = FaultState()
     var mergeState = MergeState()
     var hookState = HookState()
     var observation = ContextObservation()
@@ -69,7 +69,7 @@ public final class Context: @unchecked Sendable {
     let blocks = BlockPool()
     /// The owner of the model and the stores for objects that have left the context.
     private(set) lazy var detachedOwner = DetachedOwner(coordinator.model, coordinator.storeKeeper)
-    /// The context that executes a batch request, if this context was created for the request.
+    /// The context that executes a batch request, if this context was created for the request; otherwise nil.
     package internal(set) var batchOwner: Context?
     /// A callback that is called every few milliseconds while a request runs; true stops the request.
     package var interruptCheck: (() -> Bool)?
@@ -90,11 +90,11 @@ public final class Context: @unchecked Sendable {
 
     /// Creates a child context. Any thread may create it.
     ///
-    /// It fetches the parent's objects, including unsaved changes, and saves into the parent, where the changes are
-    /// pending.
+    /// The child fetches the parent's objects, including unsaved changes, and saves into the parent, where the changes
+    /// are pending until the parent is saved.
     ///
-    /// Its requests to the parent run on the parent's queue. A block on the parent's queue must therefore not wait for
-    /// the child's queue.
+    /// The child's requests to the parent run on the parent's queue. A block on the parent's queue must therefore not
+    /// wait for the child's queue.
     ///
     /// - Parameter file: The call site for messages, with `line`.
     public convenience init(
@@ -111,6 +111,8 @@ public final class Context: @unchecked Sendable {
         queue = ownQueue
         links = ContextLinks(inbox: ContextInbox(queueType: type, queue: ownQueue))
         owner = links.inbox.owner
+        identityMap = IdentityMap(entities: entities, owner: owner)
+        changeTracker = ChangeTracker(owner: owner)
         owner[1] = 0
         owner[2] = 0
         switch type {
@@ -120,7 +122,6 @@ public final class Context: @unchecked Sendable {
         }
         identityMap.attach(to: self)
         changeTracker.attach(to: self)
-        faultLoader.attach(to: self)
         links.inbox.open(for: self)
         (parent?.links.children ?? coordinator.contexts).add(links.inbox, isNew: true)
         // Checked after the context was added to the list, so that a concurrent closing of the coordinator does not
@@ -192,9 +193,15 @@ extension Context {
 // MARK: - Operations
 
 extension Context {
-    /// The operations on the changes of the context that have a type of their own.
+    // The operations of a context that have a type of their own.
+
+    var faultLoader: FaultLoader { FaultLoader(context: self) }
     var deleteRules: DeleteRules { DeleteRules(context: self) }
     var inverses: Inverses { Inverses(context: self) }
     var saveValidation: SaveValidation { SaveValidation(context: self) }
     var keyAssignment: KeyAssignment { KeyAssignment(context: self) }
+    var conflictResolver: ConflictResolver { ConflictResolver(context: self) }
+    var changeMerger: ChangeMerger { ChangeMerger(context: self) }
+    var fetchExecutor: FetchExecutor { FetchExecutor(context: self) }
+    var objectRefresh: ObjectRefresh { ObjectRefresh(context: self) }
 }

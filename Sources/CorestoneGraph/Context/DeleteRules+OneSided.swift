@@ -15,7 +15,7 @@ extension DeleteRules {
             member: { _, keeper, member in keeper.remove(member) })
     }
 
-    /// Redirects the references to an unsaved object to another object, which replaces it.
+    /// Redirects the one-sided references to an unsaved object to the object that replaces it.
     func redirectOneSided(from former: ManagedObject, to other: ManagedObject) throws {
         try forEachOneSidedReference(
             to: [former], target: { holder, relationship in try holder.writeTarget(other, relationship) },
@@ -67,7 +67,7 @@ extension DeleteRules {
 }
 
 extension Relationship {
-    /// Whether no delete rule removes the reference when its target is deleted.
+    /// Whether no delete rule removes a reference of the relationship when the target is deleted.
     var isOneSided: Bool { resolvedInverse.map { $0.deleteRule == .noAction } ?? true }
 }
 

@@ -6,7 +6,8 @@ import CorestoneValues
 /// 1. `markDeleted` adds an object to the pending deletions.
 /// 2. `apply` takes the pending deletions, loads their members together, and applies the rules of each relationship,
 ///    which can delete more objects. It repeats this until there are no pending deletions.
-/// 3. Objects that were never saved then leave the context. Other objects stay registered until the save.
+/// 3. After each round, deleted objects that were never saved leave the context. Other deleted objects stay registered
+///    until the save.
 struct DeleteRules {
     let context: Context
 
@@ -22,7 +23,8 @@ struct DeleteRules {
     ///
     /// The row of the other object had another target before, or the change by the delete rules was discarded.
     func scheduleAgain(_ object: ManagedObject) {
-        guard object.state.isSuperset(of: [.propagated, .listedDeleted]), !context.isRowDeleted(object) else { return }
+        guard object.state.isSuperset(of: [.propagated, .listedDeleted]), !context.changeTracker.isRowDeleted(object)
+        else { return }
         object.state.remove(.propagated)
         object.state.insert(.propagatesAgain)
         context.changeTracker.pendingDeletions.append(object)
@@ -30,8 +32,7 @@ struct DeleteRules {
 
     /// Schedules the delete rules again for deleted objects to which other objects may refer again.
     func reapply() {
-        for object in context.changeTracker.reconnectedDeletions { scheduleAgain(object) }
-        context.changeTracker.reconnectedDeletions = []
+        for object in context.changeTracker.takeReconnectedDeletions() { scheduleAgain(object) }
     }
 
     /// Applies the delete rules of recently deleted objects, also of those that the rules delete.
@@ -72,7 +73,8 @@ struct DeleteRules {
             // A target that was deleted before its first save has already left the context.
             let targets = try led.filter { try !$0.isGone && refersBack($0, relationship, object) }
             switch relationship.deleteRule {
-            // The deleted object was never saved, and only a save checks the rule `deny`.
+            // Only a save checks the rule `deny`, and a save does not contain this object, because it was never saved.
+            // Its references are therefore removed.
             case .deny where object.state.contains(.inserted): break
             case .noAction, .deny: continue
             case .cascade:
@@ -118,7 +120,9 @@ struct DeleteRules {
         }
     }
 
-    /// Whether a target still refers to the object; true if the inverse is not a to-one relationship.
+    /// Whether a target still refers to the object; false if the target's row is missing.
+    ///
+    /// True without a check if the inverse is not a to-one relationship, or if the target is deleted.
     ///
     /// The target's to-one relationship may be newer than the object's list, and refer to another object.
     func refersBack(
@@ -133,7 +137,7 @@ struct DeleteRules {
         } ?? false
     }
 
-    /// Refreshes an object whose to-one relationship was not changed in this context.
+    /// Refreshes an object whose to-one relationship does not have an unsaved change.
     ///
     /// Returns whether the object was refreshed. An object that a save writes is not refreshed, because the save needs
     /// the object's version to detect a conflict.

@@ -8,7 +8,7 @@ package protocol HostBridge: Sendable {
     func retainHandle(_ slot: UInt) -> HandleRetention
     /// Releases a handle that the graph keeps for a borrowed reference.
     func release(_ slot: UInt)
-    /// Makes the handle of an object that was registered in its context again keep the context alive.
+    /// Makes the handle of an object that undo or redo registered again keep the object's context alive.
     func keepContextAlive(for object: ManagedObject)
 }
 
@@ -17,7 +17,7 @@ package enum HandleRetention {
     /// The context does not have a handle.
     case none
     case retained(AnyObject)
-    /// Another thread is releasing the last handle.
+    /// Another thread is releasing the handle's last reference.
     case beingReleased
 }
 

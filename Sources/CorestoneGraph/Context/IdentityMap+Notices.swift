@@ -8,7 +8,7 @@ struct RegistrationNotices {
     enum Kind { case registered, unregistered }
     typealias Notice = (kind: Kind, store: Store, ids: [ObjectID])
 
-    /// The number of nested operations that delay the notices. If 0, `send` is called for each notice.
+    /// The number of nested operations that delay the notices. If 0, new notices are sent without delay.
     var holders = 0
     private var waiting: [Notice] = []
 
@@ -20,17 +20,25 @@ struct RegistrationNotices {
         }
     }
 
-    /// Sends the notices at the end of the outermost library call.
+    /// Removes and returns the notices that wait, if no operation delays them.
+    mutating func takeWaiting() -> [Notice] {
+        if holders > 0 { return [] }
+        defer { waiting = [] }
+        return waiting
+    }
+
+    /// Sends notices at the end of the outermost library call.
     ///
-    /// Objects can be deallocated at any time, and the notified store may use the context. Outside of such a call, as
-    /// in Swift applications, the notices are sent immediately.
+    /// They are not sent earlier, because an object can be deallocated in the middle of an operation, and the notified
+    /// store may use the context. Outside of library calls, as in Swift applications, the notices are sent immediately.
+    ///
+    /// The notified store may cause new notices, so the caller must not access these notices meanwhile.
     ///
     /// - Parameter coordinator: The coordinator, which is retained until the notices are sent, so that the stores stay
     ///   open if the context is deallocated.
-    mutating func send(keeping coordinator: Coordinator) {
+    static func send(_ waiting: [Notice], keeping coordinator: Coordinator) {
         if waiting.isEmpty { return }
         let batch = Batch(waiting, coordinator)
-        waiting = []
         platform_call_defer(
             { batch, _, _ in
                 guard let batch = UnsafeRawPointer(bitPattern: UInt(batch)) else { return }
@@ -69,7 +77,7 @@ extension IdentityMap {
     func note(_ kind: RegistrationNotices.Kind, _ ids: [ObjectID], in store: Store) {
         if ids.isEmpty { return }
         notices.add(kind, ids, in: store)
-        if notices.holders == 0 { notices.send(keeping: context.coordinator) }
+        sendWaitingNotices()
     }
 
     /// Notifies stores of the saved objects that the context is about to deregister.
@@ -78,19 +86,26 @@ extension IdentityMap {
             guard let store = object.store, store.observesRegistrations else { continue }
             notices.add(.unregistered, [object.objectID], in: store)
         }
-        if notices.holders == 0 { notices.send(keeping: context.coordinator) }
+        sendWaitingNotices()
+    }
+
+    private func sendWaitingNotices() {
+        let waiting = notices.takeWaiting()
+        if !waiting.isEmpty { RegistrationNotices.send(waiting, keeping: context.coordinator) }
     }
 
     func holdNotices() { notices.holders += 1 }
 
     func sendNotices() {
         notices.holders -= 1
-        if notices.holders == 0 { notices.send(keeping: context.coordinator) }
+        sendWaitingNotices()
     }
 }
 
 extension Context {
-    /// Runs `body` and then sends its notices, with one call for consecutive notices of the same kind and store.
+    /// Runs `body` and delays the notices until the end of the outermost call of this function.
+    ///
+    /// Consecutive notices of the same kind and store are sent together. Without `isNeeded`, they are not delayed.
     @inline(__always)
     package func batchingNotices<Result>(_ isNeeded: Bool, _ body: () throws -> Result) rethrows -> Result {
         if !isNeeded { return try body() }

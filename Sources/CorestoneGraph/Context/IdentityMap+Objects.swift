@@ -6,7 +6,7 @@ extension IdentityMap {
         object(store: store, root: root, primaryKey: primaryKey)
     }
 
-    /// Returns the registered object of a row whose entity is known from the store.
+    /// Returns the registered object of a row with the given entity, or nil.
     ///
     /// An object that was created with another entity, from a wrong ID, is removed from the context, because its row
     /// could never be loaded. If `isSureOfEntity` is false and such an object has a row or changes, it is returned.
@@ -17,8 +17,18 @@ extension IdentityMap {
         guard let pointer = table.find(primaryKey) else { return nil }
         let known = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
         if known.entity.index == entityIndex { return known }
+        return removeUnlessUsed(known, from: table, isSureOfEntity: isSureOfEntity)
+    }
+
+    /// Removes a registered object that was created with another entity than that of its row.
+    ///
+    /// Returns the object if it stays registered; see `registered(in:_:entityIndex:isSureOfEntity:)`.
+    @inline(never)
+    private func removeUnlessUsed(
+        _ known: ManagedObject, from table: KeyTable, isSureOfEntity: Bool
+    ) -> ManagedObject? {
         if !isSureOfEntity, known.record != nil || known.hasChanges { return known }
-        table.remove(primaryKey)
+        table.remove(known.primaryKey)
         if let store = known.store, store.observesRegistrations { note(.unregistered, known, in: store) }
         known.leaveContext()
         return nil
@@ -39,7 +49,7 @@ extension IdentityMap {
         Unmanaged<ManagedObject>.fromOpaque(former).takeUnretainedValue().leaveContext()
     }
 
-    /// Reserves capacity in the tables for new objects of a store, so that they grow only once.
+    /// Reserves capacity for new objects of a store in the tables and the row cache, so that each grows only once.
     func reserveRoom(for objects: [ManagedObject], store: Store) {
         for (root, count) in countsByRoot(objects) {
             table(store: store, root: root).reserve(count)
@@ -49,9 +59,9 @@ extension IdentityMap {
 
     /// Returns the number of objects in each entity tree, with its root entity. Trees without objects are omitted.
     func countsByRoot(_ objects: some Sequence<ManagedObject>) -> [(root: Entity, count: Int)] {
-        var counts = [Int](repeating: 0, count: context.entities.count)
+        var counts = [Int](repeating: 0, count: entities.count)
         for object in objects { counts[Int(object.entity.rootIndex)] += 1 }
-        return counts.indices.filter { counts[$0] > 0 }.map { (context.entities[$0], counts[$0]) }
+        return counts.indices.filter { counts[$0] > 0 }.map { (entities[$0], counts[$0]) }
     }
 
     /// Removes an object from its table.
@@ -66,7 +76,7 @@ extension IdentityMap {
         }
     }
 
-    /// Unregisters an object that is deallocated.
+    /// Unregisters an object that is being deallocated.
     func forget(_ object: ManagedObject) { unregister(object) }
 
     /// Returns the only object of a row: the registered one, or a new fault.
@@ -82,7 +92,7 @@ extension IdentityMap {
         {
             return known
         }
-        let object = ManagedObject(entity: entity, context: context, store: store, primaryKey: primaryKey, state: [.fault])
+        let object = ManagedObject(fault: primaryKey, entity, store, in: unretainedContext, owner: owner)
         table.set(primaryKey, Unmanaged.passUnretained(object).toOpaque())
         if retained != nil { retain(object) }
         if let store, store.observesRegistrations { note(.registered, object, in: store) }
@@ -91,7 +101,7 @@ extension IdentityMap {
 
     /// Returns the only object of a row, retained for the caller: the registered one, or a new fault.
     func retainedObject(store: Store, entityIndex: UInt32, primaryKey: Int64) -> Unmanaged<ManagedObject> {
-        let table = table(store: store, root: context.entities[Int(entityIndex)].root)
+        let table = table(store: store, root: entities[Int(entityIndex)].root)
         return retainedObject(in: table, store: store, entityIndex: entityIndex, primaryKey: primaryKey)
     }
 
@@ -104,13 +114,14 @@ extension IdentityMap {
             let known = Unmanaged<ManagedObject>.fromOpaque(pointer)
             if known._withUnsafeGuaranteedRef({ $0.entity.index == entityIndex }) { return known.retain() }
         }
-        return .passRetained(object(store: store, entity: context.entities[Int(entityIndex)], primaryKey: primaryKey))
+        return .passRetained(object(store: store, entity: entities[Int(entityIndex)], primaryKey: primaryKey))
     }
 
-    /// Returns the registered object of an ID, unless its row was deleted elsewhere.
+    /// Returns the registered object of an ID, or nil. An object whose deletion was merged is not registered.
     func registered(with id: ObjectID) -> ManagedObject? {
         guard id.isTemporary else {
-            guard let store = id.store, let own = context.store(like: store), let entity = context.entity(like: id.entity)
+            guard let store = id.store, let own = context.store(like: store),
+                let entity = context.entity(like: id.entity)
             else {
                 return nil
             }
@@ -124,29 +135,15 @@ extension IdentityMap {
         }
     }
 
-    /// Returns the permanent key that replaced a temporary reference; nil before the first save.
+    /// Returns the permanent key that replaced a temporary reference; nil if it was not replaced yet.
     func permanentKey(of reference: Int64, root: Entity) -> Int64? {
         permanentPlace(of: reference, root: root)?.key
     }
 
-    /// Returns the permanent key that replaced a temporary reference, and its store; nil before the first save.
+    /// Returns the permanent key that replaced a temporary reference, and its store; nil if it was not replaced yet.
     func permanentStore(of reference: Int64, root: Entity) -> (store: Store, key: Int64)? {
         guard let (place, key) = permanentPlace(of: reference, root: root) else { return nil }
         let number = tables[place].store
         return context.coordinator.stores.first { $0.number == number }.map { ($0, key) }
-    }
-
-    /// Replaces a temporary ID by a permanent one. The temporary ID still identifies the object.
-    func makePermanent(_ object: ManagedObject, store: Store, key: Int64) {
-        let temporary = object.primaryKey
-        unregister(object)
-        object.store = store
-        object.primaryKey = key
-        let index = index(store: store, root: object.entity)
-        enter(object, tables[index].table)
-        note(temporary, became: key, inTableAt: index)
-        if !context.links.children.isEmpty {
-            context.links.renamed.append(Renaming(root: object.entity.rootIndex, reference: temporary, store: store, key: key))
-        }
     }
 }

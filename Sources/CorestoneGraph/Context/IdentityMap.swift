@@ -8,19 +8,28 @@ import CorestoneModel
 /// `IdentityMap+Invariants.swift` lists the invariants.
 final class IdentityMap {
     /// The context, which owns the identity map.
-    @usableFromInline unowned(unsafe) private(set) var context: Context!
+    var context: Context { unretainedContext.takeUnretainedValue() }
+    /// The context without a reference, for the frequent creation of faults.
+    private(set) var unretainedContext: Unmanaged<Context>!
+    /// The word with the thread of the context; see `Context.owner`.
+    let owner: UnsafeMutablePointer<UInt64>
     private(set) var tables: [IdentityTable] = []
     /// Strong references to all registered objects; nil unless the context retains them (`retainsRegisteredObjects`).
     var retained: [ObjectIdentifier: ManagedObject]?
-    /// Registrations of which custom stores have not been notified yet.
+    /// Registrations and deregistrations of which custom stores have not been notified yet.
     var notices = RegistrationNotices()
 
-    /// Attaches the identity map to its context. Called once, when the context is created.
-    func attach(to context: Context) { self.context = context }
+    /// The entities of the model by index.
+    let entities: [Entity]
 
-    /// Returns the index of the table for a store and an entity tree, which is created on first use.
+    init(entities: [Entity], owner: UnsafeMutablePointer<UInt64>) { (self.entities, self.owner) = (entities, owner) }
+
+    /// Attaches the identity map to its context. Called once, when the context is created.
+    func attach(to context: Context) { unretainedContext = .passUnretained(context) }
+
+    /// Returns the index of the table for a store and an entity tree.
     ///
-    /// A context has few tables, so the search is linear.
+    /// The table is created on first use. A context has few tables, so the search is linear.
     func index(store: Store?, root: Entity) -> Int {
         let (number, rootIndex) = (store?.number ?? 0, root.rootIndex)
         for index in tables.indices where tables[index].root == rootIndex && tables[index].store == number {
@@ -40,20 +49,20 @@ final class IdentityMap {
         }
     }
 
-    /// Records that a save replaced a temporary reference by a permanent key.
+    /// Records that a permanent key replaced a temporary reference.
     func note(_ temporary: Int64, became key: Int64, store: Store?, root: Entity) {
         let index = index(store: store, root: root)
         note(temporary, became: key, inTableAt: index)
     }
 
-    /// Records that a save replaced a temporary reference by a permanent key of the table at `index`.
+    /// Records that a permanent key of the table at `index` replaced a temporary reference.
     func note(_ temporary: Int64, became key: Int64, inTableAt index: Int) {
         tables[index].former.note(temporary, became: key)
     }
 
     /// Returns the permanent key that replaced a temporary reference, with the index of the object's table.
     ///
-    /// Returns nil before the first save of the object.
+    /// Returns nil if the reference was not replaced yet.
     func permanentPlace(of reference: Int64, root: Entity) -> (index: Int, key: Int64)? {
         for index in tables.indices where tables[index].root == root.index {
             if let key = tables[index].former.key(of: reference) { return (index, key) }

@@ -1,10 +1,10 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The maintenance of inverse relationships after a merge, a refresh or an undo, which replace an object's row or
-/// targets as a whole.
+/// The maintenance of inverse relationships when an object's row or targets are replaced as a whole.
 ///
-/// Single changes update both sides themselves. The to-one side has precedence, because it is stored in the row.
+/// A merge, a refresh or an undo replaces them. Single changes update both sides themselves. The to-one side has
+/// precedence, because it is stored in the row.
 struct Inverses {
     let context: Context
 
@@ -35,7 +35,7 @@ struct Inverses {
         }
     }
 
-    /// Makes the inverse of a to-one relationship consistent with it.
+    /// Makes the inverse of a to-one relationship consistent with the relationship.
     ///
     /// - Parameter former: Former targets in addition to the target in the object's row.
     func updateInverse(of relationship: Relationship, _ object: ManagedObject, _ former: [ManagedObject] = []) throws {
@@ -92,7 +92,7 @@ extension ManagedObject {
         forgetIfUnchanged()
     }
 
-    /// Whether an unsaved change sets another target than `owner`.
+    /// Whether an unsaved change set the target to nil or to another object than `owner`.
     func refersElsewhere(_ relationship: Relationship, than owner: ManagedObject) -> Bool {
         let slot = Int(relationship.slot)
         guard let overlay, overlay.isChanged(slot), state.isDisjoint(with: [.propagated, .detached]) else {
@@ -114,7 +114,8 @@ extension Inverses {
     func present(_ object: ManagedObject) -> ManagedObject? {
         if object.context === context, !object.state.contains(.propagated) { return object }
         guard let store = object.store, store.isOpen, object.primaryKey >= 0,
-            let other = context.identityMap.registered(store: store, root: object.entity, primaryKey: object.primaryKey),
+            let other = context.identityMap.registered(
+                store: store, root: object.entity, primaryKey: object.primaryKey),
             other !== object, !other.state.contains(.propagated)
         else { return nil }
         return other

@@ -1,11 +1,10 @@
 import CorestoneModel
 import CorestoneValues
 
-// Single faults are tracked only if a fault policy or the report requires it; otherwise `faultLoader.watch` is nil.
 extension Context {
     /// The reaction to single faults, many of which a prefetch can avoid. The default is `batch`.
     public var faultPolicy: FaultPolicy {
-        get { onQueue { faultLoader.watch?.policy ?? .batch } }
+        get { onQueue { faultState.watch?.policy ?? .batch } }
         set { watchFaults { $0.policy = newValue } }
     }
 
@@ -13,20 +12,16 @@ extension Context {
     ///
     /// The default is false. Setting it to true resets the counts.
     public var countsSingleFaults: Bool {
-        get { onQueue { faultLoader.watch?.isCounting ?? false } }
+        get { onQueue { faultState.watch?.isCounting ?? false } }
         set { watchFaults { if newValue { $0.beginCounting() } else { $0.isCounting = false } } }
     }
 
     private func watchFaults(_ change: (FaultWatch) -> Void) {
-        onQueue {
-            let watch = faultLoader.watch ?? FaultWatch()
-            change(watch)
-            faultLoader.watch = watch.isNeeded ? watch : nil
-        }
+        onQueue { faultState.changeWatch(change) }
     }
 
     /// The counted single faults by relationship and call site, in descending order of their counts.
-    public var singleFaults: [SingleFaults] { onQueue { faultLoader.watch?.report ?? [] } }
+    public var singleFaults: [SingleFaults] { onQueue { faultState.watch?.report ?? [] } }
 
     /// The counted single faults as readable lines; empty if there were no single faults.
     public var singleFaultReport: String { singleFaults.map { $0.description + "\n" }.joined() }
@@ -43,24 +38,5 @@ extension Context {
                 key: "fault_batch_size", value: .int(Int64(size)))
         }
         faultBatchSize = size
-    }
-
-    /// Applies the fault policy before a fault, or the members of an object, are read with a separate query.
-    func applyFaultPolicy(_ object: ManagedObject, along relationship: Relationship?) throws {
-        guard let faultWatch = faultLoader.watch else { return }
-        // The caller must not hold a lock, because `callSiteFinder` is the application's code. The context rejects its
-        // calls meanwhile, because the fault may fire during a change of an object.
-        let site = callSiteFinder.flatMap { find in closed(for: .callSite) { find() } }
-        try faultWatch.applyPolicy(object, along: relationship, at: site ?? callSite)
-    }
-
-    /// Runs work of the library that the application cannot change.
-    ///
-    /// Its single faults are counted, but the fault policy neither logs nor rejects them.
-    func exemptFromFaultPolicy<Result>(_ body: () throws -> Result) rethrows -> Result {
-        guard let faultWatch = faultLoader.watch else { return try body() }
-        faultWatch.exemptions += 1
-        defer { faultWatch.exemptions -= 1 }
-        return try body()
     }
 }

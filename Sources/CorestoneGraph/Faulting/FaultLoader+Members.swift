@@ -29,7 +29,7 @@ extension FaultLoader {
         if context.parent == nil {
             try loadStoredMembers(of: relationship, owners: waiting, rows: rows)
         } else {
-            try context.loadNestedMembers(of: relationship, owners: waiting, rows: rows)
+            try loadNestedMembers(of: relationship, owners: waiting, rows: rows)
         }
         return areWaiting
     }
@@ -65,8 +65,8 @@ extension FaultLoader {
         }
         switch rows {
         case .later:
-            group(faults, root: root, store: store)
-            if let faultWatch = watch {
+            context.faultState.groups.group(faults, root: root, store: store)
+            if let faultWatch = context.faultState.watch {
                 for fault in faults { faultWatch.note(fault, reachedBy: relationship) }
             }
         case .joined:
@@ -120,7 +120,7 @@ extension FaultLoader {
     func setMembers(_ members: [ManagedObject], of relationship: Relationship, owner: ManagedObject) throws {
         let keeper = try owner.toMany(relationship)
         keeper.didLoad(members)
-        // Members are removed if they were deleted in this context and their delete rules were applied.
+        // Members are removed if they were deleted in the context and their delete rules were applied.
         for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
             context.inverses.updateMembership(of: member, in: keeper, isMember: false, isStored: true, isLoading: true)
         }
@@ -128,7 +128,8 @@ extension FaultLoader {
         guard let inverse = relationship.resolvedInverse, !inverse.isToMany else { return }
         for member in members where member.refersElsewhere(inverse, than: owner) {
             let isStored = member.storedTarget(of: inverse) === owner
-            context.inverses.updateMembership(of: member, in: keeper, isMember: false, isStored: isStored, isLoading: true)
+            context.inverses.updateMembership(
+                of: member, in: keeper, isMember: false, isStored: isStored, isLoading: true)
         }
     }
 }

@@ -4,12 +4,14 @@ import CorestoneValues
 extension FaultLoader {
     /// Loads the row of a fault from the row cache, or together with the rows of its siblings from the store.
     ///
-    /// In a nested context, the row is loaded from the parent.
+    /// In a nested context, the values of ancestor contexts have precedence over the row; see `loadNestedRow`.
     ///
     /// - Parameter slot: The property that the application reads. If set, a fault whose row is missing is handled as
     ///   inaccessible; if nil, a missing row is an error.
+    /// - Throws: `.objectGone` if the row is missing and `slot` is nil, or if the row has another entity.
+    ///   The errors of reading, of the fault policy and of `handleInaccessible`.
     func loadRow(of object: ManagedObject, reading slot: Int? = nil) throws {
-        if context.parent != nil { return try context.loadNestedRow(of: object, reading: slot) }
+        if context.parent != nil { return try loadNestedRow(of: object, reading: slot) }
         guard let store = object.store else { throw object.detachedError() }
         let root = object.entity.root
         try watchFault(of: object, in: store)
@@ -23,7 +25,7 @@ extension FaultLoader {
                     entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
             }
             guard let slot else { throw object.deleted(from: store) }
-            return try context.handleInaccessible(object, reading: slot)
+            return try handleInaccessible(object, reading: slot)
         }
     }
 
@@ -49,14 +51,16 @@ extension FaultLoader {
             found = batch.records.count
             return setRows(batch, root: root, store: store, asOf: state)
         }
-        guard let (row, chunk) = try context.reader(of: store).row(of: root, primaryKey: object.primaryKey) else { return }
+        guard let (row, chunk) = try context.reader(of: store).row(of: root, primaryKey: object.primaryKey) else {
+            return
+        }
         found = 1
         cache.add(row, root: root, chunk: chunk, asOf: state)
         object.setRecord(row)
         withExtendedLifetime(chunk) {}
     }
 
-    /// Calls `take` with the cached row of a key, unless the row is stale for this context.
+    /// Calls `take` with the cached row of a key, unless the row is stale for the context.
     ///
     /// Returns whether `take` was called. A stale row is removed from the cache.
     @inline(__always)
@@ -91,10 +95,10 @@ extension FaultLoader {
 
     /// Applies the fault policy if loading the fault requires a query for it alone.
     func watchFault(of object: ManagedObject, in store: Store) throws {
-        guard let faultWatch = watch else { return }
+        guard let faultWatch = context.faultState.watch else { return }
         let origin = faultWatch.takeOrigin(of: object)
         do {
-            if try isSingleFault(object, store) { try context.applyFaultPolicy(object, along: origin) }
+            if try isSingleFault(object, store) { try applyFaultPolicy(object, along: origin) }
         } catch {
             if let origin { faultWatch.note(object, reachedBy: origin) }
             throw error
@@ -103,12 +107,16 @@ extension FaultLoader {
 
     /// Whether loading a fault requires a query for it alone.
     private func isSingleFault(_ object: ManagedObject, _ store: Store) throws -> Bool {
-        let isCached = try context.using(store) { cachedRow(object.entity.root, object.primaryKey, store, context.rowCache(of: store)) }
+        let isCached = try context.using(store) {
+            cachedRow(object.entity.root, object.primaryKey, store, context.rowCache(of: store))
+        }
         return !isCached && !hasSiblings(object)
     }
 
     private func hasSiblings(_ object: ManagedObject) -> Bool {
-        guard context.settings.faultBatchSize > 1, let group = group(object.faultGroup) else { return false }
+        guard context.settings.faultBatchSize > 1, let group = context.faultState.groups.group(object.faultGroup) else {
+            return false
+        }
         let table = context.identityMap.table(store: object.store, root: group.root)
         return group.primaryKeys[group.position...].contains { key in
             guard key != object.primaryKey, let pointer = table.find(key) else { return false }
@@ -134,9 +142,9 @@ extension FaultLoader {
         }
     }
 
-    /// Returns the primary keys of the rows to load when a fault fires: its own, and those of the next in its group.
+    /// Returns the primary keys of the rows to load when a fault fires: its own, then those of its siblings.
     func siblings(of object: ManagedObject) -> [Int64] {
-        guard var group = group(object.faultGroup) else { return [object.primaryKey] }
+        guard var group = context.faultState.groups.group(object.faultGroup) else { return [object.primaryKey] }
         var keys = [object.primaryKey]
         let table = context.identityMap.table(store: object.store, root: group.root)
         while keys.count < context.settings.faultBatchSize, group.position < group.primaryKeys.count {
@@ -145,17 +153,21 @@ extension FaultLoader {
             guard key != object.primaryKey, let pointer = table.find(key) else { continue }
             if Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue().record == nil { keys.append(key) }
         }
-        update(group, object.faultGroup)
+        context.faultState.groups.update(group, object.faultGroup)
         return keys
     }
 
-    /// Loads missing rows of saved objects in batches. Returns the saved objects whose rows do not exist.
+    /// Loads the rows of saved objects that are not loaded yet, together. Returns the objects whose rows do not exist.
     @discardableResult
     func loadRows(of objects: [ManagedObject]) throws -> [ManagedObject] {
         if objects.allUnretained({ $0.record != nil }) { return [] }
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
         if waiting.isEmpty { return [] }
-        if context.parent == nil { try loadStoredRows(of: waiting) } else { try context.loadNestedRows(of: waiting) }
+        if context.parent == nil {
+            try loadStoredRows(of: waiting)
+        } else {
+            try loadNestedRows(of: waiting)
+        }
         return waiting.filter { $0.record == nil }
     }
 

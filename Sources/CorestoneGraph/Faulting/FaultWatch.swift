@@ -11,7 +11,7 @@ final class FaultWatch {
     var exemptions = 0
     private var counts: [Place: Int] = [:]
     private var loggedPlaces: Set<Place> = []
-    /// The relationships through which faults without rows were reached, until they are loaded.
+    /// The relationships through which faults without rows were reached, until the faults are loaded.
     private var origins: [Origin: Relationship] = [:]
 
     /// The maximum number of entries in each of the three collections, to bound their memory.

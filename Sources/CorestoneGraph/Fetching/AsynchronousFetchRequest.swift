@@ -5,7 +5,7 @@ import Synchronization
 /// A fetch that starts immediately and delivers its result later.
 ///
 /// If possible, another thread reads the rows, and only the objects are created on the context's queue. Fetches of
-/// dictionaries, from several stores, and in pinned or nested contexts run on the queue.
+/// dictionaries, from several stores, with FETCH expressions, and in pinned or nested contexts run on the queue.
 ///
 /// The request requires a context with a private queue or of the main queue. `Context.execute` returns an
 /// `AsynchronousFetchResult` immediately.
@@ -30,13 +30,15 @@ public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked 
 
     /// Starts the fetch and returns its result object.
     ///
-    /// - Throws: `.invalidArgument` if the context is confined to its thread; the errors of preparing the fetch.
+    /// - Throws: `.invalidArgument` if the context is confined to its thread.
+    ///   The errors of preparing the fetch.
     override func perform(in context: Context) throws -> RequestResult {
         guard context.queueType != .caller else {
             throw CoreError(
                 .invalidArgument,
-                "an asynchronous fetch\(fetchRequest.entityName.map { " of \($0)" } ?? "") needs a context with a queue; fetch "
-                    + "synchronously, or use a context with a private queue or of the main queue",
+                "an asynchronous fetch\(fetchRequest.entityName.map { " of \($0)" } ?? "") needs a context with a "
+                    + "queue; call cst_context_fetch (fetch) instead, or create the context with CST_QUEUE_PRIVATE "
+                    + "(background_context, .privateQueue) or CST_QUEUE_MAIN (main_context, .main)",
                 entity: fetchRequest.entityName)
         }
         try fetchRequest.resolve(in: context.coordinator.model)
@@ -73,7 +75,7 @@ public final class AsynchronousFetchResult: @unchecked Sendable {
     }
 
     deinit {
-        // Releases the objects before the context, to which this may be the last reference.
+        // Releases the objects before the context, because this result may have the last reference to the context.
         let last = outcome.withLock { outcome in
             defer { outcome = nil }
             return outcome
@@ -125,7 +127,8 @@ extension AsynchronousFetchResult {
         guard let ahead = try context.fetchAhead(of: fetchRequest) else {
             return try context.enqueue({ _ in self.finish(nil, completion) }, refused: { self.fail($0, completion) })
         }
-        // The reading thread releases `self` first, so that the result's objects are deallocated on the queue.
+        // The reading thread retains only `underway`, from which the queue takes `self`. The result's objects are
+        // therefore deallocated on the queue.
         let (context, underway) = (context, RunningFetch(self))
         try context.readsAhead().enqueue {
             let read = Result { try underway.read(ahead) }

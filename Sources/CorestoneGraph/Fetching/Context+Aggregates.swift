@@ -9,13 +9,13 @@ public enum Aggregate: UInt32, Sendable, CaseIterable {
     /// The sum, as an integer, a decimal or a double.
     ///
     /// It is an integer for integers and Booleans (a double if it exceeds 64 bits), a decimal for decimals, otherwise a
-    /// double. Without values, it is the integer 0. All other functions except `count` then return null.
+    /// double. Without values, the sum and the count are the integer 0, and all other functions return null.
     case sum
     /// The mean: a decimal for decimals, otherwise a double.
     case average
     /// The smallest or largest value, unconverted.
     ///
-    /// It accepts numbers, strings (compared by code units), dates, binary data, UUIDs and URIs.
+    /// Both functions accept numbers, strings (compared by code units), dates, binary data, UUIDs and URIs.
     case minimum, maximum
     /// The median and the population standard deviation, as doubles.
     case median, deviation
@@ -75,7 +75,7 @@ extension Aggregate {
             throw CoreError(
                 .invalidArgument,
                 "cannot compute the \(self) of \(entity.name) objects without a key; pass the key of an attribute",
-                entity: entity.name)
+                entity: entity.name, key: "key")
         }
         guard case .keyPath(let path) = try Expression.parse(key) else { return try Expression.parse(key) }
         let properties = try entity.properties(along: path)
@@ -100,9 +100,11 @@ extension Aggregate {
                 "\(relationship.entity.name).\(relationship.name) is a relationship; use an attribute of "
                     + destination.name + (suitable.map { ", as in \(key).\($0.name)" } ?? ""))
         case let attribute as Attribute where needsNumbers && !attribute.type.isNumber:
-            let isOrdered = [.string, .date, .uuid, .uri].contains(attribute.type)
+            let isOrdered = [.string, .date, .binary, .uuid, .uri].contains(attribute.type)
             let remedy = isOrdered ? "use count, minimum or maximum" : "use count"
-            throw fault("its type is \(attribute.type.displayName), not a number; \(remedy)")
+            throw fault(
+                "\(attribute.entity.name).\(attribute.path) is of type \(attribute.type.displayName), but must be a number; "
+                    + remedy)
         default: return .keyPath(path)
         }
     }

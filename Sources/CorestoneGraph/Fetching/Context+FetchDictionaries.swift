@@ -11,19 +11,24 @@ extension Context {
     /// treated as saved. Groups that the sort descriptors do not order are in the order of their grouping values.
     ///
     /// - Throws: `Status.invalidArgument` for an invalid column: a to-many relationship, a transient attribute, or a
-    ///   column of groups that is neither grouped nor aggregated; the errors of a fetch.
+    ///   column of groups that is neither grouped nor aggregated.
+    ///   The errors of a fetch.
     public func fetchDictionaries(_ request: FetchRequest) throws -> FetchedRows {
         try request.resolve(in: coordinator.model)
         let fetch = try DictionaryFetch(request)
         let candidates = request.candidates(fetch)
         if request.batchSize > 0 {
             if let place = fetch.identifierPlace {
-                if !hasUnsavedAncestors { return try batchedRows(fetch, candidates, identifier: place) }
+                if !fetchExecutor.hasUnsavedAncestors {
+                    return try fetchExecutor.batchedRows(fetch, candidates, identifier: place)
+                }
             } else {
                 fetch.warnOfBatchSize()
             }
         }
-        if let found = try preparedFetch(candidates, { try storedRows(fetch, $0) ?? readRows(fetch, $0) }) {
+        if let found = try fetchExecutor.prepare(
+            candidates, { try fetchExecutor.storedRows(fetch, $0) ?? fetchExecutor.readRows(fetch, $0) })
+        {
             return found
         }
         let objects = try self.fetch(candidates)
@@ -37,159 +42,15 @@ extension Context {
         try request.resolve(in: coordinator.model)
         let fetch = try DictionaryFetch(request)
         let candidates = request.candidates(fetch)
-        let shares = try preparedFetch(candidates) { candidates in
-            try storesForRows(candidates).compactMap { store, isShare in
-                try reading(store) { try $0.explain(storeRequest(fetch, candidates, store, isShare: isShare)) }
+        let shares = try fetchExecutor.prepare(candidates) { candidates in
+            try fetchExecutor.storesForRows(candidates).compactMap { store, isShare in
+                try reading(store) {
+                    try $0.explain(fetchExecutor.storeRequest(fetch, candidates, store, isShare: isShare))
+                }
             }
         }
         if shares.isEmpty { return try explain(candidates) }
         return FetchExplanation(
             entity: request.entity.name, predicate: request.predicate, shares: shares, pendingObjects: 0)
-    }
-
-    /// Fetches the object IDs of the rows. The rows themselves are read on demand.
-    private func batchedRows(
-        _ fetch: DictionaryFetch, _ candidates: FetchRequest, identifier: Int
-    ) throws -> FetchedRows {
-        let found = try preparedFetch(candidates) { try foundEntries($0) }
-        return FetchedRows(
-            columns: fetch.columns.map(\.name), RowBatches(found, fetch, identifier: identifier, self))
-    }
-
-    /// Returns the rows that the stores compute; nil if objects are required.
-    private func storedRows(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws -> FetchedRows? {
-        var shape: RowShape?
-        var rows: [[PropertyValue]] = []
-        for (store, isShare) in try storesForRows(candidates) {
-            let wanted = storeRequest(fetch, candidates, store, isShare: isShare)
-            let start = monotonicNanoseconds()
-            guard let found = try reading(store, { try $0.rows(wanted) }), shape == nil || shape == found.shape else {
-                return nil
-            }
-            coordinator.count { $0.fetched(found.rows.count, in: monotonicNanoseconds() - start) }
-            shape = found.shape
-            rows += found.rows
-        }
-        return try shape.map { try fetch.completed(rows, $0) }
-    }
-
-    /// Checks the columns of rows that are computed in memory, as a store does before it reads a row.
-    private func check(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws {
-        let columns = StoreRowsRequest(
-            fetch: StoreFetch(entity: candidates.entity, includesSubentities: candidates.includesSubentities),
-            columns: fetch.columns, isGrouped: fetch.isGrouped, keys: fetch.keys, having: fetch.having,
-            isDistinct: false, isShare: false, reference: { _, _ in .null })
-        for store in try stores(for: candidates) { try reading(store) { try $0.check(columns) } }
-    }
-
-    /// Computes the columns in memory, from the rows of the stores; nil if objects are required.
-    private func readRows(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws -> FetchedRows? {
-        try check(fetch, candidates)
-        if hasUnsavedAncestors { return nil }
-        let stores = try stores(for: candidates)
-        guard let store = stores.first else { return nil }
-        if stores.count == 1, let found = try computedRows(fetch, candidates, store) { return found }
-        var rows: [StoredRow] = []
-        var isSorted = stores.count == 1
-        for store in stores {
-            var wanted = candidates.storeFetch(.rows, windowed: stores.count == 1)
-            wanted.isForDictionaries = true
-            let outcome = try run(wanted, store: store)
-            var found = ContextRows(self, store).rows(outcome.batch)
-            if let predicate = outcome.remainder?.predicate {
-                found = try found.filter { try predicate.evaluate(with: $0, arithmetic: .nilPropagating) }
-            }
-            rows += found
-            if outcome.remainder?.isUnordered == true { isSorted = false }
-            if outcome.remainder == nil, stores.count == 1 { return try fetch.rows(of: rows.map { .object($0) }) }
-        }
-        if !isSorted { rows = try candidates.sorted(rows) }
-        rows = Array(rows.dropFirst(candidates.offset))
-        if candidates.limit > 0 { rows = Array(rows.prefix(candidates.limit)) }
-        return try fetch.rows(of: rows.map { .object($0) })
-    }
-
-    /// Computes the columns from rows that the store has in memory; nil if this is not possible.
-    private func computedRows(
-        _ fetch: DictionaryFetch, _ candidates: FetchRequest, _ store: Store
-    ) throws -> FetchedRows? {
-        if fetch.needsHost { return nil }
-        return try reading(store) { reader in
-            guard let source = reader.rowSource(of: store) else { return nil }
-            let start = monotonicNanoseconds()
-            let outcome = try reader.fetch(candidates.storeFetch(.rows))
-            if outcome.remainder != nil { return nil }
-            coordinator.count { $0.fetched(outcome.batch.records.count, in: monotonicNanoseconds() - start) }
-            defer { withExtendedLifetime(outcome) {} }
-            do { return try fetch.rows(of: outcome.batch.records.map { .object(StoredRow(source, $0)) }) } catch {
-                throw (error as? CoreError)?.withoutObjects ?? error
-            }
-        }
-    }
-
-    private var hasUnsavedAncestors: Bool {
-        var beneath = parent
-        while let context = beneath {
-            if context.hasChanges { return true }
-            beneath = context.parent
-        }
-        return false
-    }
-
-    /// Returns the stores that compute columns; empty if objects are required.
-    ///
-    /// `isShare` means that there are several stores. Objects are required if parent contexts have unsaved changes,
-    /// which count as saved for this context.
-    private func storesForRows(_ candidates: FetchRequest) throws -> [(store: Store, isShare: Bool)] {
-        if candidates.computesRowsInMemory || hasUnsavedAncestors { return [] }
-        let stores = try stores(for: candidates)
-        return stores.map { ($0, stores.count > 1) }
-    }
-
-    private func storeRequest(
-        _ fetch: DictionaryFetch, _ candidates: FetchRequest, _ store: Store, isShare: Bool
-    ) -> StoreRowsRequest {
-        let request = fetch.request
-        return StoreRowsRequest(
-            fetch: StoreFetch(
-                entity: request.entity, includesSubentities: request.includesSubentities,
-                predicate: candidates.effectivePredicate, sortDescriptors: request.sortDescriptors,
-                limit: request.limit,
-                offset: request.offset, allowsRemainder: request.allowsSplit),
-            columns: fetch.columns, isGrouped: fetch.isGrouped, keys: fetch.keys, having: fetch.having,
-            isDistinct: request.returnsDistinctResults, isShare: isShare,
-            reference: { entity, key in
-                .object(
-                    ObjectIDReference(ObjectID(store: store, entity: self.entity(at: entity), reference: key)))
-            })
-    }
-}
-
-extension FetchRequest {
-    /// Returns the fetch of the saved objects from which columns are computed.
-    fileprivate func candidates(_ fetch: DictionaryFetch) -> FetchRequest {
-        let objects = copy()
-        objects.includesPendingChanges = false
-        objects.resultType = .objects
-        (objects.propertiesToFetch, objects.propertiesToGroupBy, objects.havingPredicate) = ([], [], nil)
-        objects.returnsDistinctResults = false
-        if fetch.isGrouped { objects.sortDescriptors = [] }
-        if fetch.isGrouped || returnsDistinctResults { (objects.limit, objects.offset) = (0, 0) }
-        return objects
-    }
-}
-
-extension FetchRequest {
-    fileprivate func sorted(_ rows: [StoredRow]) throws -> [StoredRow] {
-        if sortDescriptors.isEmpty { return rows }
-        let keys = try rows.map { try $0.sortKeys(sortDescriptors) }
-        var places = Array(rows.indices)
-        try places.sort { a, b in
-            let order = try sortDescriptors.order(keys[a], keys[b])
-            if order != 0 { return order < 0 }
-            // The same tie-breaker as for objects (`SortTiebreaker`). Rows of one store precede those of the next.
-            return (rows[a].primaryKey, a) < (rows[b].primaryKey, b)
-        }
-        return places.map { rows[$0] }
     }
 }

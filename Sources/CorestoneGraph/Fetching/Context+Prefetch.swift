@@ -2,103 +2,24 @@ import CorestoneModel
 import CorestoneValues
 
 extension Context {
-    /// Loads the member lists of a to-many relationship for all objects together. New members are faults.
+    /// Loads the member lists of a to-many relationship for all objects together.
+    ///
+    /// Members that were not registered before are faults.
     public func loadMembers(of name: String, of objects: [ManagedObject], entity: Entity) throws {
         try checkQueue()
         let property = try entity.requireProperty(named: name)
         guard let relationship = property as? Relationship, relationship.isToMany else {
-            let remedy = property is Relationship ? "prefetch it in the fetch of its objects" : "read its value instead"
+            let remedy =
+                property is Relationship
+                ? "prefetch it in the fetch of its objects with cst_fetch_request_set_prefetch (prefetch, "
+                    + "relationshipKeyPathsForPrefetching)"
+                : "pass a to-many relationship"
             throw CoreError(
                 .typeMismatch,
                 "\(entity.name).\(name) is \(property.kindPhrase), not a to-many relationship; \(remedy)",
                 entity: entity.name, key: name)
         }
-        try faultLoader.loadMembers(of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
-    }
-
-    /// Loads the targets along each key path, for all objects together.
-    func prefetch(_ keyPaths: [String], of objects: [ManagedObject], entity: Entity) throws {
-        for keyPath in keyPaths {
-            var (sources, current) = (objects, entity)
-            let names = keyPath.split(separator: ".").map(String.init)
-            for (place, name) in names.enumerated() {
-                let property = try current.requireProperty(named: name)
-                guard let relationship = property as? Relationship else {
-                    throw CoreError(
-                        .invalidArgument,
-                        "cannot prefetch \"\(keyPath)\": \(current.name).\(name) is \(property.kindPhrase), not a "
-                            + "relationship; leave it out",
-                        entity: current.name, key: name)
-                }
-                sources = try prefetch(relationship, of: sources, pathContinues: place < names.count - 1)
-                current = relationship.destination
-            }
-        }
-    }
-
-    /// Prefetches one relationship. Returns the targets if the key path continues.
-    private func prefetch(
-        _ relationship: Relationship, of objects: [ManagedObject], pathContinues: Bool
-    ) throws -> [ManagedObject] {
-        let source = relationship.entity
-        let known =
-            objects.allUnretained { $0.entity === source } ? objects : objects.filter { $0.entity.isKind(of: source) }
-        if relationship.isToMany {
-            // In a joined query, the row of a member with many owners would be repeated for each owner.
-            let isShared = relationship.inverse?.isToMany ?? true
-            let isComplete = try faultLoader.loadMembers(of: relationship, owners: known, rows: isShared ? .apart : .joined)
-            if !pathContinues && (isComplete || !isShared) { return [] }
-            let members = prefetchedMembers(of: relationship, known)
-            if isShared { try faultLoader.loadRows(of: members) }
-            return members
-        }
-        try faultLoader.loadRows(of: known)
-        let targets = try prefetchedTargets(of: relationship, known)
-        try faultLoader.loadRows(of: targets)
-        return targets
-    }
-
-    /// Returns the distinct members of a loaded to-many relationship.
-    private func prefetchedMembers(of relationship: Relationship, _ objects: [ManagedObject]) -> [ManagedObject] {
-        let slot = Int(relationship.slot)
-        var members = DistinctObjects()
-        defer { members.end() }
-        objects.forEachUnretained { reference in
-            reference._withUnsafeGuaranteedRef { object in
-                let keeper = object.nearToMany(ordinal: Int(object.entity.layout.slots[slot].ordinal))
-                keeper?._withUnsafeGuaranteedRef { $0.knownMembers.forEachUnretained { members.insert($0) } }
-            }
-        }
-        return members.list
-    }
-
-    /// Returns the distinct targets of a to-one relationship. The sources retain the targets.
-    private func prefetchedTargets(of relationship: Relationship, _ objects: [ManagedObject]) throws -> [ManagedObject]
-    {
-        guard let first = objects.first else { return [] }
-        let slot = Int(relationship.slot)
-        // Most fetches return objects of one entity and one store, whose targets are in one table. For these, a target
-        // is retained only once, by its source.
-        let (entity, store) = (first.entity, first.store)
-        let layout = entity.layout.slots[slot]
-        let table = identityMap.table(store: store, root: relationship.destination.root)
-        var targets = DistinctObjects()
-        defer { targets.end() }
-        try objects.forEachUnretained { reference in
-            let target = try reference._withUnsafeGuaranteedRef { object -> Unmanaged<ManagedObject>? in
-                if let overlay = object.overlay, overlay.isChanged(slot) {
-                    return try object.target(of: relationship).map(Unmanaged.passUnretained)
-                }
-                // A subentity's records have another layout, and an object of another store has other targets.
-                if object.entity === entity, object.store === store,
-                    let known = object.keepRegisteredTarget(slot, layout, table, self)
-                {
-                    return known
-                }
-                return try object.toOneTarget(slot, object.entity.layout.slots[slot])
-            }
-            if let target { targets.insert(target) }
-        }
-        return targets.list
+        try faultLoader.loadMembers(
+            of: relationship, owners: objects.filter { $0.entity.isKind(of: relationship.entity) })
     }
 }

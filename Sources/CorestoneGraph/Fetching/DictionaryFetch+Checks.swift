@@ -43,10 +43,12 @@ extension DictionaryFetch {
                 + "max:(\(stray.text))", column.name)
     }
 
-    /// Throws if a having predicate uses a value that is neither a column, grouped nor aggregated.
+    /// Throws if a having predicate uses a value that is not a column, not a property to group by and not aggregated.
     private func check(_ having: Predicate, _ names: Set<String>) throws {
         guard !request.propertiesToGroupBy.isEmpty else {
-            throw invalid("a having predicate needs properties to group by; set at least one", "having")
+            throw invalid(
+                "a having predicate needs properties to group by; set them with cst_fetch_request_set_group_by "
+                    + "(group_by, propertiesToGroupBy)", "having")
         }
         var arguments: [Expression] = []
         let others = having.mapExpressions { expression in
@@ -71,7 +73,7 @@ extension DictionaryFetch {
                 + (near ?? "aggregate it, as in max:(\(stray.text))"), stray.text)
     }
 
-    /// Checks that a key path contains only stored properties.
+    /// Checks that a key path contains only stored properties, and no to-many relationships.
     ///
     /// - Parameter groups: Whether the key path is a property to group by, not a column.
     private func checkStored(_ keyPath: String, groups: Bool = false) throws {

@@ -9,6 +9,7 @@ struct FetchAhead {
     private(set) var outcome = StoreFetchOutcome()
     /// The state of the row cache before the rows were read.
     private(set) var state: UInt64 = 0
+    /// The duration of the read, in nanoseconds.
     private(set) var duration: UInt64 = 0
 
     private static let batchSize = 1000
@@ -63,7 +64,7 @@ extension Context {
         guard parent == nil, generationState.isNone, request.resultType != .dictionaries,
             request.predicate?.hasFetches != true
         else { return nil }
-        let stores = try preparedFetch(request) { try self.stores(for: $0) }
+        let stores = try fetchExecutor.prepare(request) { try self.fetchExecutor.stores(for: $0) }
         guard stores.count == 1, let store = stores.first else { return nil }
         let result: StoreFetch.Result =
             switch request.resultType {
@@ -75,22 +76,17 @@ extension Context {
     }
 
     /// Returns the serial queue that reads ahead for this context.
-    func readsAhead() -> SerialQueue {
-        if let aheadQueue = faultLoader.aheadQueue { return aheadQueue }
-        let queue = SerialQueue(label)
-        faultLoader.aheadQueue = queue
-        return queue
-    }
+    func readsAhead() -> SerialQueue { faultState.queueForReadingAhead(label) }
 
     /// Runs `body`, whose fetch uses the rows that were read ahead. `isStopped` can cancel the fetch.
     func using<Result>(_ ahead: FetchAhead?, isStopped: @escaping () -> Bool, _ body: () throws -> Result) throws
         -> Result
     {
         let former = interruptCheck
-        self.faultLoader.ahead = ahead
+        self.faultState.ahead = ahead
         interruptCheck = { isStopped() || former?() == true }
         defer {
-            self.faultLoader.ahead = nil
+            self.faultState.ahead = nil
             interruptCheck = former
         }
         return try body()

@@ -12,7 +12,7 @@ public final class FetchCursor {
     private let context: Context
     private let postFetchOptions: PostFetchOptions
     private let batchSize: Int
-    /// The generation of the rows, which the cursor retains.
+    /// The query generation in which the cursor reads, retained by the cursor; nil for the newest state.
     private let generation: QueryGenerationToken?
     private var source: Source
 
@@ -44,8 +44,8 @@ public final class FetchCursor {
     }
 
     private static func source(_ context: Context, _ request: FetchRequest) throws -> Source {
-        let stores = try context.stores(for: request)
-        if stores.count == 1, let store = stores.first, !context.hasPendingChanges(for: request) {
+        let stores = try context.fetchExecutor.stores(for: request)
+        if stores.count == 1, let store = stores.first, !context.fetchExecutor.hasPendingChanges(for: request) {
             if let (rows, remainder) = try context.storeCursor(request.storeFetch(.rows), store) {
                 guard let remainder else { return .rows(rows, store) }
                 if !remainder.isUnordered, let predicate = remainder.predicate {
@@ -65,7 +65,11 @@ public final class FetchCursor {
         try context.checkQueue()
         return try context.withAncestors {
             let objects = try nextObjects()
-            if objects.isEmpty { source = .end } else { try context.applyOptions(postFetchOptions, for: objects) }
+            if objects.isEmpty {
+                source = .end
+            } else {
+                try context.fetchExecutor.applyOptions(postFetchOptions, for: objects)
+            }
             return objects
         }
     }
@@ -83,13 +87,14 @@ public final class FetchCursor {
             source = .objects(rest)
             return found
         case .rows(let rows, let store):
-            return context.objects(for: try read(rows, store), entity: postFetchOptions.entity, store: store)
+            return context.fetchExecutor.objects(
+                for: try read(rows, store), entity: postFetchOptions.entity, store: store)
         case .candidates(let rows, let store, var choice):
             var chosen: [ManagedObject] = []
             while chosen.isEmpty, choice.limit != 0 {
                 let batch = try read(rows, store)
                 if batch.records.isEmpty { break }
-                let objects = context.objects(for: batch, entity: postFetchOptions.entity, store: store)
+                let objects = context.fetchExecutor.objects(for: batch, entity: postFetchOptions.entity, store: store)
                 let rows = FetchedRowMatcher(choice.rules)
                 rows.add(objects, batch, of: store, in: context)
                 chosen = try choice.select(objects, rows)
@@ -159,7 +164,8 @@ extension Context {
     ///   - request: The request, which is read during the call only.
     ///   - batchSize: The maximum number of objects that `next` returns; nil for the batch size of the request, or
     ///     1,000 if it does not have one.
-    /// - Throws: `.invalidArgument` for a batch size below 1; the errors of a fetch.
+    /// - Throws: `.invalidArgument` for a batch size below 1.
+    ///   The errors of a fetch.
     public func cursor(_ request: FetchRequest, batchSize: Int? = nil) throws -> FetchCursor {
         let batchSize = batchSize ?? (request.batchSize > 0 ? request.batchSize : 1000)
         guard batchSize > 0 else {
@@ -169,7 +175,7 @@ extension Context {
                 entity: request.entityName, key: "batch_size", value: .int(Int64(batchSize)))
         }
         try request.requireObjects(hasOtherForms: false)
-        return try preparedFetch(request) { try FetchCursor(self, $0, batchSize: batchSize) }
+        return try fetchExecutor.prepare(request) { try FetchCursor(self, $0, batchSize: batchSize) }
     }
 
     /// Opens a cursor of the store; nil if the store does not support cursors.

@@ -1,7 +1,7 @@
 import CorestonePredicate
 import CorestoneValues
 
-/// The plan of a fetch, which was not executed.
+/// The plan of a fetch that was not executed.
 ///
 /// It contains the SQL, the indexes that are used, and the work in memory.
 public struct FetchExplanation: Sendable {
@@ -118,14 +118,14 @@ extension Context {
     /// - Throws: The errors that the fetch throws before it reads a row, such as `Status.predicate` for an unknown key.
     public func explain(_ request: FetchRequest) throws -> FetchExplanation {
         if request.resultType == .dictionaries { return try explainDictionaries(request) }
-        return try preparedFetch(request) { try explanation(of: $0) }
+        return try fetchExecutor.prepare(request) { try explanation(of: $0) }
     }
 
     private func explanation(of request: FetchRequest) throws -> FetchExplanation {
-        let stores = try stores(for: request)
+        let stores = try fetchExecutor.stores(for: request)
         // If there are stores, but the request or the generation excludes all of them, the fetch has an empty result.
-        guard !stores.isEmpty || !coordinator.stores.isEmpty else { throw noStore(request) }
-        let pending = pendingChanges(for: request)
+        guard !stores.isEmpty || !coordinator.stores.isEmpty else { throw fetchExecutor.noStore(request) }
+        let pending = fetchExecutor.pendingChanges(for: request)
         let isWindowed = stores.count == 1 && pending.isEmpty
         let shares = try stores.compactMap { store in
             try reading(store) { try $0.explain(request.storeFetch(.rows, windowed: isWindowed)) }

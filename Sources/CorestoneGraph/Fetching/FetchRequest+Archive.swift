@@ -32,8 +32,8 @@ extension FetchRequest {
     ///
     /// Additional flags of Apple's framework are ignored.
     ///
-    /// - Throws: `.storeCorrupt` if the bytes are not an archive of a request; `.predicateSyntax` if the predicate
-    ///   cannot be read.
+    /// - Throws: `.storeCorrupt` if the bytes are not an archive of a request.
+    ///   `.predicateSyntax` if the predicate cannot be read.
     public convenience init(archived bytes: [UInt8]) throws {
         let archive = try FetchRequestArchive(bytes)
         self.init()

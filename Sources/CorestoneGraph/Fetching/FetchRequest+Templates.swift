@@ -8,17 +8,21 @@ extension FetchRequest {
     ///
     /// `variables` are the values of the `$variables` in the template's predicate; nil leaves the variables unbound.
     ///
-    /// - Throws: `.invalidArgument` if the model does not have the template's entity; `.predicateSyntax` if the
-    ///   predicate cannot be read; `.predicate` if a variable does not have a value.
+    /// - Throws: `.invalidArgument` if the model does not have the template's entity.
+    ///   `.predicateSyntax` if the predicate cannot be read.
+    ///   `.predicate` if a variable does not have a value.
     public convenience init(
         _ template: FetchRequestTemplate, in model: Model, variables: [String: PropertyValue]? = [:]
     ) throws {
         self.init(entity: try model.requireEntity(named: template.entityName))
         try fill(from: template)
-        if let variables { predicate = try predicate?.binding(variables) }
+        guard let variables else { return }
+        do { predicate = try predicate?.binding(variables) } catch let error as CoreError where error.value == nil {
+            throw error.with(entity: template.entityName, key: nil)
+        }
     }
 
-    /// Sets everything except the entity from a template.
+    /// Copies the settings of a template, except the entity.
     func fill(from template: FetchRequestTemplate) throws {
         do { predicate = try template.predicate?.required() } catch let error as CoreError where error.entity == nil {
             let entity = template.entityName.isEmpty ? nil : template.entityName
@@ -56,20 +60,23 @@ extension FetchRequest {
     ///
     /// - Parameter hasOtherForms: Whether the caller can execute the request with another function. A cursor, for
     ///   example, supports objects only.
-    /// - Throws: `.unsupported` if the result type is not objects; `.invalidArgument` if the request has groups or a
-    ///   having predicate.
+    /// - Throws: `.unsupported` if the result type is not objects.
+    ///   `.invalidArgument` if the request has groups or a having predicate.
     func requireObjects(hasOtherForms: Bool = true) throws {
         let subject = "the fetch request" + (entityName.map { " for \($0)" } ?? "")
         guard resultType != .objects else {
             if propertiesToGroupBy.isEmpty, havingPredicate == nil { return }
             let cause = propertiesToGroupBy.isEmpty ? "has a having predicate" : "groups its results"
+            // A having predicate without groups is not supported for rows either.
             let remedy =
-                hasOtherForms
-                ? "call cst_context_fetch_rows (fetch_rows, fetchDictionaries)"
-                : propertiesToGroupBy.isEmpty ? "remove the having predicate" : "remove the properties to group by"
+                propertiesToGroupBy.isEmpty
+                ? "remove the having predicate"
+                : hasOtherForms
+                    ? "call cst_context_fetch_rows (fetch_rows, fetchDictionaries)"
+                    : "remove the properties to group by"
             throw CoreError(
                 .invalidArgument, "\(subject) \(cause), so it cannot return objects; \(remedy)",
-                entity: entityName)
+                entity: entityName, key: propertiesToGroupBy.isEmpty ? "having" : "group_by")
         }
         let (what, remedy) =
             switch resultType {
@@ -83,15 +90,15 @@ extension FetchRequest {
                 + (hasOtherForms
                     ? "call \(remedy), or cst_context_execute (execute)"
                     : "set the result type to CST_RESULT_OBJECTS (objects)"),
-            entity: entityName)
+            entity: entityName, key: "result_type")
     }
 }
 
 extension Model {
     /// Returns a new request from the named template, with its variables bound. The value null binds a variable to nil.
     ///
-    /// - Throws: `.invalidArgument` if the model does not have the template; `.predicate` if a variable does not have a
-    ///   value.
+    /// - Throws: `.invalidArgument` if the model does not have the template.
+    ///   `.predicate` if a variable does not have a value.
     public func fetchRequest(
         fromTemplate name: String, variables: [String: PropertyValue] = [:]
     ) throws -> FetchRequest {

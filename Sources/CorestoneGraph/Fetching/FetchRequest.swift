@@ -46,11 +46,15 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     ///
     /// If false, a request with such parts fails.
     public var allowsSplit = true
-    /// Whether objects are returned as faults whose rows are already loaded.
+    /// Whether objects that were not registered before are returned as faults.
+    ///
+    /// The rows of these faults are already loaded, unless `includesPropertyValues` is false. If this property is
+    /// false, the fetch loads all objects that it returns.
     public var returnsObjectsAsFaults = true
     /// Whether rows are loaded.
     ///
-    /// If false, new objects are faults without rows, unless the store or another setting requires rows.
+    /// If false, objects that were not registered before are faults without rows, unless the store or another setting
+    /// requires rows.
     public var includesPropertyValues = true
     /// Whether registered objects without changes are updated with the fetched values.
     public var shouldRefreshRefetchedObjects = false
@@ -167,11 +171,14 @@ extension FetchRequest {
         } else if let found {
             throw CoreError(
                 .invalidArgument,
-                "\(found.name) does not belong to the model with which the request is used; set an entity of that model",
-                entity: found.name)
+                "\(found.name) does not belong to the model with which the request is used; set the name of an "
+                    + "entity of that model with cst_fetch_request_set_entity_name (entity_name, entityName)",
+                entity: found.name, key: "entity")
         } else {
             throw CoreError(
-                .invalidArgument, "the fetch request does not have an entity; set an entity or an entity name")
+                .invalidArgument,
+                "the fetch request does not have an entity; set the name of one with cst_fetch_request_set_entity_name "
+                    + "(entity_name, entityName)", key: "entity")
         }
     }
 }

@@ -49,16 +49,16 @@ public struct FetchedRows: Sendable {
 
     /// Returns the rows in a range of indexes.
     ///
-    /// - Throws: `.invalidArgument` for a range out of bounds; for lazy rows also `.wrongThread` outside of the queue
-    ///   of their context, and the errors of a fetch.
+    /// - Throws: `.invalidArgument` for a range out of bounds.
+    ///   `.wrongThread` for lazy rows outside of the queue of their context.
+    ///   The errors of a fetch for lazy rows.
     public func rows(in range: Range<Int>) throws -> ArraySlice<[PropertyValue]> {
         guard range.lowerBound >= 0, range.upperBound <= count else {
             let index = range.lowerBound < 0 ? range.lowerBound : range.upperBound
-            let last = range.isEmpty ? range.lowerBound : range.upperBound - 1
             throw CoreError(
                 .invalidArgument,
-                "rows \(range.lowerBound) to \(last) are out of bounds of \(count) row\(count == 1 ? "" : "s")",
-                key: "range", value: .int(Int64(index)))
+                "the range \(range.lowerBound)..<\(range.upperBound) is out of bounds of \(count) "
+                    + "row\(count == 1 ? "" : "s")", key: "range", value: .int(Int64(index)))
         }
         guard let batches else { return whole[range] }
         return try range.map { try batches.row(at: $0) }[...]

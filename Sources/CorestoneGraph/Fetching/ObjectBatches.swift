@@ -42,7 +42,7 @@ final class ObjectBatches {
 
     /// The maximum number of batches in memory.
     ///
-    /// It is sufficient to compare objects at two positions with objects at two other positions.
+    /// Four batches are sufficient to compare objects at two positions with objects at two other positions.
     private static let maximumHeld = 4
 
     init(_ found: Found, _ request: FetchRequest, keys: Set<UInt32>?, _ context: Context) {
@@ -114,15 +114,17 @@ final class ObjectBatches {
         let first = number * size
         let objects = (first..<min(first + size, found.entries.count)).map { fault(at: $0) }
         try context.withAncestors {
-            if postFetchOptions.refreshes { try context.refreshRefetched(objects, of: postFetchOptions.entity) }
+            if postFetchOptions.refreshes {
+                try context.fetchExecutor.refreshRefetched(objects, of: postFetchOptions.entity)
+            }
             if readsRows {
                 if let keys {
-                    try context.loadParts(of: objects, postFetchOptions.entity, keys)
+                    try context.faultLoader.loadParts(of: objects, postFetchOptions.entity, keys)
                 } else {
                     try context.faultLoader.loadRows(of: objects)
                 }
             }
-            try context.applyOptions(postFetchOptions, for: objects)
+            try context.fetchExecutor.applyOptions(postFetchOptions, for: objects)
         }
         return objects
     }
@@ -142,9 +144,9 @@ extension Context {
     /// Rows are read only if they must be evaluated in memory, and in batches if possible.
     func foundEntries(_ request: FetchRequest) throws -> ObjectBatches.Found {
         var found = ObjectBatches.Found()
-        let stores = try stores(for: request)
-        if !hasPendingChanges(for: request), stores.count == 1, let store = stores.first {
-            let outcome = try run(request.storeFetch(.identifiers), store: store)
+        let stores = try fetchExecutor.stores(for: request)
+        if !fetchExecutor.hasPendingChanges(for: request), stores.count == 1, let store = stores.first {
+            let outcome = try fetchExecutor.run(request.storeFetch(.identifiers), store: store)
             if outcome.remainder == nil {
                 found.stores = [store]
                 found.entries = outcome.identifiers.map {

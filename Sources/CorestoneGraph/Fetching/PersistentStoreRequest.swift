@@ -27,7 +27,7 @@ open class PersistentStoreRequest: @unchecked Sendable {
     /// Whether the request affects a store.
     func affects(_ store: Store) -> Bool { affectedStores?.contains { $0 === store } ?? true }
 
-    /// Executes the request. Each class of requests overrides it.
+    /// Executes the request. Each class of requests overrides this function.
     func perform(in context: Context) throws -> RequestResult {
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
@@ -62,7 +62,8 @@ public enum RequestResult {
 extension Context {
     /// Executes a request of any type. Must be called on the queue of the context.
     ///
-    /// - Throws: Code 134091 for a type that contexts do not execute; the errors of the request.
+    /// - Throws: Code 134091 for a type that contexts do not execute.
+    ///   The errors of the request.
     public func execute(_ request: PersistentStoreRequest) throws -> RequestResult {
         try checkQueue()
         return try request.perform(in: self)

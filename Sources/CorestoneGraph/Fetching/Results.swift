@@ -28,7 +28,7 @@ public final class Results: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { batches?.entries.count ?? objects.count }
 
-    /// Returns the object at an index. If its batch cannot be read, the object is a fault, and firing the fault fails.
+    /// Returns the object at an index. If its batch cannot be read, the object is a fault, and firing it may fail.
     public subscript(index: Int) -> ManagedObject { batches?.heldObject(at: index) ?? objects[index] }
 
     /// Returns the object at an index, or throws if its batch cannot be read.
@@ -48,8 +48,8 @@ extension Context {
     func results(of request: FetchRequest) throws -> Results {
         guard request.batchSize > 0 else { return Results(try fetch(request)) }
         try request.requireObjects()
-        return try preparedFetch(request) { request in
-            let keys = try partKeys(request)
+        return try fetchExecutor.prepare(request) { request in
+            let keys = try faultLoader.partKeys(request)
             return Results(ObjectBatches(try foundEntries(request), request, keys: keys, self))
         }
     }

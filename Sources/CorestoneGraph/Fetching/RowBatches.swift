@@ -2,10 +2,10 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The rows of a lazy fetch of dictionaries, which are read in batches.
+/// The rows of a lazy fetch of dictionaries.
 ///
-/// It contains the object IDs of all rows, and the batches that were used last. It is used only on the queue of its
-/// context.
+/// The rows are read in batches. The list contains the object IDs of all rows, and the batches that were used last. It
+/// is used only on the queue of its context.
 final class RowBatches: @unchecked Sendable {
     private let context: Context
     private let found: ObjectBatches.Found

@@ -10,7 +10,7 @@ final class SavedState: KeyValueCoding {
 
     var original: any ValueObject { object }
 
-    /// Returns the object itself if it has no changes, otherwise its saved state.
+    /// Returns the object itself if it does not have unsaved changes, otherwise its saved state.
     static func of(_ object: ManagedObject) -> PropertyValue {
         .object(object.hasChanges ? SavedState(object) : object)
     }
@@ -29,12 +29,13 @@ final class SavedState: KeyValueCoding {
         return .object(SavedState(try context.object(with: reference.id)))
     }
 
-    /// Returns the value in the object's row, or in the newest row if the object's merge was postponed.
+    /// Returns the value in the object's row, or in the newest row if a merge skipped a change of the row.
     private func savedValue(_ slot: Int) throws -> PropertyValue {
-        guard let context = object.context, context.hasDeferredMerge(object), let store = object.store else {
+        guard let context = object.context, context.changeMerger.hasDeferredMerge(object), let store = object.store
+        else {
             return try object.committedValue(slot: slot)
         }
-        return try context.withNewestRow(of: object, in: store) { row in
+        return try context.objectRefresh.withNewestRow(of: object, in: store) { row in
             try row.map { try object.withTemporaryRow($0) { try object.committedValue(slot: slot) } } ?? .null
         }
     }

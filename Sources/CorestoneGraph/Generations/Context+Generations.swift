@@ -16,25 +16,29 @@ extension Context {
     /// Later fetches, faults and relationships read that state, regardless of later saves. Stores that do not support
     /// generations are read in their newest state. Objects keep their values until they are refreshed.
     ///
-    /// A save, a merge of changes and a reset move the pinned context to the newest state; a refresh does not. A save
-    /// is compared with the newest state: changes since the generation are conflicts. Until the context is pinned
-    /// again, fetches ignore stores that are added later, and other reads from them fail with `.objectGone`.
+    /// A save that writes, a merge of changes and a reset move the pinned context to the newest state; a refresh does
+    /// not. A save is compared with the newest state: changes since the generation are conflicts. Until the context is
+    /// pinned again, fetches ignore stores that are added later, and other reads from them fail with `.objectGone`.
     ///
     /// - Parameter token: `.current` for the newest state at the context's first read; the token of another context for
     ///   its state; nil to unpin the context.
-    /// - Throws: `.invalidArgument` for a child context, for a token of another coordinator, and within a hook;
-    ///   `.unsupported` for a store that cannot be pinned; `.objectGone` if a store of the token was removed, although
-    ///   the context is then pinned in the other stores; `.wrongThread`; the errors of opening another connection.
+    /// - Throws: `.invalidArgument` for a child context, for a token of another coordinator, and within a hook.
+    ///   `.unsupported` for a store that cannot be pinned.
+    ///   `.objectGone` if a store of the token was removed, although the context is then pinned in the other stores.
+    ///   `.wrongThread` on a thread other than the context's.
+    ///   The errors of opening another connection.
     public func setQueryGeneration(from token: QueryGenerationToken?) throws {
         try checkQueue()
         guard parent == nil else {
             throw CoreError(
                 .invalidArgument,
-                "a child context reads the query generation of its parent and cannot be pinned; "
-                    + "pin the outermost parent context with cst_context_set_query_generation (pin, setQueryGeneration)"
-            )
+                token == nil
+                    ? "a child context reads the query generation of its parent and cannot be unpinned; unpin the "
+                        + "outermost parent context with cst_context_set_query_generation (unpin, setQueryGeneration)"
+                    : "a child context reads the query generation of its parent and cannot be pinned; pin the "
+                        + "outermost parent context with cst_context_set_query_generation (pin, setQueryGeneration)")
         }
-        try refuseInHook("pin the context to a query generation")
+        try refuseInHook(token == nil ? "unpin the context" : "pin the context to a query generation")
         guard let token else {
             generation = nil
             return
@@ -54,14 +58,14 @@ extension Context {
             throw CoreError(
                 .invalidArgument,
                 "the query generation of \(foreign.store.path) belongs to another coordinator; use a query generation of this coordinator",
-                file: foreign.store.path)
+                key: "generation", file: foreign.store.path)
         }
         generation = Generation(token: token, isChosen: !token.isCurrent)
         if let gone = token.pins.first(where: { !$0.store.isOpen }) {
             throw CoreError(
                 .objectGone, code: .persistentStoreOperation,
                 "\(gone.store.path) was removed from the coordinator and is no longer in the query generation; pin the context to "
-                    + "the current generation with cst_context_set_query_generation (pin, setQueryGeneration)",
+                    + "the current query generation with cst_context_set_query_generation (pin, setQueryGeneration)",
                 file: gone.store.path)
         }
     }
@@ -105,10 +109,12 @@ extension Context {
     func requireReadable(_ store: Store) throws {
         try store.requireOpen()
         guard let token = try generationToRead(), !token.includes(store) else { return }
+        let pinned = parent == nil ? "the context" : "the outermost parent context"
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(store.path) was added to the coordinator after the context's query generation; pin the context again with "
-                + "cst_context_set_query_generation (pin, setQueryGeneration)", file: store.path)
+            "\(Coordinator.shown(store.path)) was added to the coordinator after the query generation of \(pinned); "
+                + "pin \(pinned) again with cst_context_set_query_generation (pin, setQueryGeneration)",
+            file: store.path.isEmpty ? nil : store.path)
     }
 }
 

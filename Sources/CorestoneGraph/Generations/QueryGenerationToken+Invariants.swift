@@ -22,8 +22,8 @@ extension GenerationState {
     /// - The flag is set exactly if there is a generation.
     /// - A state that the application chose is not `current`.
     ///
-    /// Called after the context set its generation. Only the context's queue sets and clears the generation. Threads of
-    /// child contexts only replace `current` by a state in between, which changes neither.
+    /// Called after the context set its generation. Only the context's queue sets and clears the generation. In
+    /// between, threads of child contexts only replace `current` by a state, which does not affect these conditions.
     func checkInvariants() {
         #if DEBUG
             let generation = value.withLock { $0 }

@@ -87,14 +87,15 @@ extension Coordinator {
     /// Nil if no store supports generations. In-memory stores, for example, do not.
     ///
     /// - Throws: `.unsupported` for an SQLite store with a rollback journal, where a permanent reader would block every
-    ///   writer; the errors of opening another connection.
+    ///   writer.
+    ///   The errors of opening another connection.
     public var currentQueryGenerationToken: QueryGenerationToken? {
         get throws {
             // With several stores, saves of this coordinator must wait, so that the states are consistent.
             let stores = stores
             if stores.count <= 1 { return try pinned(stores) }
             return try performAndWait(
-                "pin the current query generation of \(stores.map(\.path).joined(separator: ", "))"
+                "pin the current query generation of \(stores.map(\.path).listed)"
             ) { try pinned(stores) }
         }
     }

@@ -34,7 +34,7 @@ extension Context {
     /// with a history.
     public var savedHistoryToken: HistoryToken? { onQueue { settings.savedHistoryToken } }
 
-    /// Records the transaction of a save or a batch request, if a transaction was written.
+    /// Records the transaction of a save or a batch request, if one was written, and starts due automatic purges.
     ///
     /// Must be called during the context's turn to write.
     ///

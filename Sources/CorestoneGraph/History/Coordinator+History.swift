@@ -5,15 +5,17 @@ import CorestoneValues
 extension Coordinator {
     /// Returns a cursor over the transactions of a request, for histories of any size.
     ///
-    /// - Throws: Code 134301 if transactions after the token were deleted or the file was replaced; code 134501 for a
-    ///   token of other stores; `.invalidArgument` for sort descriptors, which a cursor does not support; `.predicate`
-    ///   for an unknown key.
+    /// - Throws: Code 134301 if transactions after the token were deleted or the file was replaced.
+    ///   Code 134501 for a token of other stores.
+    ///   `.invalidArgument` for sort descriptors, which a cursor does not support.
+    ///   `.predicate` for an unknown key.
     public func history(_ request: HistoryRequest = HistoryRequest()) throws -> HistoryCursor {
         if let first = request.sortDescriptors.first {
             throw CoreError(
                 .invalidArgument,
-                "a history cursor returns transactions in commit order and cannot sort by \"\(first.keyPath)\"; "
-                    + "leave the sort descriptors out, or in Swift call fetchHistory", key: first.keyPath)
+                "cannot sort transactions by \"\(first.keyPath)\", because they are read in commit order; leave "
+                    + "the sort descriptors out, or call cst_coordinator_fetch_history (history, fetchHistory)",
+                key: first.keyPath)
         }
         return try HistoryCursor(request, in: self)
     }
@@ -77,8 +79,10 @@ extension Coordinator {
     ///   - stores: The stores; if empty, all stores of the coordinator.
     ///   - progress: Called after each step with the numbers of deleted transactions and changes. If it returns false,
     ///     the deletion ends with `.cancelled`, and deleted transactions stay deleted.
-    /// - Throws: `.storeReadOnly`; code 134501 for a token of other stores; code 134301 for a token after the last
-    ///   transaction; `.cancelled`.
+    /// - Throws: `.storeReadOnly` if the store cannot be written.
+    ///   Code 134501 for a token of other stores.
+    ///   Code 134301 for a token after the last transaction.
+    ///   `.cancelled` if `progress` returns false.
     @discardableResult
     public func deleteHistory(
         before end: HistoryRequest.Start, of stores: [Store] = [],

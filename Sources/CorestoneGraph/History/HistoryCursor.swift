@@ -39,8 +39,8 @@ public final class HistoryCursor {
     ///
     /// A later call returns transactions that were committed since.
     ///
-    /// - Throws: Code 134301 if transactions were deleted before they were read; the errors of reading the store and of
-    ///   the predicate.
+    /// - Throws: Code 134301 if transactions were deleted before they were read.
+    ///   The errors of reading the store and of the predicate.
     public func next() throws -> HistoryTransaction? {
         if request.limit > 0 && count >= request.limit { return nil }
         while true {
@@ -110,7 +110,8 @@ public final class HistoryCursor {
 
     /// Returns a transaction with its matching changes.
     ///
-    /// The limit does not truncate the changes, because a reader that continues after the token would miss the rest.
+    /// The limit does not truncate the changes, because a reader that continues after the token would miss the omitted
+    /// changes.
     private func chosen(_ head: HistoryHead, _ changes: [HistoryChange]) -> HistoryTransaction {
         count += changes.count
         return HistoryTransaction(head, request.resultType == .transactions ? nil : changes)
@@ -165,13 +166,18 @@ private final class HistorySource {
 
 extension HistoryToken {
     /// Creates the error for a token without the store's position (code 134501).
-    static func unknown(_ store: Store, _ token: HistoryToken) -> CoreError {
+    ///
+    /// - Parameter hasHistory: Whether the store has a history, and therefore tokens.
+    static func unknown(_ store: Store, _ token: HistoryToken, hasHistory: Bool = true) -> CoreError {
         let known = token.storeIdentifiers.joined(separator: ", ")
         return CoreError(
             .invalidArgument, code: .persistentHistoryTokenStore,
-            "the history token does not contain the store \(store.identifier) at \(store.path)"
-                + "\(known.isEmpty ? "" : ", only \(known)"); pass a token of this store",
-            value: .string(token.json), file: store.path)
+            "the history token does not contain the store \(store.identifier)"
+                + "\(store.path.isEmpty ? "" : " at \(store.path)")\(known.isEmpty ? "" : ", only \(known)"); "
+                + (hasHistory
+                    ? "pass a token of this store"
+                    : "use a store that has a history, and pass a token of it"),
+            key: "token", value: .string(token.json), file: store.path.isEmpty ? nil : store.path)
     }
 
     /// Creates the error for a token whose position the store no longer has (code 134301).
@@ -185,22 +191,26 @@ extension HistoryToken {
         let isReplaced = number > bounds.highest
         let reason =
             isReplaced
-            ? "the last transaction of the store is \(bounds.highest), so the file was replaced or restored"
+            ? "the last transaction of the store is \(bounds.highest), so the token is not from this file, or the file "
+                + "was replaced or restored"
             : "the transactions before \(bounds.lowest) were deleted"
+        let continuation =
+            "fetch the objects again, and continue from the current token, which cst_coordinator_copy_history_token "
+            + "(history_token, currentHistoryToken) returns"
         let remedy =
             opensPast
             ? "choose a token from transaction \(bounds.lowest.addingClamped(-1)) to \(bounds.highest)"
             : deletes
                 ? "pass a token of the present file"
                 : isReplaced
-                    ? "fetch the objects again, remove a registered consumer with "
+                    ? continuation + ". First remove a registered consumer with "
                         + "cst_coordinator_unregister_history_consumer (unregister_history_consumer, "
-                        + "unregisterHistoryConsumer), and continue from the current token"
-                    : "fetch the objects again, and continue from the current token"
+                        + "unregisterHistoryConsumer)"
+                    : continuation
         return CoreError(
             .invalidArgument, code: .persistentHistoryTokenExpired,
             "the history token of \(store.path) at transaction \(number) has expired: \(reason); \(remedy)",
-            value: .int(number), file: store.path)
+            key: "token", value: .int(number), file: store.path)
     }
 }
 
@@ -234,10 +244,11 @@ extension HistoryRequest {
     ///
     /// - Throws: Code 134501 if it does not, because all transactions would be read again. An empty token is accepted.
     func requireKnown(_ stores: [Store]) throws {
-        guard case .token(let token) = start, !token.transactionNumbers.isEmpty, let store = stores.first,
-            !stores.contains(where: { token.transactionNumbers[$0.identifier] != nil })
+        guard case .token(let token) = start, !token.transactionNumbers.isEmpty,
+            let first = stores.first, !stores.contains(where: { token.transactionNumbers[$0.identifier] != nil })
         else { return }
-        throw HistoryToken.unknown(store, token)
+        let store = try stores.first(where: { try $0.readHistory { _ in true } == true })
+        throw HistoryToken.unknown(store ?? first, token, hasHistory: store != nil)
     }
 
     private func start(in history: any StoredHistory, of store: Store) throws -> Int64 {

@@ -5,14 +5,15 @@ extension Coordinator {
     /// Returns the differences between two positions of the history, by object and property.
     ///
     /// Objects are in the order of their first change. Objects that were inserted and deleted in between are not
-    /// included, nor are properties that have their former value again. Both states are opened as by `past(at:)`.
-    /// To-many relationships are arrays of object IDs. Can be called on any thread.
+    /// included, nor are properties that have their former value again. Both states are opened as by `past(at:)`. The
+    /// value of a to-many relationship is an array of object IDs. Can be called on any thread.
     ///
     /// - Parameters:
     ///   - start: The earlier position.
     ///   - end: The later position; nil for the present.
     ///   - stores: The stores; if empty, all stores of the coordinator.
-    /// - Throws: The errors of `past(at:)`; `.invalidArgument` if `end` is before `start`.
+    /// - Throws: The errors of `past(at:)`.
+    ///   `.invalidArgument` if `end` is before `start`.
     public func historyDifference(
         from start: HistoryRequest.Start, to end: HistoryRequest.Start? = nil, of stores: [Store] = []
     ) throws -> [ObjectRevision] {

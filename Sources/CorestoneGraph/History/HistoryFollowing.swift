@@ -1,8 +1,9 @@
 import CPlatform
+import CorestoneFileSystem
 import CorestoneValues
 import Glibc
 
-/// The handlers that are called when this coordinator may have written to a history.
+/// The handlers that a coordinator calls when it may have written to a history.
 ///
 /// Can be used on any thread.
 final class HistorySignals: Sendable {
@@ -23,7 +24,7 @@ final class HistorySignals: Sendable {
 
     func remove(_ number: Int) { _ = state.withLock { $0.handlers.removeValue(forKey: number) } }
 
-    /// Calls all handlers. Called after a write of this coordinator, and when a store or the coordinator was closed.
+    /// Calls all handlers. Called after a write of the coordinator, and when a store or the coordinator was closed.
     func send() {
         for handler in state.withLock({ Array($0.handlers.values) }) { handler() }
     }
@@ -62,7 +63,8 @@ extension HistoryCursor {
     ///
     /// - Parameter milliseconds: The longest wait; nil for no limit.
     /// - Returns: False after a time-out.
-    /// - Throws: `.cancelled` after `cancel`; `.invalidArgument` for a request with a limit.
+    /// - Throws: `.cancelled` after `cancel`.
+    ///   `.invalidArgument` for a request with a limit.
     public func wait(milliseconds: Int? = nil) throws -> Bool {
         let (event, isNew) = try following()
         if isNew { return true }
@@ -87,8 +89,8 @@ extension HistoryCursor {
         guard hasLimit else { return }
         throw CoreError(
             .invalidArgument,
-            "a request that follows the history must not have a limit; leave the limit out, and stop following after that many "
-                + "transactions or changes",
+            "a request that follows the history has limit \(limit), but must not have one; leave the limit out, and "
+                + "stop following after \(limit) transactions or changes",
             key: "limit", value: .int(Int64(limit)))
     }
 
@@ -141,13 +143,11 @@ final class HistoryEvent: @unchecked Sendable {
     init() throws {
         descriptor = platform_event_new()
         guard descriptor >= 0 else {
-            let code = errno
-            let remedy =
-                [EMFILE, ENFILE].contains(code)
-                ? "; close other files, or raise the limit of open files (ulimit -n)" : ""
+            let error = SystemError.last
             throw CoreError(
                 .noMemory,
-                "cannot create an event descriptor to follow a history: \(StoreLocation.text(of: code))\(remedy)")
+                "cannot create an event descriptor to follow a history: \(error.text)"
+                    + error.remedyForDescriptors)
         }
     }
 
@@ -175,7 +175,9 @@ final class HistoryEvent: @unchecked Sendable {
             let found = poll(&entry, 1, left)
             if cancelled.withLock({ $0 }) {
                 throw CoreError(
-                    .cancelled, "the history cursor was cancelled; create a new cursor to wait for more transactions")
+                    .cancelled,
+                    "the history cursor was cancelled; create a new cursor with cst_coordinator_fetch_history "
+                        + "(history) to wait for more transactions")
             }
             if found > 0 { return true }
             if found == 0, left == 0 { return false }
@@ -190,14 +192,15 @@ extension Coordinator {
     ///
     /// The order is that of the transactions. The observation ends when it is cancelled or deallocated.
     ///
-    /// The handler runs on a thread of the library, one call at a time, and the next transaction is read after it
-    /// returns. Each transaction is delivered at least once: after a restart, the transactions after the application's
-    /// last stored token are delivered again.
+    /// The handler runs on a thread of the library, one call at a time, and the next transaction is read after the
+    /// handler returns. Each transaction is delivered at least once: after a restart, the transactions after the
+    /// application's last stored token are delivered again.
     ///
     /// - Parameters:
     ///   - ended: Called once if an error ends the observation, such as code 134301; not called after a cancellation.
     ///   - handler: Called with each transaction. An error ends the observation.
-    /// - Throws: The errors of `history(_:)`; `.invalidArgument` for a request with a limit.
+    /// - Throws: The errors of `history(_:)`.
+    ///   `.invalidArgument` for a request with a limit.
     public func followHistory(
         _ request: HistoryRequest = HistoryRequest(), ended: @escaping @Sendable (any Error) -> Void = { _ in },
         _ handler: @escaping @Sendable (HistoryTransaction, HistoryCursor) throws -> Void
@@ -213,7 +216,7 @@ extension Coordinator {
 /// A reader that reads new transactions from a cursor on its own queue, when it is notified.
 private final class HistoryFollower: Observer, @unchecked Sendable {
     private let state = ObserverState()
-    private let queue = SerialQueue(ContextLabel(origin: nil))
+    private let queue = SerialQueue(ContextLabel(origin: nil, unnamed: "a history observation"))
     private let cursor: HistoryCursor
     private let handler: Locked<((HistoryTransaction, HistoryCursor) throws -> Void)?>
     private let ended: Locked<((any Error) -> Void)?>

@@ -78,8 +78,10 @@ extension Coordinator {
     ///   - lease: The number of seconds after the last registration or move during which purges keep unread
     ///     transactions.
     /// - Throws: `.invalidArgument` for a store without a history, an empty name, and a lease that is not above 0 and
-    ///   at most 100 years; code 134501 for a token of other stores; code 134301 if transactions after the start
-    ///   position were deleted; `.storeReadOnly`.
+    ///   at most 100 years.
+    ///   Code 134501 for a token of other stores.
+    ///   Code 134301 if transactions after the start position were deleted.
+    ///   `.storeReadOnly` if the store cannot be written.
     @discardableResult
     public func registerHistoryConsumer(
         _ name: String, of store: Store, at token: HistoryToken? = nil, lease: Double = HistoryConsumer.usualLease
@@ -109,8 +111,10 @@ extension Coordinator {
     ///
     /// The consumer does not move back to an earlier position.
     ///
-    /// - Throws: `.invalidArgument` if the consumer is not registered; code 134501 for a token of other stores; code
-    ///   134301 if transactions after the position were deleted; `.storeReadOnly`.
+    /// - Throws: `.invalidArgument` if the consumer is not registered.
+    ///   Code 134501 for a token of other stores.
+    ///   Code 134301 if transactions after the position were deleted.
+    ///   `.storeReadOnly` if the store cannot be written.
     @discardableResult
     public func moveHistoryConsumer(
         _ name: String, of store: Store, to token: HistoryToken
@@ -189,7 +193,9 @@ extension Coordinator {
     ///
     /// - Parameter progress: Called after each step with the numbers of deleted transactions and changes. If it returns
     ///   false, the purge ends with `.cancelled`, and deleted transactions stay deleted.
-    /// - Throws: `.invalidArgument` for a store without a history or an invalid limit; `.storeReadOnly`; `.cancelled`.
+    /// - Throws: `.invalidArgument` for a store without a history or an invalid limit.
+    ///   `.storeReadOnly` if the store cannot be written.
+    ///   `.cancelled` if `progress` returns false.
     @discardableResult
     public func purgeHistory(
         of store: Store, keeping retention: HistoryRetention = HistoryRetention(),
@@ -209,7 +215,7 @@ extension Coordinator {
         return purge
     }
 
-    /// The number of transactions after which the history of a store is purged again.
+    /// The interval of automatic purges, in transaction numbers. Each multiple of it starts a purge.
     static let purgeInterval: Int64 = 1_000
 
     /// Purges the history of a store to the given limits soon, and again after further transactions.
@@ -265,8 +271,9 @@ extension Store {
             .invalidArgument,
             type == .sqlite
                 ? "\(path) does not have a history; open the store with CST_STORE_HISTORY (history)"
-                : "\(path) does not have a history; use an SQLite store that is opened with CST_STORE_HISTORY (history)",
-            file: path)
+                : "\(Coordinator.shown(path)) does not have a history; use an SQLite store that is opened with "
+                    + "CST_STORE_HISTORY (history)",
+            key: "store", file: path.isEmpty ? nil : path)
     }
 
     /// Waits for the turn to write and runs `body`, which writes to the history.

@@ -81,7 +81,7 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
             ? ("Change", HistoryKeys.change + HistoryKeys.transaction) : ("Transaction", HistoryKeys.transaction)
         let remedy =
             subject == .changes || isNested || !HistoryKeys.change.contains(key)
-            ? "its keys are \(known.joined(separator: ", "))"
+            ? "use one of \(known.joined(separator: ", "))"
             : "set the subject to changes (CST_HISTORY_CHANGES, \"changes\")"
         return CoreError(
             .predicate, "a history \(subject == .changes ? "change" : "transaction") has no key \"\(key)\"; \(remedy)",

@@ -12,7 +12,7 @@ public struct HistoryTransaction: Sendable {
     public var store: Store { head.store }
     /// The UUID of the store.
     public var storeIdentifier: String { head.store.identifier }
-    /// The number of the transaction. Later transactions have larger numbers, and a number is never reused.
+    /// The number of the transaction. In one store file, later transactions have larger numbers.
     public var number: Int64 { head.number }
     /// The time of the save, in seconds since 2001-01-01 00:00:00 UTC.
     public var timestamp: Double { head.timestamp }

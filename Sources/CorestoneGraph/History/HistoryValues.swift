@@ -7,8 +7,8 @@ extension HistoryTransaction {
     /// An entry contains all stored properties of an inserted object, or the changed properties of an updated object.
     /// It is nil for a deletion, and for an object that was deleted later.
     ///
-    /// The values are read from the store and may be newer than the transaction. To-one relationships are object IDs,
-    /// to-many relationships are arrays of object IDs.
+    /// The values are read from the store and may be newer than the transaction. The value of a to-one relationship is
+    /// an object ID, and the value of a to-many relationship is an array of object IDs.
     public func currentValues() throws -> [[String: PropertyValue]?] {
         let changes = changes ?? []
         return try store.storedValues(
@@ -98,7 +98,7 @@ extension ObjectID {
 
     /// Returns the value of a property in a row.
     ///
-    /// A composite attribute is a dictionary of its non-null elements, or null.
+    /// The value of a composite attribute is a dictionary of its non-null elements, or null.
     private func value(of property: Property, _ record: Record, _ store: Store) -> PropertyValue? {
         if let attribute = property as? Attribute, attribute.type == .composite {
             let elements = attribute.elements.map { ($0.name, value(of: $0, record, store) ?? .null) }

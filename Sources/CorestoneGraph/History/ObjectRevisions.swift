@@ -20,7 +20,7 @@ public struct ObjectRevision: Sendable {
     public let transaction: HistoryTransaction?
     /// The changed values, in the order of the model.
     ///
-    /// For an update, these are those of the changed properties; for an insertion or deletion, all known values.
+    /// An update has the values of the changed properties, an insertion or deletion all known values.
     public let values: [Value]
 }
 
@@ -49,16 +49,19 @@ extension Coordinator {
     /// Otherwise only the changed properties and the last value of each are known. Changed to-many relationships and
     /// derived attributes are listed without values. Can be called on any thread.
     ///
-    /// - Throws: `.invalidArgument` if the store does not have a history or is not open in this coordinator;
+    /// - Throws: `.invalidArgument` if the store does not have a history or is not open in this coordinator.
     ///   `.storeBusy` if other saves interrupted each attempt.
     public func history(of id: ObjectID) throws -> [ObjectRevision] {
         guard let own = own(id), let store = own.store else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 id.isTemporary
-                    ? "\(id.entity.name) \(id.uri) was never saved, so no store has its history; save the object first"
-                    : "the coordinator does not have the store of \(id.uri); add the store with "
-                        + "cst_coordinator_add_store (add_store, addStore)",
+                    ? "\(id.uri) is a temporary ID, which does not have a history; save the object with "
+                        + "cst_context_save (save), and pass its permanent ID"
+                    : stores.isEmpty
+                        ? "cannot read the history of \(id.uri): \(withoutStores)"
+                        : "the coordinator does not have the store of \(id.uri); add the store with "
+                            + "cst_coordinator_add_store (add_store, addStore)",
                 entity: id.entity.name, objectURI: id.uri, file: id.store?.path)
         }
         for _ in 0..<Coordinator.patience {

@@ -46,8 +46,9 @@ extension Coordinator {
     ///     `.beginning` is the state before the first remaining transaction.
     ///   - stores: The stores; if empty, all stores of the coordinator.
     /// - Throws: Code 134301 if later transactions were deleted, for a date before the first remaining transaction, and
-    ///   for a position before a migration; code 134501 for a token of other stores; `.invalidArgument` for a store
-    ///   without a history.
+    ///   for a position before a migration.
+    ///   Code 134501 for a token of other stores.
+    ///   `.invalidArgument` for a store without a history.
     public func past(at place: HistoryRequest.Start, of stores: [Store] = []) throws -> Coordinator {
         let past = try Coordinator(model: model)
         var token = HistoryToken(transactionNumbers: [:])
@@ -57,8 +58,9 @@ extension Coordinator {
         if chosen.isEmpty {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "the coordinator does not have a store, so a past state cannot be opened; add a store with "
-                    + "CST_STORE_HISTORY (history)")
+                "cannot open a past state: the coordinator does not have a store; call cst_coordinator_add_store "
+                    + "(add_store, addStore) with CST_STORE_HISTORY (history), or load the stores of the container "
+                    + "with cst_container_load (load, loadStores)")
         }
         for store in chosen {
             let opened = try store.readHistory { history -> (Int64, StoredPast)? in
@@ -134,7 +136,7 @@ extension HistoryRequest.Start {
         case .date(let date): return try last(notAfter: date, bounds, history, store)
         case .transaction(let transaction):
             guard transaction.store.identifier == store.identifier else {
-                return try last(notAfter: transaction.timestamp, bounds, history, store)
+                return try last(notAfter: transaction.timestamp, of: transaction, bounds, history, store)
             }
             try bounds.requireKept(after: transaction.number, store, opensPast: true)
             return transaction.number
@@ -144,25 +146,32 @@ extension HistoryRequest.Start {
     /// Returns the last transaction at or before a date.
     ///
     /// Throws for a date before the first transaction, because the store may have had another state at that date.
+    ///
+    /// - Parameter transaction: The transaction of another store whose date this is; nil for a date of the caller.
     private func last(
-        notAfter date: Double, _ bounds: HistoryBounds, _ history: any StoredHistory, _ store: Store
+        notAfter date: Double, of transaction: HistoryTransaction? = nil, _ bounds: HistoryBounds,
+        _ history: any StoredHistory, _ store: Store
     ) throws -> Int64 {
+        let time =
+            ReferenceDate.description(date)
+            + (transaction.map { " (transaction \($0.number) of \($0.store.path))" } ?? "")
+        let key = transaction == nil ? "date" : "transaction"
         if bounds.lowest > bounds.highest {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,
-                "the history of \(store.path) does not contain transactions, so the state at a date is unknown; pass the token that "
-                    + "cst_coordinator_copy_history_token (history_token, currentHistoryToken) returns",
-                value: .date(date),
-                file: store.path)
+                "the history of \(store.path) does not contain transactions, so the state at \(time) is unknown; "
+                    + "pass the token that cst_coordinator_copy_history_token (history_token, currentHistoryToken) "
+                    + "returns",
+                key: key, value: .date(date), file: store.path)
         }
         let last = try history.firstNumber(after: date).map { $0.addingClamped(-1) } ?? bounds.highest
         guard last >= bounds.lowest else {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,
                 "the history of \(store.path) begins with transaction \(bounds.lowest), after the date "
-                    + "\(ReferenceDate.description(date)). Choose a later date, or the token of transaction "
+                    + "\(time). Choose a later date, or the token of transaction "
                     + "\(bounds.lowest.addingClamped(-1)) for the state before the history",
-                value: .date(date), file: store.path)
+                key: key, value: .date(date), file: store.path)
         }
         return last
     }

@@ -66,7 +66,7 @@ package struct HistoryBatch {
 package struct StoredPast {
     package let backing: any PersistentStore
     package let unknown: UnknownValues
-    /// The folder of the copy, which is removed when it is deallocated.
+    /// The folder of the copy. The folder on disk is removed when this object is deallocated.
     package let folder: WorkFolder
 
     package init(_ backing: any PersistentStore, _ unknown: UnknownValues, in folder: WorkFolder) {

@@ -4,8 +4,8 @@ import CorestoneModel
 package struct UnknownValues: Sendable {
     /// The keys of unknown properties, by the index of the root entity and the primary key.
     private var ofRows: [UInt32: [Int64: Set<UInt32>]] = [:]
-    /// The keys of properties that are unknown in all rows.
-    private var ofAll: Set<UInt32> = []
+    /// The keys of properties that are unknown in all rows, except in the rows with these primary keys.
+    private var ofAll: [UInt32: Set<Int64>] = [:]
 
     package init() {}
 
@@ -15,10 +15,11 @@ package struct UnknownValues: Sendable {
         ofRows[entity.rootIndex, default: [:]][key, default: []].insert(property.key)
     }
 
-    package mutating func addToAll(_ property: Property) { ofAll.insert(property.key) }
+    package mutating func addToAll(_ property: Property) { ofAll[property.key] = [] }
 
     /// Marks a value as known, because a transaction that is being undone kept it.
     package mutating func remove(_ property: Property, ofRow key: Int64, _ entity: Entity) {
+        ofAll[property.key]?.insert(key)
         guard ofRows[entity.rootIndex]?[key]?.remove(property.key) != nil else { return }
         if ofRows[entity.rootIndex]?[key]?.isEmpty == true { removeRow(key, entity) }
     }
@@ -38,10 +39,11 @@ package struct UnknownValues: Sendable {
         }
     }
 
-    package var keysOfAllRows: Set<UInt32> { ofAll }
+    /// The keys of properties that are unknown in all rows, except in the rows with these primary keys.
+    package var exceptedRows: [UInt32: Set<Int64>] { ofAll }
 
     package func contains(_ property: Property, ofRow key: Int64, _ entity: Entity) -> Bool {
-        if ofAll.contains(property.key) { return true }
+        if let excepted = ofAll[property.key], !excepted.contains(key) { return true }
         return ofRows[entity.rootIndex]?[key]?.contains(property.key) == true
     }
 }

@@ -40,9 +40,9 @@ extension Context {
         guard hookState.depth < Context.maximumHookNesting else {
             throw CoreError(
                 .invalidArgument,
-                "hooks of \(object.entity.name) are nested more than \(Context.maximumHookNesting) levels deep; do not insert "
-                    + "or read objects recursively in a hook", entity: object.entity.name,
-                objectURI: object.objectID.uri)
+                "hooks and validators are nested more than \(Context.maximumHookNesting) levels deep, the innermost "
+                    + "for \(object.entity.name); do not insert, read, change or delete objects recursively in them",
+                entity: object.entity.name, objectURI: object.objectID.uri)
         }
         let untracked = hookState.untracked
         hookState.depth += 1
@@ -55,21 +55,22 @@ extension Context {
     }
 
     /// Throws if a hook, a validator or a merge policy is running, during which the calling function must not run.
-    func refuseInHook(_ what: @autoclosure () -> String) throws {
+    func refuseInHook(
+        _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil,
+        objectURI: @autoclosure () -> String? = nil
+    ) throws {
         guard isInHook || mergeState.isResolving else { return }
         let who = isInHook ? "a hook or validator" : "a merge policy"
         throw CoreError(
             .invalidArgument,
             "\(who) must not \(what()); do so after the call that runs the \(isInHook ? "hook or validator" : "merge policy") "
-                + "has returned")
+                + "has returned", entity: entity(), objectURI: objectURI())
     }
 
-    func noteHookFailure(_ error: any Error) { if hookState.failure == nil { hookState.failure = error } }
+    func noteHookFailure(_ error: any Error) { hookState.noteFailure(error) }
 
     /// Throws the recorded error of a hook, at the end of the call.
     func throwHookFailure() throws {
-        guard let failure = hookState.failure else { return }
-        hookState.failure = nil
-        throw failure
+        if let failure = hookState.takeFailure() { throw failure }
     }
 }

@@ -8,7 +8,7 @@ extension Entity {
 
     /// Returns the values of a row; empty for a row of another entity.
     ///
-    /// Values in backing files are read. The value is null if its file cannot be read.
+    /// A value in a backing file is read; it is null if the file cannot be read.
     func snapshot(of record: Record, _ store: Store) -> ConflictSnapshot {
         var snapshot: ConflictSnapshot = [:]
         guard record.header.pointee.entity == index else { return snapshot }
@@ -18,7 +18,7 @@ extension Entity {
 
     /// Returns one value of a row, with a to-one target as an ID.
     ///
-    /// A value in a backing file is read. The value is null if its file cannot be read.
+    /// A value in a backing file is read; it is null if the file cannot be read.
     func value(of record: Record, _ slot: Int, _ store: Store) -> PropertyValue {
         let layout = layout.slots[slot]
         if layout.role == .toOne {
@@ -34,7 +34,7 @@ extension Entity {
 }
 
 extension ManagedObject {
-    /// Returns the current stored values of the object, without members of to-many relationships.
+    /// Returns the current values of the object's stored properties, except to-many relationships.
     ///
     /// If the object's row is not in memory, unchanged values are null.
     func snapshot() -> ConflictSnapshot {

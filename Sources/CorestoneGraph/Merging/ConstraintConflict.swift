@@ -48,9 +48,9 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
     override func resolve(as type: MergePolicyType, in context: Context) throws {
         if let databaseObjectID {
             guard let object = objects.first else { return }
-            try context.resolve(object, against: databaseObjectID, constraint, as: type)
+            try context.conflictResolver.resolve(object, against: databaseObjectID, constraint, as: type)
         } else {
-            try context.resolve(duplicates: objects, constraint, as: type)
+            try context.conflictResolver.resolve(duplicates: objects, constraint, as: type)
         }
     }
 
@@ -78,8 +78,10 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
                 : constraint.map {
                     CoreError(
                         .conflict, code: .managedObjectConstraintMerge,
-                        "\(entityName).\($0) is in the unique constraint \"\(constraint.joined(separator: ", "))\", but "
-                            + "\(other) has the same values; change one of the values",
+                        "\(entityName).\($0) of \(objectIDs[0].uri) is "
+                            + "\(constraintValues[$0]?.shownInConflict ?? ""), and \(other) has the same values for "
+                            + "the unique constraint \"\(constraint.joined(separator: ", "))\"; change one of the "
+                            + "values",
                         entity: entityName, key: $0, value: constraintValues[$0]?.asURI,
                         objectURI: objectIDs[0].uri, file: path)
                 }, file: path, payload: ConflictList([self]))

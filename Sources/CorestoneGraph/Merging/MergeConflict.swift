@@ -84,8 +84,8 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
 
     override func resolve(as type: MergePolicyType, in context: Context) throws {
         guard let object = sourceObject else { return }
-        if isInserted { return try context.merge(inserted: object, with: row, as: type) }
-        try context.merge(object, with: row, as: type)
+        if isInserted { return try context.conflictResolver.merge(inserted: object, with: row, as: type) }
+        try context.conflictResolver.merge(object, with: row, as: type)
     }
 
     override func end() { (row, chunk) = (nil, nil) }
@@ -97,7 +97,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         let head = "\(objectID.entity.name) \(uri)"
         if isInserted {
             return isGone
-                ? "\(head) is new here, but the store rejects its reference, although no row has it"
+                ? "\(head) is new here, but the store rejects its reference, although the reference is not in use"
                 : "\(head) is new here, but the store already has a row with its reference (version \(newVersion))"
                     + differencesText
         }
@@ -122,13 +122,15 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     }
 
     override var error: CoreError {
+        let otherPolicy = "set another merge policy with cst_context_set_merge_policy (merge_policy, mergePolicy)"
         let remedy =
             isInserted
-            ? "\(isGone ? "save again to get a new reference" : "fetch that object and change it instead"), or set the context's "
-                + "merge policy"
+            ? (isGone ? "save again to get a new reference" : "fetch the object of that row and change it instead")
+                + ", or \(otherPolicy)"
             : isGone
-                ? "roll back, or delete it in this context too"
-                : "refresh it (keeping or discarding its changes) and save again, or set the context's merge policy"
+                ? "call cst_context_rollback (rollback), or delete it in this context too with cst_context_delete "
+                    + "(delete)"
+                : "call cst_object_refresh (refresh) on it and save again, or \(otherPolicy)"
         let theirs = differences.filter(\.isChangedThere)
         let concerned = theirs.isEmpty ? differences : theirs
         return CoreError(

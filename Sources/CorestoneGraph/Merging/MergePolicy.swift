@@ -17,7 +17,7 @@ public enum MergePolicyType: Int32, Sendable, CaseIterable {
 /// A rule that resolves the conflicts of a context's saves.
 ///
 /// The five types have shared instances. A custom policy is an instance with a closure, or a subclass. A custom policy
-/// receives the conflicts and can resolve some of them itself. Its type resolves the rest.
+/// receives the conflicts and can resolve some of them itself. Its type resolves the remaining conflicts.
 ///
 ///     context.mergePolicy = MergePolicy(type: .storeTrump) { conflicts in
 ///         for case let conflict as MergeConflict in conflicts where conflict.objectID.entity.name == "Counter" {
@@ -40,7 +40,7 @@ open class MergePolicy: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - type: The type that resolves the conflicts that `resolve` leaves unresolved.
-    ///   - resolve: A function that is called first, on the queue of the context that saves, within its save. The
+    ///   - resolve: A function that is called first, on the queue of the context that saves, during the save. The
     ///     function may read and change objects, and call `SaveConflict.resolve(as:)`. It must not save, reset, roll
     ///     back, undo or refresh. An error that it throws makes the save fail.
     public init(type: MergePolicyType, resolve: (@Sendable (_ conflicts: [SaveConflict]) throws -> Void)? = nil) {
@@ -62,7 +62,7 @@ open class MergePolicy: @unchecked Sendable {
     /// Resolves conflicts: calls the closure, and resolves the remaining conflicts by the type.
     ///
     /// Version conflicts are passed first, and conflicts of unique constraints in a later call, never both in one call.
-    /// An override resolves some conflicts and calls this implementation for the rest. The save fails if a conflict
+    /// An override resolves some conflicts and calls this implementation for the others. The save fails if a conflict
     /// remains unresolved.
     open func resolve(_ conflicts: [SaveConflict]) throws {
         try resolver?(conflicts)

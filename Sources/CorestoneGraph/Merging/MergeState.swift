@@ -15,7 +15,7 @@ struct MergeState {
     /// The objects had unsaved changes or were deleted here when the changes were skipped.
     var deferred: [ObjectIdentifier: DeferredMerge] = [:]
 
-    /// Whether a save runs the merge policy, which must not save.
+    /// Whether a save is running the merge policy. The policy must not save.
     var isResolving = false
     /// Whether a save passes unique values from one of its objects to another, which requires additional statements.
     var passesUniqueValues = false

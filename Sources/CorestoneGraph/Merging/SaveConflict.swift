@@ -3,8 +3,8 @@ import CorestoneValues
 
 /// The values of an object, a cached row or a stored row when a conflict was found.
 ///
-/// The values are by key path: stored attributes, and to-one targets as IDs (`ObjectIDReference`). Members of to-many
-/// relationships are not included.
+/// The keys are key paths. The values are those of stored attributes, and the IDs (`ObjectIDReference`) of to-one
+/// targets. Members of to-many relationships are not included.
 public typealias ConflictSnapshot = [String: PropertyValue]
 
 /// A conflict that makes a save fail unless it is resolved: a `MergeConflict` or a `ConstraintConflict`.
@@ -36,16 +36,21 @@ public class SaveConflict: @unchecked Sendable {
     /// The objects in memory are changed immediately, so values can be set afterwards. The save continues when all
     /// conflicts are resolved. The call has no effect for `.error`, or if the conflict is already resolved.
     ///
-    /// - Throws: `.invalidArgument` unless the conflict's save is running its merge policy; `.wrongThread`; errors of
-    ///   the merge.
+    /// - Throws: `.invalidArgument` unless the conflict's save is running its merge policy.
+    ///   `.wrongThread` on a thread other than the context's.
+    ///   Errors of the merge.
     public func resolve(as type: MergePolicyType) throws {
         try context?.checkQueue()
         if type == .error || resolution != nil { return }
         guard let context, context.mergeState.isResolving else {
+            let remedy =
+                self.context == nil
+                ? ""
+                : "; set a merge policy with cst_context_set_merge_policy (merge_policy, mergePolicy) and save again"
             throw CoreError(
                 .invalidArgument,
-                "the conflict of \(objectIDs[0].entity.name) \(objectIDs[0].uri) can be resolved only while a save runs its merge "
-                    + "policy; set the context's merge policy and save again",
+                "the conflict of \(objectIDs[0].entity.name) \(objectIDs[0].uri) can be resolved only while a save "
+                    + "runs its merge policy\(remedy)",
                 entity: objectIDs[0].entity.name, objectURI: objectIDs[0].uri)
         }
         try resolve(as: type, in: context)

@@ -8,8 +8,9 @@ import CorestoneValues
 extension Context {
     /// Runs `body` while the calling thread may also use the ancestor contexts.
     ///
-    /// - Throws: `.wrongThread` if an ancestor is confined to another thread; the errors of waiting for a queue; the
-    ///   error of `body`.
+    /// - Throws: `.wrongThread` if an ancestor is confined to another thread.
+    ///   The errors of waiting for a queue.
+    ///   The error of `body`.
     func withAncestors<Result>(_ body: () throws -> Result) throws -> Result {
         if parent == nil { return try keepingHold(body) }
         var result: Swift.Result<Result, any Error>?
@@ -38,7 +39,7 @@ extension Context {
         }
     }
 
-    /// Makes the calling thread the owner of this context while `body` runs, after waiting for its queue.
+    /// Waits for the context's queue, and makes the calling thread the owner of the context while `body` runs.
     func withOwnership(_ body: () throws -> Void) throws {
         if isOwn { return try keepingHold(body) }
         if isClosed { throw isClosedForGood() }
@@ -54,7 +55,7 @@ extension Context {
         }
     }
 
-    /// Makes the calling thread the owner while `body` runs.
+    /// Makes the calling thread the owner while `body` runs, and `owner` the owner afterwards.
     private func withOwner(_ owner: UInt64, _ body: () throws -> Void) rethrows {
         let former = access.holds
         ownerThread = platform_thread_id()
@@ -139,12 +140,16 @@ extension Context {
 
     /// Returns an unsaved object that has values here or in an ancestor context; nil if there is no such object.
     func unsavedObject(with id: ObjectID) throws -> ManagedObject? {
-        if let known = identityMap.registered(with: id), known.record != nil || known.state.contains(.inserted) { return known }
+        if let known = identityMap.registered(with: id), known.record != nil || known.state.contains(.inserted) {
+            return known
+        }
         guard parent != nil, id.isTemporary, id.entity.model === coordinator.model else { return nil }
         return try withAncestors {
             var ancestor = parent
             while let context = ancestor {
-                if let own = context.identityMap.registered(with: id) { return own.isDeleted ? nil : counterpart(of: own) }
+                if let own = context.identityMap.registered(with: id) {
+                    return own.isDeleted ? nil : counterpart(of: own)
+                }
                 ancestor = context.parent
             }
             return nil
@@ -161,10 +166,10 @@ extension Context {
         for renaming in links.inbox.takeRenamed() {
             let root = entity(at: renaming.root)
             if let object = identityMap.registered(store: nil, root: root, primaryKey: renaming.reference) {
-                identityMap.makePermanent(object, store: renaming.store, key: renaming.key)
+                keyAssignment.makePermanent(object, store: renaming.store, key: renaming.key)
             } else {
                 identityMap.note(renaming.reference, became: renaming.key, store: renaming.store, root: root)
-                if !links.children.isEmpty { links.renamed.append(renaming) }
+                if !links.children.isEmpty { links.note(renaming) }
             }
             if !renaming.store.isOpen { links.inbox.putBack(removed: renaming.store) }
         }
@@ -174,8 +179,7 @@ extension Context {
     /// Posts to child contexts the IDs that have become permanent since the last call.
     func sendRenamedIDs() {
         if links.renamed.isEmpty { return }
-        let renamed = links.renamed
-        links.renamed = []
+        let renamed = links.takeRenamed()
         for inbox in links.children.all { inbox.post(renamed) }
     }
 

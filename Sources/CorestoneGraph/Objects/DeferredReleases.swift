@@ -1,8 +1,8 @@
 import CPlatform
 
-/// The deferred deallocation of objects, to avoid recursion.
+/// A list that defers the deallocation of objects, to avoid recursion.
 ///
-/// The deallocation of an object releases the objects to which it refers, which may be deallocated in turn. For a list
+/// The deallocation of an object releases the objects to which it refers, which may be deallocated in turn. For a chain
 /// of a hundred thousand objects, this recursion would exhaust the stack. Released objects are therefore added to a
 /// list of the thread, which the outermost deallocation empties.
 final class DeferredReleases {

@@ -1,19 +1,20 @@
 import CorestoneModel
 import CorestoneValues
 
-// Differences between an object and its last fetched or saved state. Values are compared, so a value that was set to
-// its former value again is not a change, unless the row's value is in a backing file. Faults of related objects are
-// not fired.
+// Differences between an object and its last fetched or saved state. Values are compared, so a property that was set to
+// its former value again is not changed, unless the row's value is in a backing file. Faults of related objects are not
+// fired.
 extension ManagedObject {
     /// Whether a persistent property of the object differs from its committed value.
     ///
-    /// A save writes an updated object only if this is true. `hasChanges` is also true if only transient properties
-    /// were changed, or if properties were set to equal values.
+    /// If it is false, the object does not have a changed value for a save to write. `hasChanges` is also true if only
+    /// transient properties were changed, or if properties were set to equal values.
     public var hasPersistentChangedValues: Bool {
         hasChanges && (0..<Int(entity.slotCount)).contains { isDifferent($0) }
     }
 
-    /// The keys of the persistent properties that differ. A composite attribute is listed without its elements.
+    /// The keys of the persistent properties that differ from the committed values. A composite attribute is listed
+    /// without its elements.
     package var changedKeys: [UInt32] {
         if !hasChanges { return [] }
         return (0..<Int(entity.slotCount)).filter { isDifferent($0) }.map { entity.slotKeys[$0] }
@@ -21,8 +22,8 @@ extension ManagedObject {
 
     /// Returns the new values of the persistent properties that differ from the committed values, by name.
     ///
-    /// The members of a to-many relationship are an array, or null if they are not loaded. This function does not load
-    /// members.
+    /// The value of a to-many relationship is an array of its members, or null if they are not loaded. This function
+    /// does not load members.
     public func changedValues() throws -> [String: PropertyValue] {
         try checkQueue()
         var values: [String: PropertyValue] = [:]
@@ -52,11 +53,12 @@ extension ManagedObject {
 
     /// Returns the last fetched or saved values.
     ///
-    /// To-one targets are IDs, and members are arrays of IDs, read from the store. Values of an unsaved object are
-    /// null, and its members are an empty array. Transient properties are omitted.
+    /// The value of a to-one relationship is an ID. The value of a to-many relationship is an array of IDs, which is
+    /// read from the store. The values of an unsaved object are null, or empty arrays for to-many relationships.
+    /// Transient properties are omitted.
     ///
-    /// - Parameter names: The properties; nil for all persistent properties except to-many relationships that are not
-    ///   loaded.
+    /// - Parameter names: The properties; nil for all persistent properties except elements of composite attributes and
+    ///   to-many relationships that are not loaded.
     public func committedValues(forKeys names: [String]? = nil) throws -> [String: PropertyValue] {
         try checkQueue()
         try fireIfNeeded()
@@ -135,7 +137,8 @@ extension ManagedObject {
         }
         if isFault { return true }
         guard let record, let (target, index) = Record(record).target(slot, layout), let context else { return false }
-        return context.identityMap.registered(store: store, root: context.entity(at: index).root, primaryKey: target)?.isFault
+        return context.identityMap.registered(store: store, root: context.entity(at: index).root, primaryKey: target)?
+            .isFault
             ?? true
     }
 
@@ -183,7 +186,8 @@ extension ManagedObject {
         let name = property.path
         throw CoreError(
             .typeMismatch,
-            "\(entity.name).\(name) is \(property.kindPhrase), not a relationship; read its value instead",
+            "\(entity.name).\(name) is \(property.kindPhrase), not a relationship; pass a relationship, or read "
+                + "the value with cst_object_get (get)",
             entity: entity.name, key: name, objectURI: objectID.uri)
     }
 }

@@ -32,7 +32,9 @@ extension ManagedObject {
     /// because the original would lose such a target. Derived values and deleted objects are omitted.
     ///
     /// - Throws: `.invalidArgument` if the object is deleted, or if a path of `options` contains an unknown property or
-    ///   a property that is not a relationship; errors of reading. After an error, the clones are deleted again.
+    ///   a property that is not a relationship.
+    ///   Errors of reading.
+    ///   After an error, the clones are deleted again.
     public func clone(_ options: CloneOptions = CloneOptions()) throws -> ManagedObject {
         try checkQueue()
         let cloning = Cloning(options)

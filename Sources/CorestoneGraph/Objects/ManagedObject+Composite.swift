@@ -28,9 +28,9 @@ extension ManagedObject {
         return entity.attribute(slot).leaves.contains { overlay.isChanged(Int($0.slot)) }
     }
 
-    /// Returns the element at a path from this object; nil if the path continues after an element.
+    /// Returns the property or element at a path; nil if the path continues after an attribute without elements.
     ///
-    /// - Throws: An error if a composite attribute does not have the element.
+    /// - Throws: An error if the path does not name a property or an element.
     func element(_ path: Substring) throws -> Property? {
         if let property = entity.property(named: String(path)) { return property }
         var head = path

@@ -8,9 +8,9 @@ extension ManagedObject {
 
     /// Fires the fault for the value of a property.
     ///
-    /// The row of the fault may name a backing file that another save has removed. The row was not accessed before, so
-    /// the newest row then replaces it. If the row is missing, the object becomes inaccessible or an error is thrown,
-    /// depending on the settings of the context.
+    /// The row of the fault may name a backing file that another save has removed. The values of the
+    /// row were not accessed before, so in this case the newest row replaces it. If the row is missing, the object
+    /// becomes inaccessible or an error is thrown, depending on the settings of the context.
     @usableFromInline
     func fire(for slot: Int) throws {
         try fill(reading: slot)
@@ -23,7 +23,8 @@ extension ManagedObject {
     /// Uses the row of a previous fetch, or else of the row cache, or else reads the store. In a nested context, values
     /// of ancestor contexts have precedence.
     ///
-    /// - Throws: Code 133000 if the row does not exist; errors of reading and of the `awakeFromFetch` hook.
+    /// - Throws: Code 133000 if the row does not exist.
+    ///   Errors of reading and of the `awakeFromFetch` hook.
     @usableFromInline
     func fire() throws { try fill(reading: nil) }
 
@@ -33,7 +34,7 @@ extension ManagedObject {
         if owner[1] != 0 { context?.faultLoader.dropStaleRow(of: self) }
         if record == nil {
             guard let context else { throw detachedError() }
-            try context.faultLoader.loadRow(of: self, reading: slot)
+            try context.loadRow(of: self, reading: slot)
         }
         if state.contains(.partial) { completePart() }
         let wasFault = state.remove(.fault) != nil

@@ -17,7 +17,8 @@ extension ManagedObject {
     ///
     /// The fetch includes unsaved changes; later changes do not affect a cached result.
     ///
-    /// - Throws: `.invalidArgument` if the entity does not have the fetched property; errors of the fetch.
+    /// - Throws: `.invalidArgument` if the entity does not have the fetched property.
+    ///   Errors of the fetch.
     public func fetched(_ name: String) throws -> [ManagedObject] {
         try context?.checkQueue()
         guard let property = entity.fetchedProperty(named: name) else {
@@ -35,12 +36,13 @@ extension ManagedObject {
         guard let context else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(property.name) is a fetched property and needs a context; insert the object first",
+                "\(entity.name).\(property.name) is a fetched property and needs a context; insert the object "
+                    + "with cst_context_insert_object (insert_object, insert) first",
                 entity: entity.name, key: property.name, objectURI: objectID.uri)
         }
         let former =
             state.contains(.keepsFetched)
-            ? context.faultLoader.fetchedValues[ObjectIdentifier(self)]?[property.name] : nil
+            ? context.faultState.fetchedValues[ObjectIdentifier(self)]?[property.name] : nil
         let changes = property.userInfoChanges
         if let former, former.userInfoChanges == changes { return former.objects }
         let found = try context.fetching(property, of: self) {
@@ -55,7 +57,7 @@ extension ManagedObject {
         let list = FetchedList(objects: found, userInfoChanges: changes)
         // Objects of the former list are deallocated only after the new list is stored.
         withExtendedLifetime(former) {
-            context.faultLoader.fetchedValues[ObjectIdentifier(self), default: [:]][property.name] = list
+            context.faultState.fetchedValues[ObjectIdentifier(self), default: [:]][property.name] = list
         }
         state.insert(.keepsFetched)
         return found
@@ -64,7 +66,7 @@ extension ManagedObject {
     /// Discards the cached results. The next access fetches again.
     func forgetFetched() {
         guard state.remove(.keepsFetched) != nil,
-            let lists = context?.faultLoader.fetchedValues.removeValue(forKey: ObjectIdentifier(self))
+            let lists = context?.faultState.fetchedValues.removeValue(forKey: ObjectIdentifier(self))
         else { return }
         DeferredReleases.run { list in for object in lists.values.flatMap(\.objects) { list.add(object) } }
     }
@@ -78,15 +80,15 @@ extension Context {
     fileprivate func fetching<Result>(
         _ property: FetchedProperty, of object: ManagedObject, _ body: () throws -> Result
     ) throws -> Result {
-        guard faultLoader.fetchedNesting < Context.maximumFetchedNesting else {
+        guard faultState.fetchedNesting < Context.maximumFetchedNesting else {
             throw CoreError(
                 .predicate,
-                "the predicate of \(object.entity.name).\(property.name) nests fetched properties more than "
-                    + "\(Context.maximumFetchedNesting) levels deep; remove the cycle between them, or use fewer levels",
+                "cannot fetch \(object.entity.name).\(property.name): fetched properties are nested more than "
+                    + "\(Context.maximumFetchedNesting) levels deep; remove the cycle, or use fewer levels",
                 entity: object.entity.name, key: property.name, objectURI: object.objectID.uri)
         }
-        faultLoader.fetchedNesting += 1
-        defer { faultLoader.fetchedNesting -= 1 }
+        faultState.fetchedNesting += 1
+        defer { faultState.fetchedNesting -= 1 }
         return try body()
     }
 }

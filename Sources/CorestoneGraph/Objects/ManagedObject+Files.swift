@@ -8,7 +8,7 @@ struct FileValue {
     let bytes: Bytes
 }
 
-// Values in backing files. The row contains only the name of the file, which is read when the value is accessed.
+// Values in backing files. The row contains only the name of the file. The file is read when the value is accessed.
 extension ManagedObject {
     /// Returns the committed value of an attribute of role `external`, without a copy.
     ///
@@ -58,7 +58,7 @@ extension ManagedObject {
 
     private func known(_ slot: Int, _ name: String) -> Bytes? {
         guard state.contains(.keepsFiles) else { return nil }
-        return context?.faultLoader.fileValues[ObjectIdentifier(self)]?.first { $0.slot == slot && $0.name == name }?
+        return context?.faultState.fileValues[ObjectIdentifier(self)]?.first { $0.slot == slot && $0.name == name }?
             .bytes
     }
 
@@ -67,7 +67,7 @@ extension ManagedObject {
     private func keptBytes(_ slot: Int, _ name: String) throws -> Bytes {
         if let known = known(slot, name) { return known }
         let bytes = try read(slot, name)
-        context?.faultLoader.fileValues[ObjectIdentifier(self), default: []].append(
+        context?.faultState.fileValues[ObjectIdentifier(self), default: []].append(
             FileValue(slot: slot, name: name, bytes: bytes))
         state.insert(.keepsFiles)
         return bytes
@@ -75,14 +75,14 @@ extension ManagedObject {
 
     /// Discards all cached bytes of backing files.
     func forgetFiles() {
-        if state.remove(.keepsFiles) != nil { context?.faultLoader.fileValues[ObjectIdentifier(self)] = nil }
+        if state.remove(.keepsFiles) != nil { context?.faultState.fileValues[ObjectIdentifier(self)] = nil }
     }
 
     /// Discards the cached bytes of backing files that the row does not name any more.
     func forgetReplacedFiles() {
         guard let context, let record else { return }
         let slots = entity.layout.slots
-        context.faultLoader.fileValues[ObjectIdentifier(self)]?.removeAll { value in
+        context.faultState.fileValues[ObjectIdentifier(self)]?.removeAll { value in
             let name = Record(record).fileName(value.slot, slots[value.slot])
             return name.map { !value.name.utf8.elementsEqual($0) } ?? true
         }
@@ -105,7 +105,7 @@ extension ManagedObject {
 
     /// Whether the newest row does not name the backing file. Throws if the row was deleted.
     private func isReplaced(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
-        try context.withNewestRow(of: self, in: store) { row in
+        try context.objectRefresh.withNewestRow(of: self, in: store) { row in
             guard let row else { throw deleted(from: store) }
             guard row.header.pointee.entity == entity.index else { return true }
             return row.fileName(slot, entity.layout.slots[slot]).map { !name.utf8.elementsEqual($0) } ?? true
@@ -130,13 +130,13 @@ extension ManagedObject {
     ///
     /// Called for an object that was a fault until now.
     func renewIfReplaced(_ slot: Int) throws {
-        // The number of retries is limited, because another writer may save continuously. The caller's read of the file
-        // then throws the error.
+        // The number of retries is limited, because another writer may save continuously. After the last retry, the
+        // caller's read of the file throws the error.
         for _ in 0..<8 {
             guard let name = try fileName(slot, entity.layout.slots[slot]), let context, let store, store.isOpen,
                 !store.backing.hasExternalValue(named: name)
             else { return }
-            let isReplaced = try context.withNewestRow(of: self, in: store) { row in
+            let isReplaced = try context.objectRefresh.withNewestRow(of: self, in: store) { row in
                 guard let row else { throw deleted(from: store) }
                 if let record, Record(record).isEqual(to: row, slot, entity.layout.slots[slot]) { return false }
                 renew(row)
@@ -169,19 +169,28 @@ extension ManagedObject {
 
     private func outlived(_ slot: Int, _ file: String) -> CoreError {
         let name = entity.properties[slot].path
+        let pinned = context?.parent == nil ? "the context" : "the outermost parent context"
         return CoreError(
             .conflict, code: .managedObjectMerge,
             "cannot read \(entity.name).\(name) of \(objectID.uri): a later save removed the backing file \(file) of the "
-                + "context's query generation. Pin the context again with cst_context_set_query_generation (pin, "
-                + "setQueryGeneration), and refresh the object",
+                + "context's query generation. Pin \(pinned) again with cst_context_set_query_generation (pin, "
+                + "setQueryGeneration), and call cst_object_refresh (refresh) on the object",
             entity: entity.name, key: name, objectURI: objectID.uri, file: file)
     }
 
-    /// Creates the error for an object whose row was deleted.
+    /// Creates the error for an object whose row is missing, usually because it was deleted.
     func deleted(from store: Store) -> CoreError {
-        CoreError(
+        let isPinned = context.map { $0.pin(of: store) != nil } ?? false
+        let cause =
+            isPinned
+            ? "its row was deleted, or is not in the context's query generation" : "its row was deleted or never saved"
+        let remedy =
+            isPinned && context?.parent == nil
+            ? "pin the context again with cst_context_set_query_generation (pin, setQueryGeneration)"
+            : "fetch the objects again"
+        return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
-            "\(entity.name) \(objectID.uri) is no longer in the store: its row was deleted; fetch the objects again",
+            "\(entity.name) \(objectID.uri) does not exist: \(cause); \(remedy)",
             entity: entity.name, objectURI: objectID.uri, file: store.path)
     }
 }

@@ -1,7 +1,8 @@
 import CorestoneModel
 
-// References that an application in another language borrows through an object. The graph keeps one opaque slot for each
-// cached target, and the host's bridge knows what the slot means; see `HostBridge`. Without a bridge all slots are 0.
+// References that an application in another language borrows through an object. The graph keeps one opaque slot for
+// each cached target, and only the host's bridge interprets the slot; see `HostBridge`. Without a bridge, all slots are
+// 0.
 extension ManagedObject {
     /// The slot of the context; nil without a context.
     package var contextSlot: UInt? { contextReference?._withUnsafeGuaranteedRef { $0.hostSlot.value } }

@@ -9,7 +9,8 @@ extension ManagedObject: KeyValueCoding {
     /// the objects of a fetched property. Members of an ordered relationship are in order. The names "entity" and
     /// "objectID" are supported too.
     ///
-    /// - Throws: `.predicate` if the entity does not have the property; errors of reading.
+    /// - Throws: `.predicate` if the entity does not have the property.
+    ///   Errors of reading.
     public func value(forKey name: String) throws -> PropertyValue {
         try checkQueue()
         if let property = entity.property(named: name) { return try value(slot: Int(property.slot)) }
@@ -20,7 +21,8 @@ extension ManagedObject: KeyValueCoding {
         if name == "entity" { return .dictionary(["name": .string(entity.name)]) }
         if name == "objectID" { return .object(ObjectIDReference(objectID)) }
         do { _ = try entity.requireProperty(named: name) } catch let error as CoreError {
-            throw CoreError(.predicate, error.message, entity: error.entity, key: name, objectURI: objectID.uri)
+            throw CoreError(
+                .predicate, error.message, entity: error.entity, key: name, value: error.value, objectURI: objectID.uri)
         }
         return .null
     }
@@ -101,7 +103,7 @@ extension ManagedObject: KeyValueCoding {
             entity: entity.name, key: path, value: value, objectURI: objectID.uri)
     }
 
-    /// Returns the reason why `resolve` cannot follow a key path, naming its first invalid part.
+    /// Returns the reason why `resolve` cannot follow a key path, with the first invalid part of the path.
     private func obstacle(in path: String) throws -> String {
         var (current, rest) = (self, path[...])
         while let dot = rest.firstIndex(of: ".") {
@@ -123,10 +125,12 @@ extension ManagedObject: KeyValueCoding {
                 }
                 (current, rest) = (target, rest[rest.index(after: dot)...])
             case is Relationship: return "\"\(way)\" is not a single object; set the property of each object"
-            default: return "\"\(way)\" is not a property; use only properties in the path"
+            default:
+                return "\"\(way)\" is not an attribute or a relationship; use only attributes and relationships in the "
+                    + "path"
             }
         }
-        return "\"\(rest)\" is not a property that can be set; end the path with a property"
+        return "\"\(rest)\" is not an attribute or a relationship; end the path with one"
     }
 }
 

@@ -1,7 +1,7 @@
 /// Handling of missing rows: objects that are referenced although the store does not have their rows.
 ///
-/// The reference dangles because the row was deleted without updating its referrers. The values of
-/// such an object cannot be read, but references to it can be removed.
+/// Such a reference dangles because the row was deleted without an update of the rows that refer to it. The values of
+/// the object cannot be read, but references to the object can be removed.
 extension ManagedObject {
     /// Whether the row of a saved object is neither in memory nor in the store.
     func isRowMissing() throws -> Bool {

@@ -59,7 +59,8 @@ extension ManagedObject {
             throw CoreError(
                 .invalidArgument,
                 "\(entity.name).\(relationship.name) is not ordered, so its members do not have an index; "
-                    + "add and remove them without an index", entity: entity.name, key: relationship.name,
+                    + "use cst_object_copy_members (members), cst_object_add_member (add) and "
+                    + "cst_object_remove_member (remove) instead", entity: entity.name, key: relationship.name,
                 objectURI: objectID.uri)
         }
         return relationship
@@ -71,7 +72,7 @@ extension ManagedObject {
             let remedy = end == 0 ? "" : end == 1 ? "; use 0" : "; use 0 to \(end - 1)"
             throw CoreError(
                 .invalidArgument,
-                "index \(index) is out of bounds of the \(members) of \(entity.name).\(relationship.name)\(remedy)",
+                "index \(index) is out of bounds of \(entity.name).\(relationship.name), which has \(members)\(remedy)",
                 entity: entity.name, key: relationship.name, value: .int(Int64(index)), objectURI: objectID.uri)
         }
     }

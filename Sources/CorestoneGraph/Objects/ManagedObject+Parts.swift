@@ -23,7 +23,7 @@ extension ManagedObject {
     }
 
     private func partView(_ slot: Int) throws -> ValueView? {
-        guard record == nil, !state.contains(.detached), let part = context?.faultLoader.parts[ObjectIdentifier(self)],
+        guard record == nil, !state.contains(.detached), let part = context?.faultState.parts[ObjectIdentifier(self)],
             part.keys.contains(entity.slotKeys[slot])
         else { return nil }
         let layout = entity.layout.slots[slot]
@@ -37,18 +37,18 @@ extension ManagedObject {
     /// Assigns to a fault a part of its row. Targets that were read with an older row are read again.
     func setPart(_ part: RowPart) {
         guard part.record.header.pointee.entity == entity.index, let context else { return }
-        let known = context.faultLoader.parts.updateValue(part, forKey: ObjectIdentifier(self))
+        let known = context.faultState.parts.updateValue(part, forKey: ObjectIdentifier(self))
         if state.insert(.partial).inserted || known?.record.version != part.record.version { forgetPartners() }
     }
 
-    /// Discards cached to-one targets if the whole row, which was just read, has another version.
+    /// Discards cached to-one targets if the whole row, which was just read, has another version than the part.
     func completePart() {
-        if let part = context?.faultLoader.parts[ObjectIdentifier(self)], part.record.version != version {
+        if let part = context?.faultState.parts[ObjectIdentifier(self)], part.record.version != version {
             forgetPartners()
         }
     }
 
     func forgetPart() {
-        if state.remove(.partial) != nil { context?.faultLoader.parts.removeValue(forKey: ObjectIdentifier(self)) }
+        if state.remove(.partial) != nil { context?.faultState.parts.removeValue(forKey: ObjectIdentifier(self)) }
     }
 }

@@ -15,7 +15,8 @@ extension ManagedObject {
 
     /// Returns a value as predicates access it.
     ///
-    /// Returns the plain data of a transformable attribute if its transformer supports it. Other values are unchanged.
+    /// Returns the plain data of a transformable attribute if its transformer provides such data. Other values are
+    /// unchanged.
     func asPredicatesSeeIt(_ value: PropertyValue, _ slot: Int) -> PropertyValue {
         guard case .bytes(let bytes) = value, isTransformable(slot) else { return value }
         return entity.attribute(slot).dataForPredicates(bytes.rawBytes)

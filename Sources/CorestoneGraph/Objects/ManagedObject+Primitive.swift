@@ -1,10 +1,10 @@
 import CorestoneModel
 import CorestoneValues
 
-// Access to primitive values, without change tracking or notifications. It is for custom accessors of the application,
-// which call `willAccess` and `didAccess` around a read, and `willChange` and `didChange` around a write.
+// Access to primitive values, without change tracking or notifications. Custom accessors of the application use it.
+// They call `willAccess` and `didAccess` around a read, and `willChange` and `didChange` around a write.
 extension ManagedObject {
-    /// Returns the value of a property in memory, without firing a fault.
+    /// Returns the value of a property without firing a fault.
     ///
     /// Returns null for an unchanged property of a fault, and for a to-many relationship that is not loaded.
     package func primitiveValue(key: UInt32) throws -> PropertyValue {
@@ -75,7 +75,7 @@ public enum SetMutation: UInt32, Sendable {
     case set
 }
 
-/// A manual change by the application, with the former value.
+/// A manual change by the application, with the former target or members of a relationship.
 private struct ManualChange {
     let slot: Int
     let formerTarget: ManagedObject?
@@ -120,7 +120,10 @@ extension ManagedObject {
             change = ManualChange(slot: slot, formerTarget: nil, formerMembers: try toMany(relationship).all())
             willChangeMembers()
         } else {
-            if mutation != nil { _ = try toManyRelationship(key: key) }
+            if mutation != nil {
+                _ = try toManyRelationship(
+                    key: key, remedy: "call cst_object_will_change (will_change, willChangeValue) without a mutation")
+            }
             if let relationship {
                 change = ManualChange(slot: slot, formerTarget: try target(of: relationship), formerMembers: [])
             }
@@ -138,13 +141,16 @@ extension ManagedObject {
     /// - Throws: `.invalidArgument` if `willChange` was not called for the property before.
     package func didChange(key: UInt32, _ mutation: SetMutation? = nil, _ objects: [ManagedObject] = []) throws {
         let slot = try self.slot(of: key)
-        if mutation != nil { _ = try toManyRelationship(key: key) }
+        if mutation != nil {
+            _ = try toManyRelationship(
+                key: key, remedy: "call cst_object_did_change (did_change, didChangeValue) without a mutation")
+        }
         guard let change = takeManualChange(slot) else {
             let name = entity.properties[slot].path
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name).\(name) was not announced as changing; call cst_object_will_change (will_change, willChangeValue) "
-                    + "before setting the primitive value",
+                "a change of \(entity.name).\(name) was not announced, or has already ended; call "
+                    + "cst_object_will_change (will_change, willChangeValue) before setting the primitive value",
                 entity: entity.name, key: name, objectURI: objectID.uri)
         }
         try together {

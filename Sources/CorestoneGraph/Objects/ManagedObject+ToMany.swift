@@ -12,21 +12,21 @@ extension ManagedObject {
         toManyBlock?[ordinal]
     }
 
-    /// Returns the object for a to-many relationship without retaining it; nil before the first access.
+    /// Returns the `ToManyRelationship` at an ordinal without retaining it; nil before the first access.
     @inline(__always)
     func nearToMany(ordinal: Int) -> Unmanaged<ToManyRelationship>? {
         guard let toManyBlock else { return nil }
         return UnsafeRawPointer(toManyBlock + ordinal).load(as: Unmanaged<ToManyRelationship>?.self)
     }
 
-    /// Returns the object for a to-many relationship, created at the first access.
+    /// Returns the `ToManyRelationship` of a to-many relationship, created at the first access.
     func toMany(_ relationship: Relationship) throws -> ToManyRelationship {
         if state.contains(.detached) { throw detachedError() }
         let ordinal = Int(entity.layout.slots[Int(relationship.slot)].ordinal)
         return toMany(ordinal: ordinal) ?? makeToMany(relationship, ordinal).takeUnretainedValue()
     }
 
-    /// Whether the members are not loaded. Creates the relationship's object if necessary.
+    /// Whether the members are not loaded. Creates the `ToManyRelationship` if necessary.
     @inline(__always)
     func awaitsMembers(of relationship: Relationship) throws -> Bool {
         if state.contains(.detached) { throw detachedError() }
@@ -41,7 +41,7 @@ extension ManagedObject {
         return keeper
     }
 
-    /// Returns a relationship with loaded members for a read access, which fires the owner if it is a fault.
+    /// Returns a relationship with loaded members for a read access. If the owner is a fault, fires it.
     ///
     /// The members are loaded first, together with the owner's row, so that no separate query reads the row.
     func readToMany(_ relationship: Relationship) throws -> ToManyRelationship {
@@ -65,7 +65,7 @@ extension ManagedObject {
         return try body(readToMany(toManyRelationship(key: key)))
     }
 
-    /// Returns the relationship's object if its members are loaded.
+    /// Returns the `ToManyRelationship` at a slot if the members are loaded; otherwise nil.
     @inline(__always)
     private func loadedToMany(_ slot: Int) -> Unmanaged<ToManyRelationship>? {
         let layout = entity.layout.slots[slot]
@@ -77,15 +77,18 @@ extension ManagedObject {
 
     /// Returns the relationship of a key.
     ///
-    /// - Throws: `.typeMismatch` if the property is not a to-many relationship; `.invalidArgument` for an unknown key.
-    func toManyRelationship(key: UInt32) throws -> Relationship {
+    /// - Parameter remedy: The remedy for another property; nil if the caller reads or sets the property.
+    /// - Throws: `.typeMismatch` if the property is not a to-many relationship.
+    ///   `.invalidArgument` for an unknown key.
+    func toManyRelationship(key: UInt32, remedy: String? = nil) throws -> Relationship {
         let slot = try self.slot(of: key)
         let property = entity.properties[slot]
         guard let relationship = property as? Relationship, relationship.isToMany else {
             let name = property.path
             throw CoreError(
                 .typeMismatch,
-                "\(entity.name).\(name) is \(property.kindPhrase), not a to-many relationship; get or set its value instead",
+                "\(entity.name).\(name) is \(property.kindPhrase), not a to-many relationship; "
+                    + (remedy ?? property.accessRemedy),
                 entity: entity.name, key: name, objectURI: objectID.uri)
         }
         return relationship
@@ -101,9 +104,9 @@ extension ManagedObject {
 
 extension ManagedObject {
     package func memberCount(key: UInt32) throws -> Int { try withToMany(key: key) { try $0.count() } }
-    /// Returns a snapshot of the members, in order if the relationship is ordered.
+    /// Returns the current members, in order if the relationship is ordered.
     package func members(key: UInt32) throws -> [ManagedObject] { try withToMany(key: key) { try $0.all() } }
-    /// Returns a snapshot of the members and the destination entity, which the model retains.
+    /// Returns the current members and the destination entity. The model retains the entity.
     package func membersAndEntity(key: UInt32) throws -> (members: [ManagedObject], entity: Unmanaged<Entity>) {
         try withToMany(key: key) { (try $0.all(), Unmanaged.passUnretained($0.relationship.resolvedDestination)) }
     }
@@ -254,7 +257,7 @@ extension ManagedObject {
         guard let saved, try saved.unlessRowIsMissing({ try reconnect(to: saved, relationship) }) != nil else {
             return try setTarget(nil, of: relationship)
         }
-        if saved.isDeleted { context.changeTracker.reconnectedDeletions.append(saved) }
+        if saved.isDeleted { context.changeTracker.noteReconnected(saved) }
     }
 
     private func reconnect(to target: ManagedObject, _ relationship: Relationship) throws {
@@ -272,5 +275,13 @@ extension Property {
             return relationship.isToMany ? "a to-many relationship" : "a to-one relationship"
         }
         return self is FetchedProperty ? "a fetched property" : "an attribute"
+    }
+
+    /// The functions that read and set the property, as the remedy in a message.
+    var accessRemedy: String {
+        (self as? Relationship)?.isToMany == true
+            ? "read the members with cst_object_copy_members (members), and set them with cst_object_set_members "
+                + "(setMembers)"
+            : "read it with cst_object_get (get), and set it with cst_object_set (set)"
     }
 }

@@ -21,7 +21,7 @@ extension ManagedObject {
             return keep(.passRetained(target), layout)
         }
         let target = context.identityMap.retainedObject(store: store, entityIndex: index, primaryKey: key)
-        if let watch = context.faultLoader.watch {
+        if let watch = context.faultState.watch {
             target._withUnsafeGuaranteedRef { watch.note($0, reachedBy: entity.relationship(slot)) }
         }
         return keep(target, layout)
@@ -86,7 +86,7 @@ extension ManagedObject {
         return target.state.contains(.detached) ? nil : target
     }
 
-    /// Releases deleted targets from the cache. They are looked up again by the record.
+    /// Releases cached targets that leave the context. The next read resolves the primary key in the record again.
     ///
     /// - Parameter withChanges: Whether other writers deleted the targets. A changed relationship with an inverse is
     ///   then set to null. A changed relationship without an inverse is kept, because the row may be inserted again.
@@ -100,7 +100,7 @@ extension ManagedObject {
         }
     }
 
-    /// Sets changed to-one relationships with deleted targets to null.
+    /// Sets to null the changed to-one relationships whose targets leave the context.
     ///
     /// - Parameter withInverse: Whether only relationships with an inverse are set to null.
     func clearChangedTargets(withInverse: Bool, where isGone: (ObjectIdentifier) -> Bool) {
@@ -133,10 +133,16 @@ extension ManagedObject {
     }
 
     func unsuitableTarget(_ value: PropertyValue, _ relationship: Relationship) -> CoreError {
-        CoreError(
+        let found =
+            if case .object(let reference as ObjectIDReference) = value {
+                "the ID \(reference.id.uri); get the object with cst_context_object_with_id (get, object)"
+            } else {
+                value.kindPhrase
+            }
+        return CoreError(
             .typeMismatch,
             "\(entity.name).\(relationship.name) takes \(relationship.isToMany ? "objects" : "an object") of "
-                + "\(relationship.destination.name), not \(value.kindPhrase)",
+                + "\(relationship.destination.name), not \(found)",
             entity: entity.name, key: relationship.name, value: value, objectURI: objectID.uri)
     }
 
@@ -187,9 +193,11 @@ extension ManagedObject {
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
         guard member.entity.isKind(of: relationship.destination) else {
+            let origin = member.entity.model === entity.model ? "" : " in another model"
             throw CoreError(
                 .typeMismatch,
-                "\(entity.name).\(relationship.name) takes an object of \(relationship.destination.name), not of \(member.entity.name)",
+                "\(entity.name).\(relationship.name) takes an object of \(relationship.destination.name), not of "
+                    + "\(member.entity.name)\(origin)",
                 entity: entity.name, key: relationship.name, value: .object(member), objectURI: objectID.uri)
         }
         guard member.context === context else { throw refersOutside(member, relationship) }
@@ -203,19 +211,23 @@ extension ManagedObject {
     /// A rollback does not restore an object that was never saved, or whose row another writer deleted.
     var deletionRemedy: String {
         if state.contains(.inserted) { return "insert a new object" }
-        return context?.isDeletedElsewhere(self) == true ? "fetch the objects again" : "roll back first"
+        return context?.changeMerger.isDeletedElsewhere(self) == true
+            ? "fetch the objects again" : "call cst_context_rollback (rollback) first"
     }
 
     private func refersOutside(_ member: ManagedObject, _ relationship: Relationship) -> CoreError {
         let target = "\(member.entity.name) \(member.objectID.uri)"
         let obstacle =
             if member.context == nil {
-                "\(target), which is not in a context; insert it first"
+                "\(target), which is not in a context; insert it with "
+                    + "cst_context_insert_object (insert_object, insert) first"
             } else if context == nil {
-                "\(target), because \(entity.name) \(objectID.uri) is not in a context; insert the \(entity.name) first"
+                "\(target), because \(entity.name) \(objectID.uri) is not in a context; insert the \(entity.name) "
+                    + "with cst_context_insert_object (insert_object, insert) first"
             } else {
                 "\(target), which belongs to another context; "
-                    + (member.hasTemporaryID ? "save it there, and " : "") + "get it in this context by its ID"
+                    + (member.hasTemporaryID ? "save it there with cst_context_save (save), and " : "")
+                    + "get it in this context with cst_context_object_with_id (get, object)"
             }
         return CoreError(
             .invalidArgument, "\(entity.name).\(relationship.name) cannot refer to \(obstacle)", entity: entity.name,

@@ -18,8 +18,10 @@ extension ManagedObject {
     ///
     /// The result is cached until the attribute is set or the object becomes a fault. Fires a fault.
     ///
-    /// - Throws: `.typeMismatch` for another attribute; `.unsupported` if the model names a transformer that is not
-    ///   registered; the transformer's error, with entity and key; errors of reading.
+    /// - Throws: `.typeMismatch` for another attribute.
+    ///   `.unsupported` if the model names a transformer that is not registered.
+    ///   The transformer's error, with entity and key.
+    ///   Errors of reading.
     public func transformedValue(key: UInt32) throws -> Any? {
         let (slot, attribute) = try transformable(key)
         return try withView(key: key) { view in
@@ -31,8 +33,9 @@ extension ManagedObject {
     ///
     /// The object caches the value.
     ///
-    /// - Throws: `.typeMismatch` for another attribute, or if the value is not of the class that the model names;
-    ///   `.unsupported` if the transformer is not registered; the transformer's error.
+    /// - Throws: `.typeMismatch` for another attribute, or if the value is not of the class that the model names.
+    ///   `.unsupported` if the transformer is not registered.
+    ///   The transformer's error.
     public func setTransformedValue(_ value: Any?, key: UInt32) throws {
         let (slot, attribute) = try transformable(key)
         guard let value else { return try set(.null, key: key) }
@@ -71,7 +74,7 @@ extension ManagedObject {
         let found = (property as? Attribute).map { "of type \($0.type.displayName)" } ?? property.kindPhrase
         throw CoreError(
             .typeMismatch,
-            "\(entity.name).\(name) is not a transformable attribute, but \(found); get or set its value instead",
+            "\(entity.name).\(name) is not a transformable attribute, but \(found); \(property.accessRemedy)",
             entity: entity.name, key: name, objectURI: objectID.uri)
     }
 
@@ -81,16 +84,28 @@ extension ManagedObject {
             .unsupported,
             "\(entity.name).\(attribute.path) needs the transformer \"\(attribute.valueTransformerName ?? "")\", which "
                 + "is not registered; register it with cst_transformer_register (register_transformer, "
-                + "ValueTransformers.register), or use the bytes of the attribute", entity: entity.name,
-            key: attribute.path, objectURI: objectID.uri)
+                + "ValueTransformers.register), or use the attribute's bytes with cst_object_get (raw_value, get) and "
+                + "cst_object_set (set_raw_value, set)", entity: entity.name, key: attribute.path,
+            objectURI: objectID.uri)
     }
 
     private func excludes(_ value: Any, _ attribute: Attribute, _ className: String) -> CoreError {
         let plain = value as? PropertyValue
+        let fault: String
+        // The type of a value that a transformer of the host made is internal to the library.
+        if let made = value as? any ArchivableValue, made.archivableClass == nil {
+            fault =
+                ", but the transformer \"\(attribute.valueTransformerName ?? "")\" does not make values of that class; "
+                + "remove the value class from the attribute, or use the transformer NSSecureUnarchiveFromData"
+        } else if case .object(let object)? = plain, let archived = object as? ArchivedObject {
+            fault = ", not an archived object of the class \"\(archived.className)\""
+        } else {
+            fault = ", not \(plain?.kind ?? "\(type(of: value))")"
+        }
         return CoreError(
             .typeMismatch,
-            "\(entity.name).\(attribute.path) takes values of the class \"\(className)\", not "
-                + (plain?.kind ?? "\(type(of: value))"), entity: entity.name, key: attribute.path, value: plain,
+            "\(entity.name).\(attribute.path) takes values of the class \"\(className)\"\(fault)",
+            entity: entity.name, key: attribute.path, value: plain,
             objectURI: objectID.uri)
     }
 

@@ -36,8 +36,8 @@ extension ManagedObject {
     ///
     /// - Returns: The value as the property would store it, for example a double for an integer in a double attribute.
     ///   The application's validators may replace the value.
-    /// - Throws: The failure. Several failures are the children of one error with code 1560. Errors for a
-    ///   value that the property cannot store.
+    /// - Throws: The failure. Several failures are the children of one error with code 1560.
+    ///   Errors for a value that the property cannot store.
     public func validateValue(_ value: PropertyValue, forKey name: String) throws -> PropertyValue {
         try context?.checkQueue()
         let property = try entity.requireProperty(named: name)
@@ -79,7 +79,7 @@ extension ManagedObject {
 // MARK: - Properties
 
 extension ManagedObject {
-    /// Validates the properties, as `validateForUpdate` of Core Data does.
+    /// Validates the properties, as `validateForInsert` and `validateForUpdate` of Core Data do.
     ///
     /// Unchanged properties are included, because the model may be stricter than when the row was written. Unchanged
     /// to-many relationships are skipped, because each would cost a query. Unchanged attributes whose row is not in
@@ -143,7 +143,8 @@ extension ManagedObject {
         // A value in a backing file exists and was validated when it was written, so the file is not read.
         if let record, Record(record).fileName(slot, layout) != nil { return }
         guard let record, Record(record).hasValue(slot) else {
-            // A null value of a derived attribute is not a failure, because the application cannot set it.
+            // In a saved object, a null value of a derived attribute is not a failure, because the application cannot
+            // set it.
             let mayBeMissing =
                 layout.conditions.isDisjoint(with: .required) || !isNew && layout.conditions.contains(.derived)
             if !mayBeMissing, try isRequired(entity.attribute(slot)) {
@@ -176,10 +177,12 @@ extension ManagedObject {
                 failures.append(missingValueError(relationship))
             }
         } else if let target = try target(of: relationship), target.state.isDisjoint(with: [.detached, .deleted]) {
-            // A save writes nil for a deleted target.
+            // A save writes null for a deleted target, so such a target counts as missing.
             if layout.conditions.contains(.ruled) { validateRules(.object(target), relationship, into: &failures) }
         } else if layout.conditions.contains(.required) {
-            failures.append(missingValueError(relationship))
+            let deleted = try target(of: relationship)
+            failures.append(
+                deleted.map { deletedTargetError(relationship, $0) } ?? missingValueError(relationship))
         }
     }
 

@@ -8,8 +8,8 @@ extension Entity {
     /// be saved, or throws if the value is invalid. For a to-many relationship, the value is an array. Null values are
     /// also passed.
     ///
-    /// The validator runs on the queue of the object's context, also for subentities. It may read and change objects,
-    /// but must not save or validate them.
+    /// The validator runs on the queue of the object's context, also for objects of subentities. It may read and change
+    /// objects, but must not save or validate the context.
     ///
     /// - Throws: `.model` if the model is frozen.
     public func addValidator(

@@ -23,7 +23,8 @@ extension ManagedObject {
 
     /// Returns the value of an attribute of role `attribute` if the object is not a fault; nil in other cases.
     ///
-    /// The caller then calls `view`. Inlined for values in the row's record, because this is the most frequent call.
+    /// If the result is nil, the caller calls `view`. Inlined for values in the row's record, because this is the most
+    /// frequent call.
     @inlinable @inline(__always)
     package func plainView(key: UInt32) -> ValueView? {
         let slot = Int(key & 0xFFF)
@@ -99,7 +100,7 @@ extension ManagedObject {
         case .toOne:
             let relationship = entity.relationship(slot)
             try setTarget(try acceptTarget(value, relationship), of: relationship)
-        case .toMany: throw isToMany(slot)
+        case .toMany: throw isToMany(slot, value)
         }
     }
 
@@ -125,6 +126,12 @@ extension ManagedObject {
         let value: PropertyValue
     }
 
+    private struct PropertyOfObject: Hashable {
+        let object: ObjectIdentifier
+        let slot: Int
+    }
+
+    /// Checks and converts a value, which `apply` can then set. Fires a fault.
     package func prepare(_ value: PropertyValue, key: UInt32) throws -> Prepared {
         let slot = try self.slot(of: key)
         try fireIfNeeded()
@@ -135,11 +142,68 @@ extension ManagedObject {
         case .toOne:
             _ = try acceptTarget(value, entity.relationship(slot))
             return Prepared(slot: slot, value: value)
-        case .toMany: throw isToMany(slot)
+        case .toMany: throw isToMany(slot, value)
         }
     }
 
-    package func apply(_ prepared: Prepared) throws {
+    /// Sets several properties, or none of them if the application's hook for null fails.
+    package func apply(_ values: [Prepared]) throws {
+        if entity.has(.setNilValue) { return try ManagedObject.apply(values.map { (target: self, value: $0) }) }
+        for value in values { try apply(value) }
+    }
+
+    /// Sets properties of several objects, or none of them if the application's hook for null fails.
+    package static func apply(_ values: [(target: ManagedObject, value: Prepared)]) throws {
+        if values.contains(where: { $0.target.callsSetNil($0.value) }) { return try applyAfterHooks(values) }
+        for (target, value) in values { try target.apply(value) }
+    }
+
+    /// Runs the hooks for null, which can fail, and then sets the other values.
+    ///
+    /// If a hook fails, the properties that other hooks have set get their former values.
+    private static func applyAfterHooks(_ values: [(target: ManagedObject, value: Prepared)]) throws {
+        let names = values.map { PropertyOfObject(object: ObjectIdentifier($0.target), slot: $0.value.slot) }
+        // Only the last value of a property counts.
+        let last = Dictionary(zip(names, names.indices), uniquingKeysWith: { _, place in place })
+        var places = names.indices.filter { last[names[$0]] == $0 }
+        var formerValues: [(target: ManagedObject, value: Prepared)] = []
+        do {
+            places = try places.filter { place in
+                let (target, value) = values[place]
+                guard target.callsSetNil(value) else { return true }
+                let former = try target.view(key: target.entity.slotKeys[value.slot]).propertyValue
+                formerValues.append((target: target, value: Prepared(slot: value.slot, value: former)))
+                return try !target.sendSetNil(value.slot)
+            }
+            for place in places { try values[place].target.fireIfNeeded() }
+        } catch {
+            for (target, value) in formerValues.reversed() { target.restore(value) }
+            throw error
+        }
+        for place in places { try values[place].target.apply(values[place].value) }
+    }
+
+    /// Whether the entity has a hook for null, and the value is a null that this hook can replace.
+    private func callsSetNil(_ prepared: Prepared) -> Bool {
+        guard prepared.value.isNull, entity.has(.setNilValue) else { return false }
+        switch entity.layout.slots[prepared.slot].role {
+        case .attribute, .external, .transient: return entity.attribute(prepared.slot).isScalar
+        case .composite, .toOne, .toMany: return false
+        }
+    }
+
+    private func restore(_ former: Prepared) {
+        guard state.isDisjoint(with: [.fault, .detached, .inaccessible]),
+            let value = try? view(key: entity.slotKeys[former.slot]).propertyValue, value != former.value
+        else { return }
+        if entity.layout.slots[former.slot].role == .transient {
+            writeTransient(former.value, former.slot)
+        } else {
+            write(former.value, former.slot)
+        }
+    }
+
+    private func apply(_ prepared: Prepared) throws {
         switch entity.layout.slots[prepared.slot].role {
         case .toOne:
             let relationship = entity.relationship(prepared.slot)
@@ -162,13 +226,13 @@ extension ManagedObject {
         case .external: return try externalView(slot, layout)
         case .transient: return .null
         case .toOne, .composite: return nil
-        case .toMany: throw isToMany(slot)
+        case .toMany: throw isToMany(slot, readsCommitted: true)
         }
     }
 
     /// Returns the object and property key at a key path of plain names.
     ///
-    /// Returns nil for another path, for example over an operator, a nil target or a to-many relationship.
+    /// Returns nil for another path, for example with an operator, or through a nil target or a to-many relationship.
     ///
     /// - Throws: An error if a name is not a property.
     package func resolve(keyPath path: String) throws -> (object: ManagedObject, key: UInt32)? {
@@ -189,11 +253,13 @@ extension ManagedObject {
         return try current.plainProperty(rest).map { (current, $0.key) }
     }
 
-    /// Returns the property of a name; nil for operators and for the names that every object has.
+    /// Returns the property of a name; nil for operators, fetched properties, `entity`, `objectID` and `SELF`.
     private func plainProperty(_ name: Substring) throws -> Property? {
-        if let property = entity.property(named: String(name)) { return property }
-        if name.first == "@" || name == "objectID" || name == "SELF" || name == "self" { return nil }
-        return try entity.requireProperty(named: String(name))
+        let name = String(name)
+        if let property = entity.property(named: name) { return property }
+        if name.first == "@" || ["entity", "objectID", "SELF", "self"].contains(name) { return nil }
+        if entity.fetchedProperty(named: name) != nil { return nil }
+        return try entity.requireProperty(named: name)
     }
 
     /// Sets a value of the slot's type, with change tracking and notifications.
@@ -261,11 +327,13 @@ extension ManagedObject {
     /// Returns the last fetched or saved value, with a to-one target as an ID.
     package func committedValue(key: UInt32) throws -> PropertyValue {
         let slot = try self.slot(of: key)
-        if entity.layout.slots[slot].role == .toMany { throw isToMany(slot) }
+        if entity.layout.slots[slot].role == .toMany { throw isToMany(slot, readsCommitted: true) }
         return try committedValue(slot: slot)
     }
 
     /// Whether the property was set since the last fetch or save, even to an equal value.
+    ///
+    /// For a to-many relationship, whether its members differ from those of the last fetch or save.
     package func isChanged(key: UInt32) throws -> Bool {
         let slot = try self.slot(of: key)
         if state.contains(.detached) { throw detachedError() }
@@ -290,9 +358,9 @@ extension ManagedObject {
     func unknownKey(_ key: UInt32) -> CoreError {
         CoreError(
             .invalidArgument,
-            "key \(key) is not a property of \(entity.name); get the key from the entity of the object, or from "
+            "\(key) is not the key of a property of \(entity.name); get the key from the entity of the object, or from "
                 + "a superentity, with cst_entity_key",
-            entity: entity.name, value: .int(Int64(key)), objectURI: objectID.uri)
+            entity: entity.name, key: "key", value: .int(Int64(key)), objectURI: objectID.uri)
     }
 
     private func isDerived(_ attribute: Attribute, _ value: PropertyValue) -> CoreError {
@@ -307,12 +375,21 @@ extension ManagedObject {
             entity: entity.name, key: attribute.path, value: value, objectURI: objectID.uri)
     }
 
-    func isToMany(_ slot: Int) -> CoreError {
-        CoreError(
+    /// Creates the error for a to-many relationship where a single value is read or set.
+    ///
+    /// - Parameters:
+    ///   - value: The value that the caller sets.
+    ///   - readsCommitted: Whether the caller reads the committed value.
+    func isToMany(_ slot: Int, _ value: PropertyValue? = nil, readsCommitted: Bool = false) -> CoreError {
+        let property = entity.properties[slot]
+        let remedy =
+            readsCommitted
+            ? "read the current members with cst_object_copy_members (members)" : property.accessRemedy
+        return CoreError(
             .typeMismatch,
-            "\(entity.name).\(entity.properties[slot].name) is a to-many relationship and does not have a single value; read "
-                + "the members with cst_object_copy_members (members), and set them with cst_object_set_members (setMembers)",
-            entity: entity.name, key: entity.properties[slot].name, objectURI: objectID.uri)
+            "\(entity.name).\(property.name) is a to-many relationship and does not have a single "
+                + "\(readsCommitted ? "committed " : "")value; \(remedy)",
+            entity: entity.name, key: property.name, value: value, objectURI: objectID.uri)
     }
 
     /// Creates the error for an object that is not in the context that was called.
@@ -322,7 +399,8 @@ extension ManagedObject {
         CoreError(
             .invalidArgument,
             context == nil
-                ? "\(entity.name) \(objectID.uri) is not in a context; insert it first"
+                ? "\(entity.name) \(objectID.uri) is not in a context; insert it with "
+                    + "cst_context_insert_object (insert_object, insert) first"
                 : "\(entity.name) \(objectID.uri) belongs to another context; \(remedy)", entity: entity.name,
             objectURI: objectID.uri)
     }
@@ -331,10 +409,12 @@ extension ManagedObject {
         let closed = store.flatMap { $0.isOpen ? nil : $0.path }
         let reason =
             if let closed {
-                "its store \(closed) was removed from the coordinator or closed; open the store again and fetch the object"
+                "its store \(closed) was removed from the coordinator or closed; add the store with "
+                    + "cst_coordinator_add_store (add_store, addStore) to an open coordinator, and fetch the object "
+                    + "again"
             } else {
-                "the context was reset or closed, the object's store was removed, or the object was deleted; fetch it "
-                    + "again if it still exists"
+                "the context was reset or closed, the object's store was removed, the object was deleted, or its "
+                    + "insertion was undone or rolled back; fetch the object again if it still exists"
             }
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,

@@ -3,7 +3,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A managed object: a row of a store as its entity describes it, plus the changes of its context.
+/// A managed object: the values of a row of a store, and their unsaved changes in a context.
 ///
 /// An object refers to its row record, and the first change adds an overlay. An object must be used on its context's
 /// queue, or on the thread that created it while it is not in a context. A context registers at most one object per
@@ -134,6 +134,19 @@ public final class ManagedObject {
         owner = context?.owner ?? ManagedObject.allocateOwner()
     }
 
+    /// Creates a fault for a row of a context. The context is not retained meanwhile, because faults are created often.
+    init(
+        fault primaryKey: Int64, _ entity: Entity, _ store: Store?, in context: Unmanaged<Context>,
+        owner: UnsafeMutablePointer<UInt64>
+    ) {
+        self.entity = entity
+        contextReference = context
+        storeReference = store.map(Unmanaged.passUnretained)
+        self.primaryKey = primaryKey
+        state = [.fault]
+        self.owner = owner
+    }
+
     deinit {
         context?.identityMap.forget(self)
         deallocateOwner()
@@ -172,7 +185,7 @@ public final class ManagedObject {
             let names = concrete.prefix(10).joined(separator: ", ") + (concrete.count > 10 ? ", …" : "")
             let remedy =
                 concrete.isEmpty
-                ? "add a subentity to the model that is not abstract" : "insert one of its subentities (\(names))"
+                ? "add a subentity that is not abstract to the model" : "insert one of its subentities (\(names))"
             throw CoreError(
                 .invalidArgument,
                 "\(entity.name) is an abstract entity and cannot be instantiated; \(remedy)",
@@ -227,7 +240,7 @@ extension ManagedObject {
     public var isInserted: Bool { state.contains(.inserted) && !state.contains(.deleted) }
     /// Whether a saved object has unsaved changes and is not deleted.
     public var isUpdated: Bool { state.contains(.updated) && !state.contains(.inserted) && !state.contains(.deleted) }
-    /// Whether the object is deleted, even if the deletion is not saved yet.
+    /// Whether the object is deleted; false after the object has left its context, for example by a save.
     public var isDeleted: Bool { state.contains(.deleted) }
     /// Whether the object is a fault.
     ///
@@ -293,7 +306,7 @@ extension ManagedObject {
         return true
     }
 
-    /// Runs `body` with another row as the object's row: a partial row of a fault, or a newer one.
+    /// Runs `body` with another row as the object's row: a partial row of a fault, or a newer row.
     func withTemporaryRow<Result>(_ row: Record, _ body: () throws -> Result) rethrows -> Result {
         let own = record
         record = row.start
@@ -307,6 +320,6 @@ extension ManagedObject {
         Record(old).chunk.release()
     }
 
-    /// The optimistic-locking version of the object's row; 0 if it does not have a row.
+    /// The optimistic-locking version of the object's row; 0 without a row in memory.
     var version: Int32 { record.map { Record($0).version } ?? 0 }
 }

@@ -50,7 +50,7 @@ struct ObjectList {
         objects.append(object)
     }
 
-    /// Returns the same objects: first those that are in `order`, in its order, then the rest.
+    /// Returns a list of the same objects: those of `order` first, in that order, and the others after them.
     func ordered(like order: [ManagedObject]) -> ObjectList {
         var (own, known) = (self, ObjectList(order))
         return ObjectList(order.filter { own.contains($0) } + objects.filter { !known.contains($0) })

@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// The members of a to-many relationship of one object.
 ///
-/// Until the members are accessed, only differences to the store are kept. Setting the department of a thousand
+/// Until the members are accessed, only differences from the store are kept. Setting the department of a thousand
 /// employees therefore does not load the department's employees.
 final class ToManyRelationship {
     unowned(unsafe) let owner: ManagedObject
@@ -147,7 +147,7 @@ final class ToManyRelationship {
         if isLoaded { return forgetEnded() }
         guard let context = owner.context else { throw owner.detachedError() }
         if owner.state.contains(.inaccessible) { return didLoad([]) }
-        if context.faultLoader.watch != nil { try context.applyFaultPolicy(owner, along: relationship) }
+        if context.faultState.watch != nil { try context.faultLoader.applyFaultPolicy(owner, along: relationship) }
         try context.faultLoader.loadMembers(of: relationship, owners: [owner])
     }
 
@@ -280,7 +280,7 @@ final class ToManyRelationship {
     /// Removes a member.
     func remove(_ object: ManagedObject) {
         if mustReload { try? load() }
-        // The member was removed before the members were read again, which is not a change of the current event.
+        // The removal was already recorded, and the members were not read since, so nothing changes.
         if !isLoaded, differences?.removed.contains(object) == true { return }
         if isAnnounced {
             if isLoaded, !members.contains(object) { return }
@@ -293,8 +293,8 @@ final class ToManyRelationship {
 
     /// Makes the membership of an object consistent with its to-one inverse.
     ///
-    /// Updates the difference to the object's row. This is not a change of the current event, because the change of the
-    /// inverse is recorded, or another writer made it.
+    /// Records whether the membership differs from the object's row. The update is not a change of the current event,
+    /// because the change of the inverse is recorded, or another writer made that change.
     ///
     /// - Parameters:
     ///   - isStored: Whether the object's row refers to the owner.

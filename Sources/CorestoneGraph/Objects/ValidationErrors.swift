@@ -20,13 +20,25 @@ extension ManagedObject {
     }
 
     func missingValueError(_ property: Property) -> CoreError {
-        let remedy =
-            (property as? Attribute)?.derivation == nil
-            ? "set it before saving"
-            : "make it optional or set a default value in the model, because it is computed at each save"
+        let fault =
+            if let relationship = property as? Relationship, relationship.isToMany {
+                "and does not have members; add one before saving"
+            } else if (property as? Attribute)?.derivation == nil {
+                "and does not have a value; set it before saving"
+            } else {
+                "and does not have a value; make it optional or set a default value in the model, because it is "
+                    + "computed at each save"
+            }
         return invalid(
-            property, .validationMissingMandatoryProperty,
-            "\(displayName(property)) is required and does not have a value; \(remedy)")
+            property, .validationMissingMandatoryProperty, "\(displayName(property)) is required \(fault)")
+    }
+
+    /// Creates the error for a required to-one relationship to a deleted object, for which a save would write null.
+    func deletedTargetError(_ relationship: Relationship, _ target: ManagedObject) -> CoreError {
+        invalid(
+            relationship, .validationMissingMandatoryProperty,
+            "\(displayName(relationship)) is required, but refers to \(target.entity.localizedName) "
+                + "\(target.objectID.uri), which is deleted; set another object before saving")
     }
 
     func memberCountError(_ relationship: Relationship, _ code: CocoaCode, _ count: Int, _ bound: String) -> CoreError {
@@ -41,8 +53,8 @@ extension ManagedObject {
             relationship, .validationRelationshipDeniedDelete,
             "\(entity.localizedName) \(objectID.uri) cannot be deleted while \(displayName(relationship)) has "
                 + (count == 1
-                    ? "1 object; delete or move that object first"
-                    : "\(count) objects; delete or move those objects first"),
+                    ? "1 object; delete that object, or remove it from the relationship, first"
+                    : "\(count) objects; delete those objects, or remove them from the relationship, first"),
             value: .int(Int64(count)))
     }
 
@@ -61,7 +73,7 @@ extension ManagedObject {
         invalid(
             attribute, .managedObjectValidation,
             "\(displayName(attribute)) is \(number), which not every store can keep; set a finite value, or "
-                + "allow NaN and infinities for the attribute (CST_PROPERTY_ALLOWS_NAN, allows_nan)",
+                + "allow NaN and infinities for the attribute (CST_PROPERTY_ALLOWS_NAN, allows_nan, setAllowsNaN)",
             value: .double(number))
     }
 
@@ -75,7 +87,8 @@ extension ManagedObject {
     func invalidURIError(_ value: PropertyValue, _ attribute: Attribute) -> CoreError {
         invalid(
             attribute, .validationInvalidURI,
-            "\(displayName(attribute)) is \(value.excerpt), which is not a URI; percent-encode characters that a URI cannot contain",
+            "\(displayName(attribute)) is \(value.excerpt), which is not a URI; percent-encode characters that a URI "
+                + "cannot contain, and a literal % as %25",
             value: value)
     }
 
@@ -125,7 +138,7 @@ extension ManagedObject {
         let shownValue = value.map { " is \($0.excerpt), which" } ?? ""
         let subject = property.map { displayName($0) + shownValue } ?? "\(entity.localizedName) \(objectID.uri)"
         let failure =
-            purpose == .delete ? "cannot be deleted: a validator rejected it" : "was rejected by a validator"
+            purpose == .delete ? "cannot be deleted: a validator rejected the deletion" : "was rejected by a validator"
         let ownMessage = own?.message ?? "\(subject) \(failure): \(error)"
         return CoreError(
             .validation, ownMessage.isEmpty ? "\(subject) \(failure)" : ownMessage,
@@ -142,10 +155,15 @@ extension ManagedObject {
     func uncheckedRuleError(_ rule: ValidationRule, _ reason: String, _ value: PropertyValue, _ property: Property)
         -> CoreError
     {
-        invalid(
+        // A validation does not have values for variables, so the remedy of their error does not apply.
+        let variable = (try? rule.predicate.required())?.freeVariables.first
+        let cause =
+            variable.map { "$\($0) does not have a value; remove the variable from the predicate in the model" }
+            ?? reason
+        return invalid(
             property, .managedObjectValidation,
-            "cannot check \(displayName(property)) against the model's predicate \(rule.predicate.text): \(reason)"
-                + (reason.hasRemedy ? "" : "; correct the value, or the predicate in the model"),
+            "cannot check \(displayName(property)) against the model's predicate \(rule.predicate.text): \(cause)"
+                + (cause.hasRemedy ? "" : "; correct the value, or the predicate in the model"),
             value: value, predicate: rule.predicate.text)
     }
 }

@@ -47,6 +47,14 @@ final class Listeners<Kind: RawRepresentable<UInt32> & Sendable, Payload>: Senda
         let payload = payload()
         for listener in all.withLock({ $0 }) where listener.kind.rawValue == kind.rawValue { listener.notify(payload) }
     }
+
+    /// Returns a function for each observer of `kind`, which notifies the observer unless its observation ends first.
+    func calls(_ kind: Kind, _ payload: Payload) -> [() -> Void] {
+        guard hasObservers(kind) else { return [] }
+        return all.withLock { $0 }.filter { $0.kind.rawValue == kind.rawValue }.map { listener in
+            { listener.notify(payload) }
+        }
+    }
 }
 
 /// An observer of one kind of notification.

@@ -13,8 +13,10 @@ extension ManagedObject {
     /// The handler may use and change the context, with the exceptions of `ObservationOptions.prior`, and may cancel
     /// its observation. A handler is not called recursively more than 8 times.
     ///
-    /// - Throws: `.objectGone` if the object has left its context; `.invalidArgument` if the object is not in a
-    ///   context, or if the key path cannot be observed; `.wrongThread`; the errors of reading the objects on the path.
+    /// - Throws: `.objectGone` if the object has left its context.
+    ///   `.invalidArgument` if the object is not in a context, or if the key path cannot be observed.
+    ///   `.wrongThread` on a thread other than the context's.
+    ///   The errors of reading the objects on the path.
     public func observe(
         keyPath: String, options: ObservationOptions = [], _ handler: @escaping (ManagedObject, ValueChange) -> Void
     ) throws -> Observation {
@@ -22,7 +24,8 @@ extension ManagedObject {
         guard let context else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name) \(objectID.uri) is not in a context and cannot be observed; insert it first",
+                "\(entity.name) \(objectID.uri) is not in a context and cannot be observed; insert it with "
+                    + "cst_context_insert_object (insert_object, insert) first",
                 entity: entity.name, key: keyPath, objectURI: objectID.uri)
         }
         try context.checkQueue()
@@ -148,7 +151,7 @@ extension Context {
     func ownObservers() -> ObjectObservers {
         if let observers = observation.objects { return observers }
         let fresh = ObjectObservers(owner)
-        observation.objects = fresh
+        observation.begin(fresh)
         return fresh
     }
 }

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// The observers of notifications, which are notified on the posting thread.
+/// A list of observers, which the caller notifies one by one.
 package final class NotificationCenter<Payload>: Sendable {
     private enum Kind: UInt32 { case notification = 1 }
 
@@ -11,7 +11,8 @@ package final class NotificationCenter<Payload>: Sendable {
     package func observe(_ handler: @escaping (Payload) -> Void) -> Observation {
         listeners.observe(.notification, handler)
     }
-    package func notify(_ notification: Payload) { listeners.notify(.notification, notification) }
+    /// Returns a function for each observer, which notifies the observer unless its observation ends first.
+    package func calls(for notification: Payload) -> [() -> Void] { listeners.calls(.notification, notification) }
 }
 
 /// Access to a context for components that are built on contexts.

@@ -189,6 +189,9 @@ enum ObserverPath {
             return (try entity.requireProperty(named: String(path)), nil)
         }
         let head = try entity.requireProperty(named: String(path[..<dot]))
+        if let attribute = head as? Attribute, attribute.type == .composite {
+            throw entity.unknownProperty(String(path))
+        }
         guard let relationship = head as? Relationship, !relationship.isToMany else {
             throw CoreError(
                 .invalidArgument,
@@ -199,9 +202,9 @@ enum ObserverPath {
         return (head, path[path.index(after: dot)...])
     }
 
-    /// Throws if the path does not lead over to-one relationships to a property.
+    /// Throws if the path does not consist of to-one relationships and a final property.
     ///
-    /// The entities of the model are checked, so that a path is rejected even if it does not have objects yet.
+    /// The path is checked against the model, so that an invalid path is rejected even if its relationships are null.
     static func check(_ path: String, from entity: Entity) throws {
         var (entity, rest): (Entity, Substring?) = (entity, path[...])
         while let path = rest {

@@ -8,8 +8,8 @@ import Synchronization
 // 1. `ManagedObject.observe` creates an `ObjectObserver` and its token. `ObjectObserver.begin` checks the key path and
 //    adds an `ObserverLink` for each object on the path (`add`), which sets the flag `.observed` of the object. If
 //    `begin` throws, the release of the token removes the links that were added.
-// 2. Code that writes a property tests the flag. If it is set, it calls `willChangeObserved` before the write and
-//    `didChangeObserved` after it. An object without observers costs this one test.
+// 2. Code that writes a property tests the flag. If the flag is set, the code calls `willChangeObserved` before the
+//    write and `didChangeObserved` after it. An object without observers costs this one test.
 // 3. `ObjectObserver.willChange` records the former value in the link. With `ObservationOptions.prior`, it notifies the
 //    handler immediately. Nested changes of one link (`ObserverLink.depth`) count as one change.
 // 4. `ObjectObserver.didChange` creates a `ValueChange` from the former and the new value. For values that were not set
@@ -116,12 +116,13 @@ final class ObjectObservers: @unchecked Sendable {
     /// Runs an operation, then notifies observers.
     ///
     /// - Parameter object: The object that `body` changes; nil for several objects.
-    /// - Throws: `.invalidArgument` within a prior notification of another operation; the error of `body`.
+    /// - Throws: `.invalidArgument` within a prior notification of another operation.
+    ///   The error of `body`.
     func together<Result>(of object: ManagedObject? = nil, _ body: () throws -> Result) throws -> Result {
         guard !isNotifyingPrior else {
             let refused =
                 object.map { "change relationships of \($0.entity.name) \($0.objectID.uri) or refresh it" }
-                ?? "change relationships, refresh objects, undo or roll back"
+                ?? "change relationships, apply delete rules, refresh objects, resolve conflicts, undo or roll back"
             throw CoreError(
                 .invalidArgument,
                 "cannot \(refused) in an observer that runs before another change; do so after that change, or observe without "

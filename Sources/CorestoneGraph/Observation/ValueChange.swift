@@ -19,12 +19,12 @@ public struct ValueChange {
     public let keyPath: String
     /// Whether the change has not happened yet (`ObservationOptions.prior`).
     public let isPrior: Bool
-    /// The former value. The members of a to-many relationship are an array.
+    /// The former value; an array of members for a to-many relationship.
     ///
     /// Null if the property was null, for an insertion, and for the initial notification. Before a change of an
     /// unordered relationship, `old` may be null as well, because the members need not be loaded.
     public let old: PropertyValue
-    /// The new value. The members of a to-many relationship are an array.
+    /// The new value; an array of members for a to-many relationship.
     ///
     /// Null if the property is null, for a removal, and before a change.
     public let new: PropertyValue
@@ -58,7 +58,7 @@ enum FormerValue {
 
 /// The members of a to-many relationship before a change.
 struct FormerMembers {
-    /// All members; nil if only the differences to the store are known.
+    /// All members; nil if only the differences from the store are known.
     var all: [ManagedObject]?
     var added, removed: [ManagedObject]
 

@@ -37,7 +37,7 @@ final class Closing: Sendable {
             guard state.closer == 0 else {
                 throw CoreError(
                     .invalidHandle,
-                    "\(name) is already being closed; wait for that call, and close it again if it stays open"
+                    "\(name) is already being closed by another call; close it again only if that call fails"
                 )
             }
             (state.closer, state.isMainClosed) = (platform_thread_id(), !waits)
@@ -67,8 +67,8 @@ extension ContextLabel {
     var refusal: CoreError {
         CoreError(
             .invalidHandle,
-            "\(text) does not accept work: its stores are closed or being closed; queue work before that, or open the stores with a "
-                + "new coordinator"
+            "\(text) does not accept work: its stores are closed or being closed; use the context before the "
+                + "stores are closed, or open them with a new coordinator, container or document"
         )
     }
 }
@@ -76,18 +76,20 @@ extension ContextLabel {
 extension Coordinator {
     /// Runs `body`, which closes the stores, after the queues of all contexts have run their blocks.
     ///
-    /// The queues accept blocks only from the calling thread in the meantime; other threads receive an error. The main
-    /// queue accepts blocks until the other queues have finished, because their blocks may wait for the main queue. If
-    /// the calling thread is the main thread, it drains the main queue in the meantime. Contexts that are confined to a
-    /// thread do not have a queue, and the call does not wait for them.
+    /// In the meantime, private queues accept blocks only from the calling thread; calls on other threads fail. The
+    /// main queue accepts blocks until the other queues have finished, because their blocks may wait for the main
+    /// queue. If the calling thread is the main thread, it drains the main queue in the meantime. Contexts that are
+    /// confined to a thread do not have a queue, and the call does not wait for them.
     ///
     /// - Parameters:
     ///   - waits: Whether queued blocks run first. If not, some may run only after the stores are closed.
     ///   - name: The name of the object to be closed, as the beginning of a sentence.
     /// - Returns: False if the stores were already closed and `body` did not run.
-    /// - Throws: The error of `body`. `.invalidArgument` if the calling thread owns a queue for which other work waits,
-    ///   because this work could never run. After these errors, the queues accept blocks again. `.invalidHandle` while
-    ///   another call closes the stores.
+    /// - Throws: The error of `body`.
+    ///   `.invalidArgument` if the calling thread owns a queue for which other work waits, because this work could
+    ///   never run.
+    ///   After these errors, the queues accept blocks again.
+    ///   `.invalidHandle` while another call closes the stores.
     package func closeDown(waits: Bool, called name: String, _ body: () throws -> Void) throws -> Bool {
         guard try closing.begin(waits: waits, name) else { return false }
         do {
@@ -118,9 +120,11 @@ extension Coordinator {
     ///
     /// - Parameter unsaved: The treatment of unsaved changes of the coordinator's contexts.
     /// - Throws: `.unsavedChanges` if contexts have changes that are neither saved nor discarded, with a child per
-    ///   context that contains its name and its counts by entity. Errors of saving. `.invalidArgument` on the queue of
-    ///   a context for which other work waits. The stores stay open after these errors. `.invalidHandle` while another
-    ///   call closes the coordinator.
+    ///   context that contains its name and its counts by entity.
+    ///   Errors of saving.
+    ///   `.invalidArgument` on the queue of a context for which other work waits.
+    ///   The stores stay open after these errors.
+    ///   `.invalidHandle` while another call closes the coordinator.
     public func close(_ unsaved: UnsavedChanges.Policy = .refuse) throws {
         try close(unsaved, called: "the coordinator")
     }
@@ -128,7 +132,7 @@ extension Coordinator {
     /// Closes the stores.
     ///
     /// - Parameters:
-    ///   - name: The name of the object that stays open, as the beginning of a sentence.
+    ///   - name: The name of the object to be closed, as the beginning of a sentence.
     ///   - willClose: Called when the stores can be closed, or are already closed.
     package func close(_ unsaved: UnsavedChanges.Policy, called name: String, _ willClose: () -> Void = {}) throws {
         let isFirst = try closeDown(waits: unsaved != .discard, called: name) {
@@ -145,7 +149,7 @@ extension Coordinator {
 
     private func closeQueues(_ waits: Bool) throws {
         let isMain = MainQueue.boundThread == platform_thread_id()
-        // Blocks may create contexts, whose queues are then closed too.
+        // Blocks may create contexts, so the loop repeats until the queues of all contexts are closed.
         while true {
             let open = liveContexts.filter { $0.queue?.isClosed == false }
             if open.isEmpty { break }
@@ -157,8 +161,8 @@ extension Coordinator {
                 if context.isOwn, context.queue?.isAwaited == true {
                     throw CoreError(
                         .invalidArgument,
-                        "cannot close the stores on the queue of \(context.label.text) while other work waits for it; close them on "
-                            + "another thread")
+                        "cannot close the stores on the queue of \(context.label.text) while other work waits for "
+                            + "this queue; close the stores on another thread")
                 }
                 if isMain, !context.isOwn, let queue = context.queue {
                     try MainQueue.serve(whileWaitingFor: queue, context.label)
@@ -169,7 +173,7 @@ extension Coordinator {
         closing.closeMain()
         guard waits, closing.isAwaited else { return }
         if isMain {
-            // A thread that was counted by `enter` queues its block immediately afterwards.
+            // A thread that `enter` has counted queues its block immediately afterwards, so a short wait is enough.
             while closing.isAwaited, try MainQueue.drain(timeoutMilliseconds: 20) > 0 {}
         } else if let context = liveContexts.first(where: { $0.queueType == .main }) {
             try context.waitForQueue()

@@ -11,7 +11,10 @@ extension Context {
     public var isClosed: Bool { ownerThread == Context.endedOwner }
 
     func isClosedForGood() -> CoreError {
-        CoreError(.invalidHandle, "\(label.text) is closed; create a new context")
+        CoreError(
+            .invalidHandle,
+            "\(label.text) is closed; if its coordinator is open, create another one with cst_context_new (context, "
+                + "Context)")
     }
 
     /// Closes the context and its nested contexts. Idempotent.
@@ -22,16 +25,18 @@ extension Context {
     /// The view context of a container and the context of a document stay open. Their changes are treated as `unsaved`
     /// specifies, and they are closed with the container or the document.
     ///
-    /// A context that is confined to another thread, or of the main queue if another thread closes it, stays open too
-    /// if it does not have changes or if its changes are discarded. Such a context is deallocated with its last
+    /// A context that only another thread can use (a context that is confined to that thread, or a main context) stays
+    /// open if it does not have changes or if its changes are discarded. Such a context is deallocated with its last
     /// reference, without a log line.
     ///
     /// - Parameter unsaved: The treatment of unsaved changes. A save of a nested context moves its changes to its
     ///   parent.
     /// - Returns: False if the context stays open.
     /// - Throws: `.unsavedChanges` if changes are neither saved nor discarded, with the counts by entity and a child
-    ///   per context with changes. Errors of saving. `.invalidArgument` within a hook, and on a queue for which other
-    ///   work waits. After an error, the context stays open, and no changes are lost.
+    ///   per context with changes.
+    ///   Errors of saving.
+    ///   `.invalidArgument` within a hook, and on a queue for which other work waits.
+    ///   After an error, the context stays open, and no changes are lost.
     @discardableResult
     public func close(_ unsaved: UnsavedChanges.Policy = .refuse) throws -> Bool {
         if platform_is_forked() { throw Context.forked() }
@@ -41,7 +46,7 @@ extension Context {
         if unsaved == .save { try Context.save(all) }
         if unsaved != .discard {
             let held = all.compactMap { $0.unsavedChanges() }
-            if !held.isEmpty { throw UnsavedChanges.refusal(label.text, held) }
+            if !held.isEmpty { throw UnsavedChanges.refusal(label.text, held, isContext: true) }
         }
         var hasEnded = true
         for context in all { hasEnded = try context.end(unsaved) }
@@ -64,8 +69,8 @@ extension Context {
         if queue?.isAwaited == true, !isShared {
             throw CoreError(
                 .invalidArgument,
-                "cannot close \(label.text) on its own queue while other work waits for it; close it on another thread, or when that "
-                    + "work is done")
+                "cannot close \(label.text) on its own queue while other work waits for the queue; close the context "
+                    + "on another thread, or when that work is done")
         }
     }
 
@@ -80,7 +85,7 @@ extension Context {
         do {
             try runAndWait { context in
                 if unsaved != .discard {
-                    // Another thread may have made changes since they were counted or saved.
+                    // Another thread may have made changes since the first count or the save.
                     try? context.processPendingChanges()
                     let counts = context.countUnsaved()
                     if !counts.isEmpty { throw UnsavedChanges.refusal(label.text, [unsavedChanges(counts)]) }
@@ -90,10 +95,10 @@ extension Context {
                 context.detachHost()
                 context.endNotifications()
                 context.links.inbox.refuse()
-                context.access.hasEnded = true
+                context.access.end()
             }
         } catch {
-            // Another thread may have closed it in the meantime.
+            // Another thread may have closed the context in the meantime.
             if !isClosed { throw error }
         }
         return !isShared

@@ -11,8 +11,9 @@ extension Context {
     /// are released.
     ///
     /// - Throws: `.wrongThread` if the context is confined to another thread, or if it is on the main queue and the
-    ///   call is not made on the main thread; with code 132000 if the wait would be a deadlock. `.invalidHandle` if the
-    ///   context or the stores are closed, or while they are being closed.
+    ///   call is not made on the main thread.
+    ///   `.wrongThread` with code 132000 if the wait would be a deadlock.
+    ///   `.invalidHandle` if the context or the stores are closed, or while they are being closed.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func lock() throws { _ = try lock { try queue?.acquire(isFromApplication: true) != nil } }
 
@@ -51,8 +52,8 @@ extension Context {
     /// Releases a lock that `lock` or `tryLock` acquired. The release of the last lock processes pending changes first.
     ///
     /// - Throws: `.wrongThread` with code 132000 if the calling thread does not have a lock to release.
-    ///   `.invalidArgument` for the last lock within a hook or an observer of objects. Errors of processing pending
-    ///   changes, after which the lock is nevertheless released.
+    ///   `.invalidArgument` for the last lock within a hook or an observer of objects.
+    ///   Errors of processing pending changes, after which the lock is nevertheless released.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func unlock() throws {
         try checkQueue()
@@ -72,7 +73,7 @@ extension Context {
         guard observation.objects?.isNotifying != true else {
             throw CoreError(
                 .invalidArgument,
-                "an observer must not unlock \(label.text) during its notification; unlock it afterwards"
+                "an observer must not unlock \(label.text) during the notification; unlock it afterwards"
             )
         }
         defer {
@@ -80,7 +81,7 @@ extension Context {
             endOwnership()
             if queueType == .privateQueue { queue?.release() }
         }
-        defer { forgetMerged() }
+        defer { changeMerger.forgetMerged() }
         try processPendingChanges()
     }
 

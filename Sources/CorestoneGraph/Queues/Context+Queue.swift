@@ -8,13 +8,13 @@ struct OwnershipDepth {
     var performs = 0
     /// The number of calls to `lock` within the innermost perform without a matching `unlock` so far.
     var locks = 0
-    /// The number of library calls on the thread at the first of these locks.
+    /// The depth of nested library calls on the thread at the first of these locks.
     ///
-    /// An `unlock` within a call that began later must not release the queue.
+    /// An `unlock` within a call that began after this lock must not release the queue.
     var callsAtLock: UInt32 = 0
-    /// The number of calls to `lock` within library calls that began later.
+    /// The number of unmatched calls to `lock` within library calls that began after the first lock.
     ///
-    /// These calls already own the queue, so the locks only count until the calls return.
+    /// The queue is already owned in these library calls, so their locks are only counted, until the calls return.
     var locksInCalls = 0
 
     var isNone: Bool { performs == 0 && locks == 0 }
@@ -25,8 +25,9 @@ extension Context {
     ///
     /// - Parameter refused: Called instead, at the same position in the queue, if `body` cannot run, for example
     ///   because the context was closed in the meantime.
-    /// - Throws: `.invalidArgument` or `.wrongThread` for a context without a queue. `.invalidHandle` if the context or
-    ///   its stores are closed. `.noMemory` if no thread can be created.
+    /// - Throws: `.invalidArgument` or `.wrongThread` for a context without a queue.
+    ///   `.invalidHandle` if the context or its stores are closed.
+    ///   `.noMemory` if no thread can be created.
     package func enqueue(
         _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void = { _ in }
     ) throws {
@@ -61,14 +62,25 @@ extension Context {
 
     /// Queues `body` even if the context or its stores are closed.
     ///
-    /// Either `body` or `refused` is called later. If no thread can be created for a private queue, the calling thread
-    /// waits for the queue and calls the function. The context must have a queue.
+    /// The queue later calls either `body` or `refused`. If no thread can be created for a private queue, the calling
+    /// thread waits for the queue and makes this call itself. If it cannot wait, because it owns the queue or the wait
+    /// would be a deadlock, it calls `refused` without the queue. The context must have a queue.
     package func enqueueAnyway(
         _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void
     ) {
         let work = { self.performQueued(body, refused) }
         if queueType == .main { return MainQueue.enqueue(work) }
-        do { try queue?.enqueue(work) } catch { try? queue?.run(work) }
+        do { try queue?.enqueue(work) } catch { runAnyway(work, refused: refused, because: error) }
+    }
+
+    /// Runs queued work on the calling thread, because the queue could not accept it.
+    ///
+    /// - Parameter failure: The error of the queue, for `refused` if the calling thread owns the queue.
+    func runAnyway(_ work: () -> Void, refused: (any Error) -> Void, because failure: any Error) {
+        do {
+            if ownerThread == platform_thread_id() { throw failure }
+            try queue?.run(work)
+        } catch { withCallScope { refused(error) } }
     }
 
     /// Waits until the queue has run all queued blocks.
@@ -106,7 +118,9 @@ extension Context {
     /// Whether the calling thread may use the context without waiting.
     package var isOwn: Bool { ownerThread == platform_thread_id() || adoptOnMainThread() }
 
-    /// Runs `body` on the calling thread, which owns the queue. The outermost perform ends an event.
+    /// Runs `body` on the calling thread, which owns the queue.
+    ///
+    /// The outermost perform processes pending changes at its end.
     func performHere(_ body: (Context) throws -> Void) throws {
         // The context may have been closed while the block was waiting.
         if isClosed { throw isClosedForGood() }
@@ -121,25 +135,26 @@ extension Context {
             if former.isNone { endOwnership() }
         }
         guard isOutermost else { return try body(self) }
-        // The library's own threads reach this point without a call of the application.
+        // The library's own threads reach this point outside of a call, so a call scope begins here.
         try withCallScope {
             try keepingHost {
                 processInbox()
                 do { try body(self) } catch {
                     // A failure appears again in the next save, which processes pending changes first.
                     try? processPendingChanges()
-                    forgetMerged()
+                    changeMerger.forgetMerged()
                     throw error
                 }
                 try processPendingChanges()
-                forgetMerged()
+                changeMerger.forgetMerged()
             }
         }
     }
 
     /// Ends the calling thread's ownership of a context with a private queue.
     ///
-    /// Other contexts keep their owner. A context that was closed does not receive another owner.
+    /// Contexts of other types keep their owner. The owner of a closed context becomes `endedOwner`, so that no thread
+    /// can own the context again.
     func endOwnership() {
         if access.hasEnded { ownerThread = Context.endedOwner } else if queueType == .privateQueue { ownerThread = 0 }
     }
@@ -157,7 +172,8 @@ extension Context {
         case .beingReleased:
             throw CoreError(
                 .invalidHandle,
-                "another thread is releasing the last handle of \(label.text); retain a handle while the context is in use"
+                "another thread is releasing the last handle of \(label.text); retain a handle with cst_retain "
+                    + "while the context is in use"
             )
         }
     }

@@ -12,7 +12,7 @@ public struct UnsavedChanges: Sendable {
     public let origin: CallSite?
     /// The number of changed objects by entity name.
     ///
-    /// Nil for a context that another thread uses, because only that thread can count them.
+    /// Nil if the calling thread cannot use the context, for example because the context is confined to another thread.
     public let entities: [String: Counts]?
 
     /// The numbers of unsaved objects by kind of change.
@@ -50,7 +50,7 @@ public struct UnsavedChanges: Sendable {
 
     /// The changes as the end of a sentence: `1 Department updated, 2 Person inserted`.
     package var text: String {
-        guard let entities else { return "an unknown number, because another thread is using the context" }
+        guard let entities else { return "an unknown number" }
         let names = entities.keys.sorted()
         var parts: [String] = []
         for name in names.prefix(UnsavedChanges.shownEntities) {
@@ -65,33 +65,46 @@ public struct UnsavedChanges: Sendable {
         return parts.joined(separator: ", ")
     }
 
+    /// The changes as part of a longer message, after the context or "it".
+    private var state: String {
+        entities == nil
+            ? "may have unsaved changes, but the calling thread cannot count them" : "has unsaved changes: \(text)"
+    }
+
     /// The context and its changes, as part of a longer message.
-    package var fault: String { "\(context) has unsaved changes: \(text)" }
+    package var fault: String { "\(context) \(state)" }
 
     package var error: CoreError {
         CoreError(
-            .unsavedChanges, "\(fault); call save() or rollback() first",
+            .unsavedChanges,
+            "\(fault); call save() or rollback() "
+                + (entities == nil ? "on a thread that can use the context" : "first"),
             entity: entities?.count == 1 ? entities?.keys.first : nil)
     }
 
     /// Returns the remedy in the message for unsaved changes.
-    private static func remedy(_ count: Int) -> String {
-        "call save() or rollback() on \(count == 1 ? "the context" : "each context"), or close with CST_UNSAVED_DISCARD "
+    ///
+    /// - Parameter context: The context, if it is the only one.
+    private static func remedy(_ count: Int, _ context: String) -> String {
+        "call save() or rollback() on \(count == 1 ? context : "each context"), or close with CST_UNSAVED_DISCARD "
             + "(.discard)"
     }
 
     /// Returns the error for an object that stays open because of unsaved changes.
     ///
-    /// - Parameter what: The name of the object, as the beginning of a sentence: `the container Shop`.
-    package static func refusal(_ what: String, _ held: [UnsavedChanges]) -> CoreError {
+    /// - Parameters:
+    ///   - what: The name of the object, as the beginning of a sentence: `the container Shop`.
+    ///   - isContext: Whether the object is a context, which may stay open because of a nested context.
+    package static func refusal(_ what: String, _ held: [UnsavedChanges], isContext: Bool = false) -> CoreError {
         let children = held.map(\.error)
         let whose = children.count == 1 && what == held[0].context
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
             "\(what) stays open because "
                 + (whose
-                    ? "it has unsaved changes: \(held[0].text)" : held.map(\.fault).joined(separator: ", and "))
-                + "; \(remedy(held.count))", entity: children.count == 1 ? children[0].entity : nil, children: children)
+                    ? "it \(held[0].state)" : held.map(\.fault).joined(separator: ", and "))
+                + "; \(remedy(held.count, isContext && !whose ? "that context" : "the context"))",
+            entity: children.count == 1 ? children[0].entity : nil, children: children)
     }
 }
 
@@ -168,7 +181,7 @@ extension Context {
     /// Only the context's owner thread can determine whether a save would write anything.
     var mayHaveChanges: Bool { platform_load64(owner + 2) != 0 }
 
-    /// Saves the changes of contexts, in their order.
+    /// Saves the changes of contexts, in the order of the list.
     ///
     /// - Throws: The error of a save. Several failures are the children of one error.
     static func save(_ contexts: [Context]) throws {
@@ -249,7 +262,7 @@ extension Context {
 
     /// Makes the calling thread the owner of a context that is confined to a thread that has ended.
     ///
-    /// No other thread can use the context any more.
+    /// Otherwise no thread could use the context any more.
     ///
     /// - Parameter waits: Whether to wait, for a short time, for a thread that is ending.
     func adoptFromEndedThread(waits: Bool = true) {

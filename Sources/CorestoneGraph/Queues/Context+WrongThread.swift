@@ -41,8 +41,12 @@ extension Context {
     /// changes by this code would be lost.
     func closed<Result>(for reason: BlockingOperation, _ body: () throws -> Result) rethrows -> Result {
         let (owner, former, formerReason) = (ownerThread, access.closer, access.closure)
-        (access.closer, access.closure, ownerThread) = (platform_thread_id(), reason, Context.closedOwner)
-        defer { (access.closer, access.closure, ownerThread) = (former, formerReason, owner) }
+        access.close(by: platform_thread_id(), for: reason)
+        ownerThread = Context.closedOwner
+        defer {
+            access.close(by: former, for: formerReason)
+            ownerThread = owner
+        }
         return try body()
     }
 
@@ -51,7 +55,8 @@ extension Context {
         case .save:
             CoreError(
                 .invalidArgument,
-                "\(label.text) is being saved and cannot be used; use it after the save has returned"
+                "\(label.text) is being saved and cannot be used; use it on its own thread or queue after the save "
+                    + "has returned"
             )
         case .callSite:
             CoreError(
@@ -61,9 +66,11 @@ extension Context {
         }
     }
 
-    /// Makes the calling thread the owner of a main context if it is the main thread. Returns whether it is.
+    /// Makes the main thread, if it is the calling thread, the owner of a main context that does not have an owner.
     ///
     /// The main queue may have been bound after the context was created.
+    ///
+    /// - Returns: Whether the calling thread became the owner.
     func adoptOnMainThread() -> Bool {
         guard queueType == .main, ownerThread == 0, MainQueue.boundThread == platform_thread_id() else { return false }
         ownerThread = platform_thread_id()
@@ -81,22 +88,26 @@ extension Context {
         switch queueType {
         case .caller:
             whose =
-                ", which belongs to the thread that created it, \(nameOfThread(owner)); "
+                ", which is confined to \(nameOfThread(owner)); "
                 + (asParent
-                    ? "use the child on that thread, or create its parent with a private queue"
-                    : "create a context on this thread, or one with a private queue")
+                    ? "use the child on \(nameOfThread(owner)), or create its parent with "
+                    : "create a context on \(nameOfThread(platform_thread_id())), or one with ")
+                + "CST_QUEUE_PRIVATE (background_context, .privateQueue)"
         case .privateQueue:
             let user = owner == 0 ? "which no thread is using" : "which \(nameOfThread(owner)) is using"
-            whose = " outside its private queue, \(user); use it inside perform"
+            whose = " outside its private queue, \(user); use it inside cst_context_perform (perform)"
         case .main where main == 0:
             whose =
                 " of the main queue, which is not bound to a thread; call cst_main_queue_bind (main_queue.bind, "
                 + "MainQueue.bind) first"
         case .main where owner != main && owner != 0:
-            whose = " of the main queue, which \(nameOfThread(owner)) is using for a child; use it inside perform"
+            whose =
+                " of the main queue, which \(nameOfThread(owner)) is using for a child; use it inside "
+                + "cst_context_perform (perform)"
         case .main:
             whose =
-                " of the main queue, which belongs to \(nameOfThread(main)); use it on the main thread, or inside perform"
+                " of the main queue, which belongs to \(nameOfThread(main)); use it on the main thread, or inside "
+                + "cst_context_perform (perform)"
         }
         return CoreError(
             .wrongThread,
@@ -126,7 +137,7 @@ extension Context {
     private func onQueueFromElsewhere<Result>(_ body: () -> Result) -> Result {
         // The thread that blocks the context, for example for a save, uses it.
         if isClosedToHost, access.closer == platform_thread_id() { return body() }
-        // A closed context is empty, on every thread.
+        // A closed context is empty and does not change, so any thread may read it.
         if isClosed { return body() }
         var result: Result?
         do {

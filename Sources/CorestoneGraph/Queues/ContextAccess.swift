@@ -3,12 +3,20 @@ struct ContextAccess {
     /// The nested uses of the context by the owning thread.
     var holds = OwnershipDepth()
     /// The thread that blocks the context for an operation, and the operation; see `Context.closed(for:_:)`.
-    var closer: UInt64 = 0
-    var closure = BlockingOperation.save
+    private(set) var closer: UInt64 = 0
+    private(set) var closure = BlockingOperation.save
     /// Whether the context was closed. The owner becomes `endedOwner` when the block that closed the context has ended.
-    var hasEnded = false
+    private(set) var hasEnded = false
     /// Whether a container or document shares this context with its callers. Only the container or document closes it.
-    var isShared = false
+    fileprivate(set) var isShared = false
+
+    /// Sets the thread that blocks the context, and the operation.
+    mutating func close(by thread: UInt64, for operation: BlockingOperation) {
+        (closer, closure) = (thread, operation)
+    }
+
+    /// Records that the context was closed.
+    mutating func end() { hasEnded = true }
 }
 
 extension Context {

@@ -11,8 +11,16 @@ final class ContextLabel: Sendable {
     }
 
     private let content: Locked<Content>
+    /// The description without a name.
+    private let unnamed: String
 
-    init(origin: CallSite?) { content = Locked(Content(origin: origin)) }
+    /// Creates a label.
+    ///
+    /// - Parameter unnamed: The owner of a queue that does not belong to a context.
+    init(origin: CallSite?, unnamed: String = "a context") {
+        content = Locked(Content(origin: origin))
+        self.unnamed = unnamed
+    }
 
     var name: String? {
         get { content.withLock { $0.name } }
@@ -27,7 +35,7 @@ final class ContextLabel: Sendable {
     /// The description, for the middle of a sentence: `context "import" (created at Import.swift:40)`.
     var text: String {
         let (name, origin) = content.withLock { ($0.name, $0.origin) }
-        return (name.map { "context \"\($0)\"" } ?? "a context")
+        return (name.map { "context \"\($0)\"" } ?? unnamed)
             + (origin.map { " (created at \($0.file):\($0.line))" } ?? "")
     }
 }

@@ -1,4 +1,5 @@
 import CPlatform
+import CorestoneFileSystem
 import CorestoneValues
 import Glibc
 
@@ -57,7 +58,8 @@ public enum MainQueue {
                 throw CoreError(
                     .wrongThread,
                     "the main queue is bound to \(nameOfThread(state.thread)) and cannot be bound to \(nameOfThread(current)); call "
-                        + "cst_main_queue_bind (bind) after \(nameOfThread(state.thread)) has ended")
+                        + "cst_main_queue_bind (main_queue.bind, MainQueue.bind) after "
+                        + "\(nameOfThread(state.thread)) has ended")
             }
             state.thread = current
         }
@@ -75,8 +77,8 @@ public enum MainQueue {
     /// - Parameter timeoutMilliseconds: The longest wait for the first block; 0 does not wait, a negative value waits
     ///   indefinitely.
     /// - Returns: The number of blocks that ran.
-    /// - Throws: `.wrongThread` if the calling thread is not the main thread; `.invalidArgument` during a fetch, a save
-    ///   or a coordinator's perform.
+    /// - Throws: `.wrongThread` if the calling thread is not the main thread.
+    ///   `.invalidArgument` during a fetch, a save or a coordinator's perform.
     public static func drain(timeoutMilliseconds: Int32) throws -> Int {
         let bound = boundThread
         guard bound == platform_thread_id() else {
@@ -89,11 +91,12 @@ public enum MainQueue {
                         : "the main queue is bound to \(nameOfThread(bound)); call cst_main_queue_bind (main_queue.bind, "
                             + "MainQueue.bind) on this thread first")
         }
-        // A block may lend a context to another thread, which needs the store.
+        // A block may lend a context to another thread. That thread would wait for the lock of the store that this
+        // thread holds.
         try Coordinator.requireNoStoreInUse("drain the main queue")
         waitForWork(timeoutMilliseconds)
         // Blocks that are queued meanwhile wait for the next drain, so that the number of blocks is limited. A nested
-        // drain also runs blocks of this one.
+        // drain also runs the blocks that this drain has not run yet.
         let limit = state.with {
             state.limit = state.added
             clearSignal()
@@ -121,7 +124,8 @@ public enum MainQueue {
     /// The call runs blocks of the main queue in the meantime, because blocks of the two queues may wait for each
     /// other.
     ///
-    /// - Throws: Code 132000 if the wait would be a deadlock; `.noMemory` if no thread can be created.
+    /// - Throws: Code 132000 if the wait would be a deadlock.
+    ///   `.noMemory` if no thread can be created.
     static func serve(whileWaitingFor queue: SerialQueue, _ label: ContextLabel) throws {
         guard !queue.isIdle else { return }
         let isDone = Flag()
@@ -169,13 +173,11 @@ public enum MainQueue {
             if state.descriptor >= 0 { return state.descriptor }
             let descriptor = platform_event_new()
             guard descriptor >= 0 else {
-                let code = errno
-                let remedy =
-                    [EMFILE, ENFILE].contains(code)
-                    ? "; close other files, or raise the limit of open files (ulimit -n)" : ""
+                let error = SystemError.last
                 throw CoreError(
                     .noMemory,
-                    "cannot create a descriptor for the main queue: \(StoreLocation.text(of: code))\(remedy)")
+                    "cannot create an event descriptor for the main queue: \(error.text)"
+                        + error.remedyForDescriptors)
             }
             state.descriptor = descriptor
             if !state.work.isEmpty { signal() }

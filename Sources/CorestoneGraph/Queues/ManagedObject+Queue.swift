@@ -17,10 +17,15 @@ extension ManagedObject {
         if platform_is_forked() { throw Context.forked() }
         if isGone { throw detachedError() }
         guard creator == platform_thread_id() else {
+            let user = nameOfThread(platform_thread_id())
+            let remedy =
+                threadIsAlive(creator)
+                ? "use the object on \(nameOfThread(creator)) until it is inserted into a context"
+                : "create the object again on \(user)"
             throw CoreError(
                 .wrongThread,
-                "\(nameOfThread(platform_thread_id())) used a new \(entity.name) that \(nameOfThread(creator)) created; "
-                    + "use it on that thread until it is inserted into a context", entity: entity.name)
+                "\(user) used a new \(entity.name) that \(nameOfThread(creator)) created; \(remedy)",
+                entity: entity.name, objectURI: objectID.uri)
         }
     }
 }

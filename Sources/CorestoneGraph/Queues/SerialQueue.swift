@@ -17,15 +17,15 @@ import Synchronization
 // 4. `Workers.whileWaiting` frees the slot of a waiting worker, so that another worker can run the blocks for which it
 //    waits. It fails if no other worker is left (`canSpareOne`).
 // 5. The thread waits in `Turn.wait`, one second at a time. Between the waits it releases the queue of a thread that
-//    has ended (`releaseIfHolderEnded`). If no thread is available for the blocks before it for three seconds
-//    (`isStarved`), it fails with `WaitGraph.noThreadError`.
-// 6. After any of these failures, `acquire` removes the entry. If the turn was signalled in the meantime, it releases
-//    the queue to the next entry.
+//    has ended (`releaseIfHolderEnded`). If no thread is available for three seconds for the blocks before its entry
+//    (`isStarved`), `acquire` fails with `WaitGraph.noThreadError`.
+// 6. After any of these failures, `acquire` removes the entry. If the turn was signalled in the meantime, `acquire`
+//    releases the queue to the next entry.
 // 7. A block is added by `enqueue`, on any thread. `Workers.expectWork` first ensures that the pool has a worker; if no
 //    thread can be created, the block is not added (`.noMemory`).
 // 8. `release` and the end of `serve` call `passOn` under the mutex. If the first entry is a turn, its thread becomes
-//    `holder` before it wakes, so no other thread can acquire the queue in between. If the first entry is a block,
-//    `Workers.submit` receives the queue, once (`isSubmitted`).
+//    `holder` before it wakes, so no other thread can acquire the queue in between. If the first entry is a block, the
+//    queue is submitted to the pool (`Workers.submit`), once (`isSubmitted`).
 // 9. `Workers.dispatch` assigns submitted queues to idle or new workers while fewer than `Workers.most` run. Other
 //    queues stay in `Workers.ready`, in order.
 // 10. A worker runs `serve`: it removes the blocks at the front one by one and runs each as `holder`, without the
@@ -59,7 +59,7 @@ final class SerialQueue: @unchecked Sendable {
     private var servingWorker: Worker?
     /// Whether the pool watches for the end of the thread that owns the queue.
     private var isWatched = false
-    /// The thread that closed the queue to blocks of the application, whose own blocks are accepted; 0 if open.
+    /// The thread that closed the queue to blocks of the application; 0 if open. Blocks of this thread are accepted.
     private var closer: UInt64 = 0
     let label: ContextLabel
 
@@ -121,8 +121,8 @@ final class SerialQueue: @unchecked Sendable {
     ///
     /// - Parameter isFromApplication: Whether the block comes from the application, and is rejected if the queue is
     ///   closed.
-    /// - Throws: `.noMemory` if no thread can be created for the block; `.invalidHandle` if the queue rejects the
-    ///   block.
+    /// - Throws: `.noMemory` if no thread can be created for the block.
+    ///   `.invalidHandle` if the queue rejects the block.
     func enqueue(isFromApplication: Bool = false, _ work: @escaping () -> Void) throws {
         try withMutex {
             try requireAdmission(isFromApplication)
@@ -135,7 +135,8 @@ final class SerialQueue: @unchecked Sendable {
 
     /// Runs `body` on the calling thread after all earlier entries.
     ///
-    /// - Throws: The errors of `acquire`; the error of `body`.
+    /// - Throws: The errors of `acquire`.
+    ///   The error of `body`.
     func run(isFromApplication: Bool = false, _ body: () throws -> Void) throws {
         try acquire(isFromApplication: isFromApplication)
         defer { release() }
@@ -244,7 +245,7 @@ final class SerialQueue: @unchecked Sendable {
             worker.setThreadName(label)
             pthread_mutex_unlock(mutex)
             work()
-            // Without the mutex, because captured objects may be deallocated here, which may call the application.
+            // Runs without the mutex, because the deallocation of captured objects may call the application.
             work = {}
             // In the child of a fork, a mutex may be held by a thread that does not exist there.
             if platform_is_forked() { return }
@@ -260,7 +261,7 @@ final class SerialQueue: @unchecked Sendable {
         pthread_mutex_unlock(mutex)
     }
 
-    /// Releases the queue after its current block, within which the worker's thread ends.
+    /// Releases the queue when the worker's thread ends within the current block.
     func leave(_ worker: Worker) {
         withMutex {
             guard servingWorker === worker else { return }

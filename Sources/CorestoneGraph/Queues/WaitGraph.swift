@@ -13,10 +13,13 @@ enum WaitGraph {
         case mainThread
         case thread(UInt64)
 
-        var description: String {
+        /// Returns the description with the thread that must continue before the wait can end; 0 without such a thread.
+        func description(heldBy holder: UInt64) -> String {
             switch self {
-            case .queue(let queue): "the queue of \(queue.label.text)"
-            case .mainThread: "the main thread"
+            case .queue(let queue):
+                "the queue of \(queue.label.text), "
+                    + (holder == 0 ? "which no thread serves" : "held by \(nameOfThread(holder))")
+            case .mainThread: "the main thread" + (holder == 0 ? "" : ", \(nameOfThread(holder))")
             case .thread(let thread): nameOfThread(thread)
             }
         }
@@ -38,7 +41,8 @@ enum WaitGraph {
     /// - Parameter serves: Whether the calling thread is the main thread and runs blocks of the main queue between
     ///   waits.
     /// - Throws: Code 132000 if the owner of the awaited resource waits, directly or indirectly, for the calling
-    ///   thread, or if the calling thread is the last worker that does not wait. The errors of `wait`.
+    ///   thread, or if the calling thread is the last worker that does not wait.
+    ///   The errors of `wait`.
     static func whileWaiting(
         for awaited: Awaited, _ label: ContextLabel, serves: Bool = false, _ wait: () throws -> Void
     ) throws {
@@ -58,7 +62,8 @@ enum WaitGraph {
 
     /// Removes the wait of a thread.
     ///
-    /// Also called by the thread that ends the wait, because the waiting thread may continue later.
+    /// Also called by the thread that ends the wait. The waiting thread may continue only later, and until then its
+    /// recorded wait could be mistaken for a deadlock.
     static func end(of thread: UInt64) { waiting.withLock { $0[thread] = nil } }
 
     /// Records that the calling thread lends its ownership to a waiting thread.
@@ -89,9 +94,11 @@ enum WaitGraph {
     private static func deadlockError(_ thread: UInt64, _ holder: UInt64, _ label: ContextLabel) -> CoreError {
         CoreError(
             .wrongThread, code: .managedObjectContextLocking,
-            "\(nameOfThread(thread)) would deadlock on the queue of \(label.text): \(nameOfThread(holder)) holds it and waits "
-                + "for this thread. Enqueue the work instead, or use a child context before its parent"
-        )
+            "\(nameOfThread(thread)) would deadlock on the queue of \(label.text): \(nameOfThread(holder)) holds "
+                + "this queue and, directly or indirectly, waits for \(nameOfThread(thread)). Enqueue the work with "
+                + "cst_context_perform "
+                + "(perform with a function) instead, or acquire the queue of a child context before that of "
+                + "its parent")
     }
 
     // MARK: Limits
@@ -103,33 +110,29 @@ enum WaitGraph {
     private static func noWorkerError(_ thread: UInt64, _ label: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "\(nameOfThread(thread)) cannot wait for the queue of \(label.text): all other worker threads (at most "
-                + "\(Workers.limit)) are waiting. Enqueue work instead of waiting for other contexts. The chain of waits: "
-                + chain(from: thread))
+            "\(nameOfThread(thread)) cannot wait for the queue of \(label.text): all other worker threads are waiting, "
+                + "and another one cannot be created (at most \(Workers.limit), or the limit of the system). Enqueue "
+                + "work with cst_context_perform (perform with a function) instead of waiting for other contexts. The "
+                + "chain of waits: " + chain(from: thread))
     }
 
     /// Returns a description of the chain of waits that starts at a thread: its awaited resource, the owner, and so on.
     private static func chain(from thread: UInt64) -> String {
-        var links: [(thread: UInt64, awaited: Awaited)] = []
+        var links: [(awaited: Awaited, holder: UInt64)] = []
         waiting.withLock { all in
             var next = thread
             while links.count <= all.count, let awaited = all[next] {
-                links.append((next, awaited))
                 let holder = awaited.holder
+                links.append((awaited, holder))
                 // The queue is being assigned to the waiting thread.
                 if holder == next { break }
                 next = holder
             }
         }
-        var text = ""
-        for (place, link) in links.prefix(namedLinks).enumerated() {
-            text += place == 0 ? nameOfThread(link.thread) : ", held by \(nameOfThread(link.thread)), which"
-            text += " waits for \(link.awaited.description)"
-        }
-        if links.count > namedLinks { return text + ", and so on, \(links.count) waits in all" }
-        guard let last = links.last else { return nameOfThread(thread) }
-        let holder = last.awaited.holder
-        return text + (holder == 0 ? ", which no thread serves" : ", held by \(nameOfThread(holder))")
+        if links.isEmpty { return nameOfThread(thread) }
+        let shown = links.prefix(namedLinks).map { "waits for \($0.awaited.description(heldBy: $0.holder))" }
+        let text = "\(nameOfThread(thread)) \(shown.joined(separator: ", which "))"
+        return links.count > namedLinks ? text + ", and so on, \(links.count) waits in all" : text
     }
 
     /// Creates the error for a wait behind blocks for which no thread can be created.
@@ -137,6 +140,6 @@ enum WaitGraph {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
             "cannot create a thread for the queue of \(label.text), or for a queue that it waits for, so this call did not run. "
-                + "End other threads or raise the thread limit, and call again")
+                + "End other threads, or raise the limit of threads (ulimit -u), and call again")
     }
 }

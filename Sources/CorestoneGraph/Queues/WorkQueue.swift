@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// A serial queue whose blocks run on a thread of the pool.
 package final class WorkQueue: Sendable {
-    private let queue = SerialQueue(ContextLabel(origin: nil))
+    private let queue = SerialQueue(ContextLabel(origin: nil, unnamed: "background work"))
 
     package init() {}
 

@@ -1,4 +1,5 @@
 import CPlatform
+import CorestoneFileSystem
 import CorestoneValues
 import Glibc
 import Synchronization
@@ -72,8 +73,8 @@ final class Workers: @unchecked Sendable {
         pending.subtract(1, ordering: .sequentiallyConsistent)
         throw CoreError(
             .noMemory,
-            "cannot create a thread for the queue of \(label.text): \(StoreLocation.text(of: code)); end other threads or raise the "
-                + "thread limit")
+            "cannot create a thread for the queue of \(label.text): \(SystemError(code).text); end other "
+                + "threads, or raise the limit of threads (ulimit -u)")
     }
 
     /// Records the end of a block.
@@ -115,7 +116,7 @@ final class Workers: @unchecked Sendable {
 
     /// Assigns a job to an idle or new worker. Called with the mutex.
     ///
-    /// Returns false if no worker is available.
+    /// Returns false if no worker is idle and no thread can be created.
     private func launch(_ job: Worker.Job) -> Bool {
         guard let worker = idle.popLast() else { return create(job) == 0 }
         begin(job, worker)
@@ -189,12 +190,12 @@ final class Workers: @unchecked Sendable {
                 worker.setThreadName(Workers.label)
                 runWatch()
             }
-            // In the child of a fork within a block, the worker cannot continue.
+            // If a block forked the process, the worker cannot continue in the child.
             if platform_is_forked() { return }
         }
     }
 
-    /// Returns the next job of a worker; nil if it is to end.
+    /// Returns the next job of a worker; nil if the worker must end.
     private func next(_ worker: Worker) -> Worker.Job? {
         let job = withMutex { () -> Worker.Job? in
             if let job = worker.takeJob() { return job }
@@ -226,7 +227,8 @@ final class Workers: @unchecked Sendable {
     private func waitForJob(_ worker: Worker) -> Worker.Job? {
         while true {
             if worker.waitForCall(nanoseconds: Workers.idleNanoseconds) {
-                // A job that was assigned before the thread ran is already begun, and its call arrives late.
+                // The thread may have taken a job before it waited for the call that announced the job, so a call can
+                // arrive without a job.
                 if let job = withMutex(worker.takeJob) { return job }
             } else if withMutex({ mayEnd(worker) }) {
                 return nil
@@ -238,7 +240,7 @@ final class Workers: @unchecked Sendable {
     private func mayEnd(_ worker: Worker) -> Bool {
         // A job was just assigned.
         if worker.job != nil { return false }
-        // The last worker stays while there are blocks, because a block relies on a worker of the pool.
+        // The last worker stays while there are blocks, because `expectWork` ensured a worker for each of them.
         let left = total.subtract(1, ordering: .sequentiallyConsistent).newValue
         if left == 0, pending.load(ordering: .sequentiallyConsistent) > 0 {
             total.add(1, ordering: .sequentiallyConsistent)

@@ -2,10 +2,11 @@ import Glibc
 
 /// A hash table from primary keys to pointers: open addressing in Robin Hood order, without tombstones.
 ///
-/// The home of a key is the place at which its search begins. The entries of a cluster are ordered by their homes, so
-/// that unsuccessful searches and removals end early.
+/// The home of a key is the place at which its search begins. The entries of a cluster, which is a run of used places,
+/// are ordered by their homes, so that unsuccessful searches and removals end early.
 ///
-/// Key 0 is not a valid primary key and marks a free entry.
+/// Key 0 marks a free entry. It is not a valid primary key, but a damaged store may contain it. Its value therefore has
+/// its own place.
 package final class KeyTable {
     @usableFromInline struct Entry {
         @usableFromInline var key: Int64
@@ -16,6 +17,8 @@ package final class KeyTable {
     @usableFromInline var mask: Int
     /// A 64-bit product shifted right by this number is the index of a block of four entries.
     @usableFromInline var shift: UInt64
+    /// The value of key 0.
+    @usableFromInline var valueOfZero: UnsafeMutableRawPointer?
     package private(set) var count = 0
 
     package init(capacity: Int = 16) {
@@ -48,6 +51,7 @@ package final class KeyTable {
 
     @inlinable @inline(__always)
     package func find(_ key: Int64) -> UnsafeMutableRawPointer? {
+        if key == 0 { return valueOfZero }
         var place = home(of: key)
         while true {
             let found = entries[place].key
@@ -70,6 +74,7 @@ package final class KeyTable {
     /// Sets the value of a key. Returns the replaced value; nil for a new key.
     @discardableResult
     package func set(_ key: Int64, _ value: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        if key == 0 { return setZero(value) }
         if KeyTable.isFull(count, mask &+ 1) { grow((mask &+ 1) &* 2) }
         var place = home(of: key)
         while entries[place].key != 0 {
@@ -84,6 +89,15 @@ package final class KeyTable {
         put(Entry(key: key, value: value), at: place)
         count &+= 1
         return nil
+    }
+
+    /// Sets or removes the value of key 0, and returns the former value.
+    @inline(never)
+    private func setZero(_ value: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        let former = valueOfZero
+        valueOfZero = value
+        count &+= (value == nil ? 0 : 1) &- (former == nil ? 0 : 1)
+        return former
     }
 
     /// Inserts an entry, and moves following entries so that the Robin Hood order holds.
@@ -130,6 +144,7 @@ package final class KeyTable {
     /// - Returns: The value of the removed key; nil if the table does not contain the key with this value.
     @discardableResult
     package func remove(_ key: Int64, of expected: UnsafeMutableRawPointer? = nil) -> UnsafeMutableRawPointer? {
+        if key == 0 { return expected == nil || expected == valueOfZero ? setZero(nil) : nil }
         var place = home(of: key)
         while entries[place].key != key {
             let found = entries[place].key
@@ -155,6 +170,7 @@ package final class KeyTable {
     }
 
     package func forEach(_ body: (Int64, UnsafeMutableRawPointer) -> Void) {
+        if let valueOfZero { body(0, valueOfZero) }
         for place in 0...mask where entries[place].key != 0 { body(entries[place].key, entries[place].value) }
     }
 }

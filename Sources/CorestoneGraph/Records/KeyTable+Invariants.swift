@@ -10,7 +10,7 @@ extension KeyTable {
         #if DEBUG
             let capacity = mask + 1
             precondition(capacity & mask == 0 && count < capacity, "a key table is full")
-            var used = 0
+            var used = valueOfZero == nil ? 0 : 1
             for place in 0..<capacity where entries[place].key != 0 {
                 used += 1
                 let distance = distance(of: entries[place].key, at: place)

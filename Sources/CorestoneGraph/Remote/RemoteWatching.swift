@@ -26,7 +26,8 @@ final class RemoteWatching: Sendable {
     }
 
     func remove(_ inbox: ContextInbox, in coordinator: Coordinator) {
-        // After a fork, watches and locks belong to the parent process.
+        // The child of a fork does not have the watcher threads, and a thread that does not exist there may hold the
+        // lock.
         if platform_is_forked() { return }
         followers.remove(inbox)
         try? update(coordinator)
@@ -124,7 +125,8 @@ extension Coordinator {
     /// - Parameter isOwn: Whether this coordinator changed the rows, during its turn to save.
     func forgetRows(_ changes: ExternalChanges, of store: Store, isOwn: Bool = false) {
         guard store.isOpen else { return }
-        // First, so that a fault does not read an old row again in a transaction that began before the change.
+        // The read transaction ends first. Otherwise a fault could read an old row again in a transaction that began
+        // before the change.
         store.backing.endRead()
         // Only a batch request reports changes of attributes that are derived from other rows.
         let isAll = changes.isComplete && (changes.isBatch || model.entities.allSatisfy(\.slotsOfOtherRows.isEmpty))

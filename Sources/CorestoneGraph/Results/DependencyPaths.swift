@@ -8,14 +8,14 @@ struct DependencyPaths {
     private struct Path {
         /// The relationships of the path, beginning at the entity.
         let relationships: [Relationship]
-        /// The property of the object to which the relationships refer; nil for any property.
+        /// The property after the last relationship; nil if any property of the target counts.
         let last: Property?
         /// Whether the application declared the path, so that a change of the target counts as an update of the object.
         ///
         /// Otherwise, such a change can only insert, delete or move the object.
         let isDeclared: Bool
 
-        /// Returns the slot of the property that follows a relationship of the path; nil for any property.
+        /// Returns the slot of the property that follows a relationship of the path; nil if any property counts.
         func slot(after step: Int) -> Int? {
             step + 1 < relationships.count ? Int(relationships[step + 1].slot) : last.map { Int($0.slot) }
         }

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// The delegate of a results controller, which is notified of changes of the results.
+/// A delegate that a results controller notifies of changes of the results.
 ///
 /// It is called on the context's queue. All methods are optional.
 ///

@@ -76,16 +76,19 @@ public final class FetchedResultsController {
     /// Runs the fetch, for the first time or again. The delegate is not notified of the difference.
     ///
     /// - Throws: `.invalidArgument` if the request's sort descriptors were never set (an empty array is allowed without
-    ///   sections), or if a dependency path is invalid. Code 134060 with the object if the objects of a section are not
-    ///   contiguous. Errors of the fetch. After an error, the results are unchanged.
+    ///   sections), or if a dependency path is invalid.
+    ///   Code 134060 with the object if the objects of a section are not contiguous.
+    ///   Errors of the fetch.
+    ///   After an error, the results are unchanged.
     public func performFetch() throws {
         try managedObjectContext.checkQueue()
         guard fetchRequest.isOrderGiven, naming == nil || !fetchRequest.sortDescriptors.isEmpty else {
             throw CoreError(
                 .invalidArgument,
-                "a results controller\(fetchRequest.entityName.map { " of \($0)" } ?? "") needs an order; set sort descriptors"
-                    + (naming == nil ? "" : ", the first of which sorts by section"),
-                entity: fetchRequest.entityName)
+                "a results controller\(fetchRequest.entityName.map { " of \($0)" } ?? "") needs an order; set sort "
+                    + "descriptors with cst_fetch_request_set_sort (sort, sortDescriptors)"
+                    + (naming == nil ? "" : ", and sort first by section"),
+                entity: fetchRequest.entityName, key: "sort")
         }
         let fresh = try ResultsTracker(
             fetchRequest, naming, dependencies: dependencyKeyPaths, in: managedObjectContext,
@@ -107,7 +110,8 @@ public final class FetchedResultsController {
 
     /// Returns the object at an index path.
     ///
-    /// - Throws: `.invalidArgument` if there are no results, or if they do not have the index path; errors of reading.
+    /// - Throws: `.invalidArgument` if there are no results, or if they do not have the index path.
+    ///   Errors of reading.
     public func object(at indexPath: ResultsIndexPath) throws -> ManagedObject {
         try managedObjectContext.checkQueue()
         guard let tracker, let snapshot, let place = snapshot.sections.place(of: indexPath) else {
@@ -115,7 +119,7 @@ public final class FetchedResultsController {
         }
         let object = try tracker.object(of: snapshot.rows[place])
         if tracker.holdsObjects || object.record != nil || object.hasChanges { return object }
-        // Its neighbours are likely to be accessed next.
+        // The neighbours of the object are likely to be accessed next, so the rows of a whole batch are read.
         let size = max(fetchRequest.batchSize, 1), start = place / size * size
         let batch = try snapshot.rows[start..<min(start + size, snapshot.count)].map { try tracker.object(of: $0) }
         _ = try managedObjectContext.withAncestors { try managedObjectContext.faultLoader.loadRows(of: batch) }
@@ -133,13 +137,14 @@ public final class FetchedResultsController {
             .invalidArgument,
             "the results\(fetchRequest.entityName.map { " of \($0)" } ?? "") do not have an object at \(path): \(place) \(count) "
                 + "\(noun)\(count == 1 ? "" : "s")",
-            entity: fetchRequest.entityName, value: .int(Int64(isRow ? path.row : path.section)))
+            entity: fetchRequest.entityName, key: isRow ? "row" : "section",
+            value: .int(Int64(isRow ? path.row : path.section)))
     }
 
     private var noResults: CoreError {
         CoreError(
             .invalidArgument,
-            "the controller\(fetchRequest.entityName.map { " of \($0)" } ?? "") has no results; call "
+            "the controller\(fetchRequest.entityName.map { " of \($0)" } ?? "") does not have results; call "
                 + "cst_controller_perform_fetch (perform_fetch, performFetch) first", entity: fetchRequest.entityName)
     }
 
@@ -211,7 +216,7 @@ public final class FetchedResultsController {
         return CoreError(
             .invalidArgument,
             "\"\(title)\" is not the title at index \(index) of the section index\(fetchRequest.entityName.map { " of \($0)" } ?? ""): "
-                + found, entity: fetchRequest.entityName, value: .string(title))
+                + found, entity: fetchRequest.entityName, key: "title", value: .string(title))
     }
 }
 

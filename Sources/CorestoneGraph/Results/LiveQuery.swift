@@ -94,7 +94,8 @@ extension Context {
     ///     to them.
     ///   - ended: Called once, on any thread, if the context is closed or deallocated before the token is cancelled or
     ///     released, or if tracking fails.
-    /// - Throws: Errors of the fetch; `.invalidArgument` for invalid dependency paths.
+    /// - Throws: Errors of the fetch.
+    ///   `.invalidArgument` for invalid dependency paths.
     public func observe(
         _ request: FetchRequest, sections: SectionNaming? = nil, dependencies: [String] = [],
         ended: (@Sendable () -> Void)? = nil,

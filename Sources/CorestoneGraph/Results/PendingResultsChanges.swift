@@ -1,7 +1,7 @@
 /// The changes of a context since a tracker last processed them.
 struct PendingResultsChanges {
     private(set) var touched: [ManagedObject] = []
-    /// The objects of saves, which may have a new ID or values that the store computed.
+    /// The saved objects. They may have a new ID or values that the store computed.
     private(set) var saved: [ManagedObject] = []
     private(set) var merged: [ChangedIDs] = []
     /// The slots of the changed properties of touched objects, if they are known.

@@ -44,7 +44,8 @@ struct Rearrangement {
         for one in moving {
             let (start, end) = (former.path(of: one.former), new.path(of: one.place))
             if start == end {
-                // The rows in between were deleted or inserted, so a move would not change the index path.
+                // Other rows were deleted or inserted, so the index path is the same. A move must change the index
+                // path.
                 deletions.append((one.former, one.row))
                 insertions.append((one.place, one.row))
             } else {
@@ -77,7 +78,7 @@ struct Rearrangement {
     ) {
         let filledPositions = self.filledPositions
         let ordered = replaced.sorted { $0.place < $1.place }
-        // The gap between two kept rows, if a row is in the same gap and in the same kept section as before.
+        // For each row, its gap between two kept rows; nil if the row was in another gap or another section before.
         let gaps = ordered.map { one -> Int? in
             let gap = one.former - RowList.partition(freedPositions.count) { freedPositions[$0] < one.former }
             let section = former.section(of: one.former)

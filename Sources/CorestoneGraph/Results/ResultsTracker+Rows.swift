@@ -67,7 +67,7 @@ extension ResultsTracker {
     // MARK: One object
 
     func row(of object: ManagedObject, section: SectionName? = nil) throws -> ResultsRow {
-        let keys = try context.sortKeys(of: object, sorts, usesSaved: !request.includesPendingChanges)
+        let keys = try context.fetchExecutor.sortKeys(of: object, sorts, usesSaved: !request.includesPendingChanges)
         return ResultsRow(
             id: object.objectID, tiebreaker: SortTiebreaker(object), keys: keys,
             section: try section ?? self.section(of: object, keys))
@@ -75,7 +75,7 @@ extension ResultsTracker {
 
     private func section(of object: ManagedObject, _ keys: [PropertyValue]) throws -> SectionName {
         guard let naming else { return .none }
-        // Most sections are named by the first sort key.
+        // Most sections are named by the first sort key, whose value was already read.
         if let path = naming.keyPath, path == sorts.first?.keyPath { return SectionNaming.name(keys[0]) }
         return try naming.name(of: object, in: context, usesSaved: !request.includesPendingChanges)
     }
@@ -86,15 +86,15 @@ extension ResultsTracker {
         if object.context !== context || state.contains(.detached) { return false }
         if request.includesPendingChanges {
             if state.contains(.deleted) || object.record == nil && !state.contains(.inserted) { return false }
-        } else if state.contains(.inserted) || object.record == nil || context.isDeletedElsewhere(object)
-            || context.isRowGone(object)
+        } else if state.contains(.inserted) || object.record == nil || context.changeMerger.isDeletedElsewhere(object)
+            || context.changeMerger.isRowGone(object)
         {
             return false
         }
         if let stores = request.affectedStores, let store = object.store, !stores.contains(where: { $0 === store }) {
             return false
         }
-        return try context.matches(object, predicate, request, refersToOtherObjects: refersToOtherObjects)
+        return try context.fetchExecutor.matches(object, predicate, request, refersToOtherObjects: refersToOtherObjects)
     }
 }
 

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The owner of a results tracker, which is notified of changes on the context's queue.
+/// The owner of a results tracker. The tracker notifies it of changes on the context's queue.
 protocol ResultsClient: AnyObject {
     /// Whether to notify the client of IDs that became permanent, even without other changes.
     var observesRenames: Bool { get }
@@ -54,7 +54,7 @@ final class ResultsTracker {
     private(set) var isLost = false
     /// A number that each fetch, each loss of the results and `end` increment.
     ///
-    /// Code that calls the client or the application detects these events by it.
+    /// Code that calls the client or the application detects these events by a changed number.
     private(set) var epoch = 0
     private var observations: [Observation] = []
     #if DEBUG
@@ -65,7 +65,7 @@ final class ResultsTracker {
     /// An object in the results.
     struct Member {
         let row: ResultsRow
-        /// The object, if the tracker retains its objects.
+        /// The object; nil if the tracker retains only IDs.
         let object: ManagedObject?
     }
 
@@ -77,7 +77,7 @@ final class ResultsTracker {
         try request.resolve(in: context.coordinator.model)
         self.context = context
         self.request = request.copy()
-        // The rows contain the sort keys.
+        // The sort keys are read from the fetched rows.
         self.request.includesPropertyValues = true
         predicate = request.effectivePredicate
         refersToOtherObjects = predicate?.refersToOtherObjects ?? false
@@ -114,11 +114,11 @@ final class ResultsTracker {
                 unsaved[ObjectIdentifier(object)] = row.id
             }
         }
-        // The former members are released after the assignment, because the deallocation of objects accesses the
-        // context.
+        // The former members are released after all assignments, because the deallocation of objects accesses the
+        // context, and the released objects may be tracked.
         let former = members
+        defer { withExtendedLifetime(former) {} }
         members = all
-        withExtendedLifetime(former) {}
         snapshot = ResultsSnapshot(RowList(fresh.rows), fresh.sections)
         stores = context.coordinator.stores.map(\.number)
         #if DEBUG
@@ -165,8 +165,10 @@ final class ResultsTracker {
         guard let place = list.all.firstIndex(where: { $0 === row }) else {
             throw CoreError(
                 .internal,
-                "the results of \(request.entity.name) no longer contain \(row.id.uri). Make the comparators of the sort "
-                    + "descriptors consistent, or report it as a defect of the library if there are none",
+                "the results of \(request.entity.name) no longer contain \(row.id.uri); "
+                    + (request.sortDescriptors.contains { $0.comparator != nil }
+                        ? "make the comparators of the sort descriptors consistent"
+                        : "report it as a defect of the library"),
                 entity: request.entity.name, objectURI: row.id.uri)
         }
         return place
@@ -235,7 +237,7 @@ final class ResultsTracker {
                 let taken = pendingChanges
                 pendingChanges = PendingResultsChanges()
                 let began = epoch
-                do { try context.exemptFromFaultPolicy { try apply(taken) } } catch {
+                do { try context.faultLoader.exemptFromFaultPolicy { try apply(taken) } } catch {
                     guard began == epoch else { continue }
                     forget()
                     client?.resultsWereLost(error as? CoreError ?? CoreError(.callback, "\(error)"))
@@ -326,7 +328,8 @@ final class ResultsTracker {
     /// A parent's save assigns permanent IDs to objects that this context may have released.
     func takeRenamed() {
         if context.parent == nil { return }
-        for (place, id) in unsaved where context.identityMap.permanentKey(of: id.reference, root: id.entity.root) != nil {
+        for (place, id) in unsaved where context.identityMap.permanentKey(of: id.reference, root: id.entity.root) != nil
+        {
             guard let member = members[id], let object = context.identityMap.registered(with: id) else { continue }
             unsaved[place] = nil
             unsaved[ObjectIdentifier(object)] = id

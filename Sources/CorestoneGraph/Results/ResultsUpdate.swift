@@ -13,14 +13,14 @@ import CorestoneValues
 //    that merged saves affect cannot be found from the changed objects (`isBeyondFollowing`). Otherwise it selects
 //    `update`.
 // 5. `update` collects the candidates: changed objects of the request's entity, merged and saved ones, and owners of
-//    dependencies (`candidates`). With an offset, any candidate may shift all results, so it fetches instead.
+//    dependencies (`candidates`). With an offset, any candidate may shift all results, so `update` fetches instead.
 // 6. `outcome` reads missing rows, evaluates the request for each candidate (`isResult`), and compares the new row with
 //    the member: the object is removed, inserted, moved (`replaced`), updated, or not affected. If positions change and
 //    the request has a limit, `update` fetches instead.
 // 7. `place` finds positions by binary search in the total order of sort keys and tie-breaker. `rearrange` changes a
 //    copy of the list, and `sections` derives the new sections from the former ones.
-// 8. `updateByFetching` fetches again and compares the lists by the former row of each object. The longest run of rows
-//    in their former order keeps its places (`longestRise`); other common rows have moved.
+// 8. `updateByFetching` fetches again and compares the lists by the former row of each object. As many rows as possible
+//    stay in their former order (`longestRise`); other common rows have moved.
 // 9. `apply` compares `ResultsTracker.epoch`. If code of the application fetched again or reset the context in the
 //    meantime, the update is discarded. An update without a visible change is committed without a notification.
 // 10. The client receives `resultsWillChange` while the results are still the former ones. If it fetched again or reset
@@ -225,7 +225,8 @@ extension ResultsTracker {
     private func known(_ id: ObjectID) -> ManagedObject? { member(id)?.object ?? (try? context.object(with: id)) }
 
     private func outcome(of candidates: Candidates) throws -> Outcome {
-        _ = try context.faultLoader.loadRows(of: candidates.all.map(\.object).filter { $0.context === context && !$0.isDeleted })
+        _ = try context.faultLoader.loadRows(
+            of: candidates.all.map(\.object).filter { $0.context === context && !$0.isDeleted })
         var outcome = Outcome()
         for (object, isUpdated) in candidates.all {
             let former = member(object)?.row
@@ -310,7 +311,7 @@ extension Rearrangement {
         }
         removed = places.values.sorted().map { ($0, old[$0]) }
         var stays = [Bool](repeating: false, count: common.count)
-        // A row whose section changes is always moved.
+        // A row whose section changes cannot stay in its former order.
         let candidates = common.indices.filter { old[common[$0].former].section == rows[common[$0].place].section }
         for index in longestRise(candidates.map { common[$0].former }) { stays[candidates[index]] = true }
         for (index, one) in common.enumerated() {

@@ -32,7 +32,7 @@ struct SectionCache {
             return try tracker.fetch()
         }
         try tracker.fetch()
-        // Another process may have written in the meantime.
+        // Another process may have written in the meantime. The sections would then not belong to the digest.
         if let snapshot = tracker.snapshot, SectionCache.digest(tracker) == digest { cache.write(snapshot) }
     }
 
@@ -56,7 +56,7 @@ struct SectionCache {
             guard let read = storedRoots(of: path, from: request.entity) else { return false }
             roots.formUnion(read)
         }
-        // The fetch reads the rows of the entity itself from the store.
+        // The row cache of the entity itself is not checked, because the fetch reads these rows from the store.
         let stores = context.coordinator.stores
         for root in context.entities where roots.contains(root.index) && root !== request.entity.root {
             if stores.contains(where: { !$0.rowCache.isEmpty(root) }) { return false }
@@ -90,7 +90,7 @@ struct SectionCache {
         parts += request.sortDescriptors.flatMap { [$0.keyPath, $0.ascending ? "+" : "-", $0.selector.rawValue] }
         parts.append("\(request.limit) \(request.offset) \(request.includesSubentities) \(request.nulls)")
         parts.append(Collation.current.identity)
-        guard let stores = try? context.stores(for: request), !stores.isEmpty else { return nil }
+        guard let stores = try? context.fetchExecutor.stores(for: request), !stores.isEmpty else { return nil }
         for store in stores {
             // Data that is read from now on is not older than the state.
             context.reader(of: store).endRead()
@@ -102,7 +102,7 @@ struct SectionCache {
 
     // MARK: Files
 
-    /// The folder of the cache files, in the user's cache folder.
+    /// The folder of the cache files, in the user's cache folder; nil if the environment does not name one.
     private static var folder: String? {
         func value(_ name: String) -> String? {
             getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }

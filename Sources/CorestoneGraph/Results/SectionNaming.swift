@@ -19,14 +19,14 @@ public enum SectionNaming {
         case .function(let function): return SectionName(try name(of: object, in: context, by: function) ?? "")
         case .keyPath(let path):
             let sort = SortDescriptor(path: KeyPath(path))
-            return SectionNaming.name(try context.sortKeys(of: object, [sort], usesSaved: usesSaved)[0])
+            return SectionNaming.name(try context.fetchExecutor.sortKeys(of: object, [sort], usesSaved: usesSaved)[0])
         }
     }
 
     /// Returns the section name that the application's function returns for an object.
     ///
-    /// - Throws: The function's error, with the object; `.invalidArgument` if the function changed objects, because the
-    ///   results would change while they are evaluated.
+    /// - Throws: The function's error, with the object.
+    ///   `.invalidArgument` if the function changed objects, because the results would change while they are evaluated.
     private func name(
         of object: ManagedObject, in context: Context, by function: (ManagedObject) throws -> String?
     ) throws -> String? {
@@ -36,8 +36,8 @@ public enum SectionNaming {
         if context.changeCount == before { return name }
         throw CoreError(
             .invalidArgument, code: .coreData,
-            "the section name function changed objects when it was called for \(object.entity.name) "
-                + "\(object.objectID.uri); only read objects in it",
+            "the section name function must only read objects, but it changed or saved some when it was called for "
+                + "\(object.entity.name) \(object.objectID.uri)",
             entity: object.entity.name, objectURI: object.objectID.uri)
     }
 

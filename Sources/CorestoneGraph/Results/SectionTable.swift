@@ -79,6 +79,7 @@ private func outOfOrder(_ row: ResultsRow, after name: SectionName) -> CoreError
     CoreError(
         .invalidArgument, code: .coreData,
         "\(row.id.entity.name) \(row.id.uri) is in section \"\(row.section.text)\", but is sorted after section "
-            + "\"\(name.text)\"; sort first by a key that keeps each section together",
+            + "\"\(name.text)\", apart from the other objects of its section; sort first by a key that keeps each "
+            + "section together",
         entity: row.id.entity.name, value: .string(row.section.text), objectURI: row.id.uri)
 }

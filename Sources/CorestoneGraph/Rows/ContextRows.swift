@@ -121,7 +121,7 @@ final class ContextRows: RowSource {
 
     func hostValue(of row: StoredRow, _ name: String) throws -> PropertyValue {
         let object = managedObject(of: row)
-        // The values of a changed object may differ from those of its row.
+        // The values of a changed object may differ from those of its row, so a transient value counts as null.
         if object.hasChanges, object.entity.property(named: name) != nil { return .null }
         return try object.value(forKey: name)
     }

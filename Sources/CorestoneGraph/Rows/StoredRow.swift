@@ -155,7 +155,8 @@ package final class StoredRow: KeyValueCoding {
         if name == "objectID" { return .object(reference ?? self) }
         do { _ = try entity.requireProperty(named: name) } catch let error as CoreError {
             throw CoreError(
-                .predicate, error.message, entity: error.entity, key: name, objectURI: valueDescription)
+                .predicate, error.message, entity: error.entity, key: name, value: error.value,
+                objectURI: valueDescription)
         }
         return .null
     }

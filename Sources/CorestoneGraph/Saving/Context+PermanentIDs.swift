@@ -6,7 +6,8 @@ extension Context {
     ///
     /// Objects that already have permanent IDs are skipped.
     ///
-    /// - Throws: Errors of the stores; an error for an object of another context or one that has left its context.
+    /// - Throws: Errors of the stores.
+    ///   An error for an object of another context or one that has left its context.
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
         try checkQueue()
         for object in objects {
@@ -31,9 +32,9 @@ extension Context {
                     try writing(store) { try store.backing.obtainKeys(for: rows) }
                 }
             // An object that is listed twice keeps its first key. A custom store may have removed objects from the
-            // context while it returned keys.
+            // context while it returned keys; these are skipped.
             for (object, key) in zip(here, keys) where object.hasTemporaryID && object.context === self {
-                identityMap.makePermanent(object, store: store, key: key)
+                keyAssignment.makePermanent(object, store: store, key: key)
             }
         }
         let permanent = temporary.filter { $0.context === self }

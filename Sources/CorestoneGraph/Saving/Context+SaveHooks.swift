@@ -15,7 +15,9 @@ extension Context {
         guard hookState.touched != nil else { return }
         changeTracker.forEachTouched { object, _ in
             hookState.touched?.append(object)
-            if hookState.namesCulprit { hookState.noteCulprit(object, (try? object.valuesAtEventStart().keys.sorted()) ?? []) }
+            if hookState.namesCulprit {
+                hookState.noteCulprit(object, (try? object.valuesAtEventStart().keys.sorted()) ?? [])
+            }
         }
     }
 }

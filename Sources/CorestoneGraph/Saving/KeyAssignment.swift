@@ -49,7 +49,7 @@ struct KeyAssignment {
             guard let keys = try obtain(new.map { NewRow($0) }), keys.count == new.count else {
                 throw CoreError(
                     .internal,
-                    "\(store.path) did not return a key for each new object; report it as a defect of the library",
+                    "\(store.path) did not return a primary key for each new object; report it as a defect of the library",
                     file: store.path)
             }
             // A custom store may return a key of a failed save for another object. The keys of all objects are then
@@ -66,10 +66,27 @@ struct KeyAssignment {
             else { continue }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
-                "\(store.path) returned the reference of \(other.objectID.uri) for a new \(object.entity.name); return references "
-                    + "that are unique in the entity tree and never reused", entity: object.entity.name,
-                objectURI: other.objectID.uri, file: store.path)
+                "\(Coordinator.shown(store.path)) returned the reference of \(other.objectID.uri) for a new "
+                    + "\(object.entity.name); return references that are unique in the entity tree and never reused",
+                entity: object.entity.name, objectURI: other.objectID.uri,
+                file: store.path.isEmpty ? nil : store.path)
         }
         return objects.map { found[ObjectIdentifier($0)] ?? $0.primaryKey }
+    }
+
+    /// Replaces a temporary ID by a permanent one. The temporary ID still identifies the object.
+    func makePermanent(_ object: ManagedObject, store: Store, key: Int64) {
+        let temporary = object.primaryKey
+        let identityMap = context.identityMap
+        identityMap.unregister(object)
+        object.store = store
+        object.primaryKey = key
+        let index = identityMap.index(store: store, root: object.entity)
+        identityMap.enter(object, identityMap.tables[index].table)
+        identityMap.note(temporary, became: key, inTableAt: index)
+        if !context.links.children.isEmpty {
+            context.links.note(
+                Renaming(root: object.entity.rootIndex, reference: temporary, store: store, key: key))
+        }
     }
 }

@@ -44,9 +44,12 @@ package struct ReportedRows {
 
     /// Returns one error for all rows, with a detail for each row.
     ///
-    /// - Parameter conflicts: The conflicts of these rows, if they are known. They replace the details.
+    /// - Parameters:
+    ///   - conflicts: The conflicts of these rows, if they are known. They replace the details.
+    ///   - areOfObjects: Whether the rows are those of a context's objects. The details then have a remedy.
     func error(
-        _ head: String, _ remedy: String, _ conflicts: [SaveConflict] = [], of store: any PersistentStore
+        _ head: String, _ remedy: String, _ conflicts: [SaveConflict] = [], of store: any PersistentStore,
+        areOfObjects: Bool = true
     ) -> CoreError {
         var faults: [String] = []
         var details = rows.map { row in
@@ -56,15 +59,18 @@ package struct ReportedRows {
             faults.append(fault)
             return CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(fault); refresh the object, or use another reference if it is new, and save again",
-                entity: row.entity.name, objectURI: uri, file: store.path)
+                fault
+                    + (areOfObjects
+                        ? "; call cst_object_refresh (refresh) on the object, or use another reference if it is new, "
+                            + "and save again" : ""),
+                entity: row.entity.name, objectURI: uri, file: store.path.isEmpty ? nil : store.path)
         }
         if let duplicateError {
             details.append(duplicateError)
             faults.append(duplicateError.message)
         }
         let shown = 20
-        var message = faults.prefix(shown).reduce("\(store.path) \(head):") { "\($0)\n  \($1)" }
+        var message = faults.prefix(shown).reduce("\(Coordinator.shown(store.path)) \(head):") { "\($0)\n  \($1)" }
         if details.count > shown { message += "\n  and \(details.count - shown) more" }
         return CoreError(
             .conflict, message + "\n  " + remedy,
@@ -86,7 +92,7 @@ extension PersistentStore {
         do { try save(by: author, body) } catch let obstacle as SaveObstacle {
             throw (obstacle.reported ?? ReportedRows([], duplicateError: obstacle.duplicateError)).error(
                 "reported conflicts and could not \(work)",
-                "nothing was written; try again", of: self)
+                "nothing was written; try again", of: self, areOfObjects: false)
         }
     }
 }

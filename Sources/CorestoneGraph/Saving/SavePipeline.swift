@@ -28,7 +28,8 @@ extension Context {
 /// 2. `collect` creates the plan: the objects to insert, update and delete.
 /// 3. `prepare` runs the hooks and validators of the application, then checks the model's validation rules.
 /// 4. `load` reads the rows and orders that writing needs.
-/// 5. `write` passes the plan to the parent, or writes it with `writeToStores`:
+/// 5. `write` calls `push` in a nested context, otherwise `writeToStores`:
+///     - `push` moves the changes into the parent context,
 ///     - `split` divides the plan by store,
 ///     - `writePart` writes one part in one transaction, whose rows `SaveWriter` creates,
 ///     - `resolve` applies the merge policy to conflicts, after which the save continues at stage 4 again.
@@ -53,7 +54,7 @@ struct SavePipeline {
         let plan = try load(try prepare(pending))
         // A custom store that is notified of registrations may use the context, which must be consistent by then.
         let written = try context.batchingNotices(true) {
-            let written = try context.resolvingDeferred { try write(plan) }
+            let written = try context.changeMerger.resolvingDeferred { try write(plan) }
             context.changeTracker.clear()
             return written
         }
@@ -74,8 +75,8 @@ struct SavePipeline {
     // MARK: 2. Collect
 
     private func collect() -> SavePlan {
-        context.restoreInaccessibleFaults()
-        context.releaseDeletedElsewhere()
+        context.faultLoader.restoreInaccessibleFaults()
+        context.changeMerger.releaseDeletedElsewhere()
         return context.pendingPlan
     }
 
@@ -90,7 +91,7 @@ struct SavePipeline {
 
     private func finishWithoutEffect(_ plan: SavePlan) {
         context.changeTracker.clear()
-        context.mergeDeferred()
+        context.changeMerger.mergeDeferred()
         postDidSave(plan)
     }
 
@@ -142,7 +143,8 @@ struct SavePipeline {
     /// Updated objects whose rows are missing move to `missingRowUpdates` if only references to them were removed.
     func load(_ plan: SavePlan) throws -> SavePlan {
         var plan = plan
-        let missing = try context.faultLoader.loadRows(of: plan.updated) + context.faultLoader.loadRows(of: plan.deleted)
+        let missing =
+            try context.faultLoader.loadRows(of: plan.updated) + context.faultLoader.loadRows(of: plan.deleted)
         if !missing.isEmpty { plan.separateMissingRowUpdates(among: missing) }
         try context.loadOrders(of: plan.updated)
         return plan
@@ -161,8 +163,36 @@ struct SavePipeline {
     /// - Returns: The plan that was written, which differs if conflicts were resolved.
     private func write(_ plan: SavePlan) throws -> SavePlan {
         defer { context.sendRenamedIDs() }
-        if let parent = context.parent { return try context.push(plan, into: parent) }
+        if let parent = context.parent { return try push(plan, into: parent) }
         return try context.saveAndAdvance { try writeToStores(plan) }
+    }
+
+    /// Moves the changes of a save to the parent, where they become pending changes.
+    ///
+    /// The stores are not written. Conflicts with other saves are resolved first, by the merge policy. After a failure,
+    /// the changes are still pending in the child context.
+    ///
+    /// - Returns: The changes that were moved.
+    private func push(_ first: SavePlan, into parent: Context) throws -> SavePlan {
+        try context.withAncestors {
+            try parent.refuseDuringSave()
+            var transfer = NestedSave(first, from: context, into: parent)
+            try transfer.prepare()
+            let conflicts = transfer.conflicts()
+            if !conflicts.isEmpty {
+                for (store, conflicts) in conflicts { try context.conflictResolver.resolve(conflicts, store) }
+                transfer = NestedSave(try reload(), from: context, into: parent)
+                try transfer.prepare()
+            }
+            // The transfer notifies observers of the parent and of its objects, which must not use the child context.
+            try context.closed(for: .save) {
+                try transfer.write()
+                transfer.commit()
+                // A failure appears again in the parent's save, which processes pending changes first.
+                try? parent.processPendingChanges()
+            }
+            return transfer.plan
+        }
     }
 
     /// Writes a plan store by store.
@@ -186,8 +216,8 @@ struct SavePipeline {
 
     /// Writes the parts of a plan, store by store.
     ///
-    /// - Throws: `PartFailure` for the first part that fails, after which no more parts are written; before any part is
-    ///   written, the errors of `split`.
+    /// - Throws: `PartFailure` for the first part that fails, after which no more parts are written.
+    ///   The errors of `split` before any part is written.
     private func writeParts(of plan: SavePlan, _ report: inout SaveReport) throws {
         let parts = try split(plan)
         report.begin(parts)
@@ -195,11 +225,14 @@ struct SavePipeline {
             do { try writePart(part, to: store) } catch { throw PartFailure(store, part, error) }
             report.commit(part, to: store)
         }
-        // Ordered lists were read while rows were missing. The save is complete, so a failure here is ignored.
-        if !context.changeTracker.reinserted.isEmpty { try? context.reloadOwners(context.changeTracker.reinserted) }
+        // Ordered lists that were read while rows were missing are read again, because the save inserted these rows.
+        // The save is complete, so a failure here is ignored.
+        if !context.changeTracker.reinserted.isEmpty {
+            try? context.changeMerger.reloadOwners(context.changeTracker.reinserted)
+        }
     }
 
-    /// Returns the part of a plan for each store that it concerns, in the order of the stores.
+    /// Returns the part of the plan for each store that the save must write, in the order of the stores.
     private func split(_ plan: SavePlan) throws -> [(store: Store, part: SavePlan)] {
         let stores = context.coordinator.stores
         let isWhole = context.coordinator.hasHadOneStore && stores.first?.holdings == nil && !stores.isEmpty
@@ -217,7 +250,7 @@ struct SavePipeline {
         }
     }
 
-    /// Writes the part of one store in one transaction, when it is this context's turn to write to the store.
+    /// Writes the part of one store in one transaction, when it is the context's turn to write to the store.
     private func writePart(_ part: SavePlan, to store: Store) throws {
         try context.writing(store) {
             // The store may have been replaced while this save waited.
@@ -241,7 +274,8 @@ struct SavePipeline {
     private func requireMemory(for part: SavePlan, in store: Store) throws {
         if store.type == .sqlite { return }
         try MemoryCheck.require(
-            (part.inserted.count + part.updated.count) * 256, to: "save to \(store.path)", file: store.path)
+            (part.inserted.count + part.updated.count) * 256, to: "save to \(Coordinator.shown(store.path))",
+            file: store.path)
     }
 
     /// Runs the transaction.
@@ -262,7 +296,7 @@ struct SavePipeline {
         } catch {
             store.rowCache.endSave()
             writer.undo()
-            // A custom store with all rows in memory has loaded them again.
+            // A custom store with all rows in memory has loaded its rows again, so the cached rows may be old.
             if let obstacle = error as? SaveObstacle, obstacle.reported != nil,
                 store.backing.abilities.contains(.rowsInMemory)
             {
@@ -277,9 +311,9 @@ struct SavePipeline {
         store.didWriteMetadata(metadata)
     }
 
-    /// Returns the indexes of the root entities in whose trees a save changes rows.
+    /// Returns the indexes of the root entities in whose trees a save may change rows.
     ///
-    /// Rows are changed directly, or because the store computes attributes.
+    /// The save changes rows directly, or the store computes attributes of other rows.
     private func rootsOfRows(in part: SavePlan) -> [UInt32] {
         var isConcerned = context.entities.map { $0.ownAttributes.contains { $0.derivation != nil } }
         for objects in [part.inserted, part.updated, part.deleted] {
@@ -310,7 +344,7 @@ struct SavePipeline {
             }
             store.rowCache.add(fresh, root: root)
             for record in fresh.records {
-                // A row of another version was changed by another writer, which a refresh will report.
+                // If the version differs, another writer changed the row, and a refresh will report that change.
                 if let object = context.identityMap.registered(store: store, root: root, primaryKey: record.primaryKey),
                     object.version == record.version || store.backing.decidesVersions
                 {
@@ -329,7 +363,7 @@ struct SavePipeline {
     private func resolve(_ failure: PartFailure, _ report: SaveReport, isLast: Bool) throws -> SavePlan {
         guard let obstacle = failure.error as? SaveObstacle else { throw report.error(failure) }
         do {
-            try context.resolve(obstacle, failure.part, failure.store, isLast: isLast)
+            try context.conflictResolver.resolve(obstacle, failure.part, failure.store, isLast: isLast)
             let plan = try reload()
             try context.saveValidation.validateByModel(plan)
             return plan
@@ -343,7 +377,7 @@ struct SavePipeline {
     /// The order is: hooks of the objects, trackers of results, observers of the context, other contexts, observers of
     /// the coordinator.
     private func finish(_ plan: SavePlan, _ written: SavePlan) throws {
-        defer { context.mergeDeferred() }
+        defer { context.changeMerger.mergeDeferred() }
         if plan.isEmpty { return postDidSave(plan) }
         context.runDidSaveHooks(written)
         context.keepingHold { context.observation.trackers.notify(.save, written.changes) }

@@ -6,9 +6,9 @@ struct SavePlan {
     let inserted: [ManagedObject]
     private(set) var updated: [ManagedObject]
     let deleted: [ManagedObject]
-    /// Updated objects whose rows are missing, to which references were removed.
+    /// Updated objects whose rows are missing, and whose only change is that references to them were removed.
     ///
-    /// Only their removed join rows are written.
+    /// Only the removed join rows of these objects are written.
     private(set) var missingRowUpdates: [ManagedObject] = []
 
     init(inserted: [ManagedObject], updated: [ManagedObject], deleted: [ManagedObject]) {
@@ -45,7 +45,7 @@ struct SavePlan {
 
     /// Moves updated objects whose rows are missing to `missingRowUpdates` if only references to them were removed.
     ///
-    /// The save can thus repair a store with dangling references. An object with a missing row stays in the plan and
+    /// The save can thus repair a store with dangling references. An object with a missing row stays in `updated` and
     /// causes a conflict if it was changed otherwise, or if a new reference to it exists.
     mutating func separateMissingRowUpdates(among objects: [ManagedObject]) {
         var found = Set(objects.filter(\.onlyLostReferences).map(ObjectIdentifier.init))
@@ -82,7 +82,7 @@ extension ManagedObject {
             }
     }
 
-    /// Returns the target or the members that were added since the object was read.
+    /// Returns the target or the members that unsaved changes added, without those that are deleted.
     fileprivate func newPartners(_ relationship: Relationship) -> [ManagedObject] {
         let slot = Int(relationship.slot)
         if relationship.isToMany {
@@ -107,9 +107,11 @@ extension ManagedObject {
             }
         return CoreError(
             .invalidArgument, code: .managedObjectExternalRelationship,
-            "\(entity.name).\(relationship.name) must stay within one store, but refers from \(objectID.uri) in "
-                + "\(store?.path ?? "no store") to \(other.objectID.uri) in \(otherStore?.path ?? "no store"); "
+            "\(entity.name).\(relationship.name) must stay within one store, but refers from \(objectID.uri), which is "
+                + "\(store.map { "in \(Coordinator.shown($0.path))" } ?? "not in a store"), to \(other.objectID.uri), "
+                + "which is \(otherStore.map { "in \(Coordinator.shown($0.path))" } ?? "not in a store"); "
                 + "\(remedy), or use a fetched property", entity: entity.name,
-            key: relationship.name, value: .object(other), objectURI: objectID.uri, file: store?.path)
+            key: relationship.name, value: .object(other), objectURI: objectID.uri,
+            file: store.flatMap { $0.path.isEmpty ? nil : $0.path })
     }
 }

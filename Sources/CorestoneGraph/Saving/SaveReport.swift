@@ -15,7 +15,7 @@ struct PartFailure: Error, @unchecked Sendable {
 public struct StoreOutcome: Sendable {
     /// The path of the store's file.
     public let path: String
-    /// The UUID of the store, which is a part of its object IDs.
+    /// The identifier of the store, which is a part of its object IDs.
     public let identifier: String
     /// Whether the part was written. If not, the changes of its objects are still pending.
     public let isCommitted: Bool
@@ -23,6 +23,8 @@ public struct StoreOutcome: Sendable {
     public let error: CoreError?
     /// The IDs of the objects of this store in the save.
     public let objectIDs: [ObjectID]
+    /// The IDs of the objects that the save deletes.
+    private let deletedIDs: Set<ObjectID>
 }
 
 /// The record of the stores that a save has written.
@@ -57,7 +59,8 @@ struct SaveReport {
             cause.status, code: .persistentStoreIncompleteSave,
             "the save is incomplete, because each store is written in its own transaction: "
                 + outcomes.map(\.message).joined(separator: ", ")
-                + ". Fix the cause, which the details name, and save again to write the rest",
+                + (cause.status == .cancelled ? ". Save" : ". Fix the cause, which the details name, and save")
+                + " again to write the rest",
             children: outcomes.map(\.child), file: failure.store.path, payload: OutcomeList(outcomes, cause.conflicts))
     }
 }
@@ -68,11 +71,13 @@ extension StoreOutcome {
     ) {
         (path, identifier, self.isCommitted, self.error) = (store.path, store.identifier, isCommitted, error)
         objectIDs = listsObjects ? part.all.map(\.objectID) : []
+        deletedIDs = listsObjects ? Set(part.deleted.map(\.objectID)) : []
     }
 
     fileprivate var message: String {
-        let what = isCommitted ? "was written" : error == nil ? "was skipped" : "failed"
-        return "\(path) (\(objectIDs.count) object\(objectIDs.count == 1 ? "" : "s")) \(what)"
+        let failure = error.map { $0.status == .cancelled ? "was cancelled" : "failed" }
+        let what = isCommitted ? "was written" : failure ?? "was skipped"
+        return "\(Coordinator.shown(path)) (\(objectIDs.count) object\(objectIDs.count == 1 ? "" : "s")) \(what)"
     }
 
     /// The outcome as a detail of the error.
@@ -81,10 +86,11 @@ extension StoreOutcome {
     /// was written is 0.
     fileprivate var child: CoreError {
         let objects = objectIDs.prefix(100).map { id in
-            CoreError(
+            let change = deletedIDs.contains(id) ? "deleted" : "saved"
+            return CoreError(
                 isCommitted ? .ok : .unchanged,
-                "\(id.entity.name) \(id.uri) \(isCommitted ? "was saved" : "is not saved yet")", entity: id.entity.name,
-                objectURI: id.uri, file: path)
+                "\(id.entity.name) \(id.uri) \(isCommitted ? "was \(change)" : "is not \(change) yet")",
+                entity: id.entity.name, objectURI: id.uri, file: path)
         }
         return CoreError(
             error?.status ?? (isCommitted ? .ok : .unchanged), message, customCode: error?.code ?? 0,

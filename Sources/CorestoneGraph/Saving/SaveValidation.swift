@@ -21,7 +21,8 @@ struct SaveValidation {
 
     /// Validates a plan again, by the model's validation rules only.
     ///
-    /// This is needed after a merge, because the policy may have removed references from objects without a conflict.
+    /// This is needed after a merge, because the merge policy may have removed references from objects without a
+    /// conflict.
     func validateByModel(_ plan: SavePlan) throws {
         if context.settings.savesUnvalidated { return }
         var failures = ValidationFailures()
@@ -29,6 +30,9 @@ struct SaveValidation {
         try failures.check()
     }
 
+    /// Runs the validators, checks the model's validation rules, and collects the failures.
+    ///
+    /// - Returns: The plan with the changes of the validators.
     func gatherFailures(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
         let plan = try runValidators(first, into: &failures)
         try validateProperties(plan, into: &failures)
@@ -54,8 +58,8 @@ struct SaveValidation {
         guard !context.hookState.isRunningValidators else {
             throw CoreError(
                 .invalidArgument,
-                "a validator must not save or validate its context; check only the object that is passed "
-                    + "to the validator")
+                "the context must not be saved or validated while its validators run; do so after the call that runs "
+                    + "them has returned, and check only the passed object in a validator")
         }
         context.hookState.isRunningValidators = true
         defer { context.hookState.isRunningValidators = false }
@@ -88,15 +92,16 @@ struct SaveValidation {
         throw CoreError(
             .validation, code: .managedObjectValidation,
             "validators still change other objects after \(SaveValidation.maximumValidationRounds) rounds"
-                + (changed.map { ", the last time \($0.entity.name) \($0.objectID.uri)" } ?? "")
-                + ". Change a value in a validator only if it differs, and do not insert or delete objects recursively",
+                + (changed.map { ", most recently \($0.entity.name) \($0.objectID.uri)" } ?? "")
+                + ". Change a value in a validator only if the new value differs, and do not insert, change or delete "
+                + "other objects recursively",
             entity: changed?.entity.name, objectURI: changed?.objectID.uri)
     }
 
     /// Reports new and changed objects that violate a unique constraint among themselves.
     ///
     /// In a save, the store performs this check, including stored rows, and reports code 133021. The check before a
-    /// save covers only the objects of this context and reports code 1551. Null is not equal to null, as in the store.
+    /// save covers only the objects of the context and reports code 1551. Null is not equal to null, as in the store.
     func validateUniqueness(_ plan: SavePlan, into failures: inout ValidationFailures) throws {
         for group in try UniqueGroups(of: plan.inserted + plan.updated).list {
             for object in group.objects.dropFirst() {
@@ -117,7 +122,7 @@ struct ValidationFailures {
         if errors.isEmpty { return }
         if errors.count == 1 { throw errors[0] }
         let objects = Set(errors.compactMap(\.objectURI)).count
-        // If all errors concern one object, it is also the object of the parent error.
+        // If all errors concern one object, the parent error names this object too.
         let only = objects == 1 ? errors[0] : nil
         throw CoreError(
             .validation, code: .validationMultipleErrors,

@@ -3,8 +3,9 @@ import CorestoneModel
 extension Context {
     /// Loads the changed ordered lists before the save changes them in the store.
     ///
-    /// A member that was added through its own side belongs at the end. In the store, it does not have a position, or
-    /// has one in its former list.
+    /// A member that was added through its own side of the relationship belongs at the end. After the save has changed
+    /// the member's row, the list could not be read in this order: in the store, the member does not have a position,
+    /// or has one from its former list.
     func loadOrders(of updated: [ManagedObject]) throws {
         var owners = GroupedElements<Relationship, ManagedObject>()
         for object in updated where object.state.contains(.membersChanged) {
@@ -44,7 +45,7 @@ extension SaveWriter {
         }
     }
 
-    /// Adds the removed join rows that only the side with the missing row reports.
+    /// Adds the removed join rows of an object whose row is missing, if the object's side owns the join rows.
     private func noteRemovedPairs(of object: ManagedObject, _ links: inout LinkBatches) throws {
         for keeper in object.toManyRelationships {
             if let keeper, keeper.relationship.ownsJoinRows { try links.add(keeper, of: object) }
@@ -114,7 +115,7 @@ private struct LinkBatches {
         return batches.count - 1
     }
 
-    /// Whether the member reports the pair.
+    /// Whether the member, and not the owner, reports the pair.
     ///
     /// In a relationship that is its own inverse, both objects list each pair, and the object with the lower key
     /// reports it.

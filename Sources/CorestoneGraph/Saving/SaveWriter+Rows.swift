@@ -56,8 +56,8 @@ extension SaveWriter {
             let version = object.version
             let record = try updatedRecord(of: object, shape, transaction)
             updatedRecords[place] = record
-            // A member that was added and removed, or that a merge policy inserted again, does not change a value but
-            // increases the version.
+            // Changed members do not change a value of the row but increase its version. This includes members that
+            // were added and removed again, or that a merge policy inserted again.
             let hasMembers = object.state.contains(.membersChanged)
             let equalSlots = equalSlots(of: object, record, shape, all: keepsHistory)
             guard hasMembers || equalSlots.count < shape.slots.count else {
@@ -76,10 +76,10 @@ extension SaveWriter {
         return isStale
     }
 
-    /// Returns the changed slots whose values equal the former ones.
+    /// Returns the changed slots whose values equal the former values.
     ///
-    /// If all values are equal and members did not change, the row is not written. A history lists only the other
-    /// slots. Unless `all` is true, the list is empty if one value differs.
+    /// If all values are equal and members did not change, the row is not written. The store's history lists only the
+    /// slots whose values differ. Unless `all` is true, the result is empty if any value differs.
     private func equalSlots(
         of object: ManagedObject, _ record: Record, _ shape: ChangeShape, all: Bool
     ) -> [Int] {
@@ -105,10 +105,11 @@ extension SaveWriter {
         }
     }
 
+    /// Deletes rows, and returns whether a row has another version than its object.
     func deleteRows(_ transaction: any SaveTransaction) throws -> Bool {
         var isStale = false
         for (entity, places) in placesByEntity(plan.deleted) {
-            let rows = places.map { plan.deleted[$0] }.filter { !context.isRowDeleted($0) }.map {
+            let rows = places.map { plan.deleted[$0] }.filter { !context.changeTracker.isRowDeleted($0) }.map {
                 (primaryKey: $0.primaryKey, version: $0.version)
             }
             isStale = try !transaction.delete(rows, entity: entity).isEmpty || isStale
@@ -135,7 +136,7 @@ extension SaveWriter {
 }
 
 extension ManagedObject {
-    /// The to-many relationships that gained, lost or moved members.
+    /// The stored to-many relationships whose members were added, removed or reordered.
     fileprivate var changedToMany: [Relationship] {
         toManyRelationships.compactMap { keeper in
             keeper.flatMap { $0.hasChanges && !$0.relationship.isTransient ? $0.relationship : nil }

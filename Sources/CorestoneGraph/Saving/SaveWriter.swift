@@ -4,8 +4,8 @@ import CorestoneValues
 
 /// The writer of a save plan to one store: keys, records, rows, join rows and positions.
 ///
-/// After the commit, it sets the new records of the objects. Objects have their permanent keys during the transaction,
-/// and their former keys again if the transaction fails.
+/// After the commit, the writer sets the new records of the objects. Objects have their permanent keys during the
+/// transaction, and their former keys again if the transaction fails.
 final class SaveWriter {
     let context: Context
     let store: Store
@@ -140,15 +140,18 @@ final class SaveWriter {
     func commit() {
         store.rowCache.keep(writer.chunks)
         context.identityMap.reserveRoom(for: plan.inserted, store: store)
+        let keys = context.keyAssignment
         for (place, object) in plan.inserted.enumerated() {
             let key = object.primaryKey
             if formerKeys[place] < 0 {
                 object.primaryKey = formerKeys[place]
-                context.identityMap.makePermanent(object, store: store, key: key)
+                keys.makePermanent(object, store: store, key: key)
             }
             if let record = insertedRecords[place] { adopt(record, object) }
         }
-        if store.observesRegistrations { context.identityMap.note(.registered, plan.inserted.map(\.objectID), in: store) }
+        if store.observesRegistrations {
+            context.identityMap.note(.registered, plan.inserted.map(\.objectID), in: store)
+        }
         for (place, object) in plan.updated.enumerated() {
             awaitRow(place + SaveWriter.awaited)
             // The object has left the context if a new object received its key, because the store's file was replaced.
@@ -167,7 +170,7 @@ final class SaveWriter {
         }
     }
 
-    /// The number of objects by which prefetching into the processor's cache precedes their use.
+    /// The number of objects by which a prefetch into the processor's cache runs ahead.
     static let awaited = 8
 
     /// Prefetches the row of a later updated object into the processor's cache.
@@ -205,8 +208,8 @@ extension ManagedObject {
         if state.contains(.keepsFiles) { forgetReplacedFiles() }
         for keeper in toManyRelationships { keeper?.didSave() }
         state.subtract([.inserted, .updated, .membersChanged, .touched])
-        // A fault whose members changed stays a fault if the entity has an awakeFromFetch hook, which runs when it
-        // fires.
+        // A fault whose members changed stays a fault if the entity has an awakeFromFetch hook, because this hook runs
+        // when the fault fires.
         if !entity.has(.awakeFromFetch) { state.remove(.fault) }
         guard let overlay else { return }
         var keepsTransient = false
@@ -226,7 +229,9 @@ extension ManagedObject {
         overlay.forEachChanged { slot in if entity.layout.slots[slot].role != .transient { overlay.clear(slot) } }
     }
 
-    /// Moves a saved target from the changed values to the cached targets; removes the cached target if it is nil.
+    /// Moves a saved target from the changed values to the cached targets.
+    ///
+    /// For null or a deleted target, removes the cached target.
     private func keepSavedTarget(_ value: PropertyValue, ordinal: Int) {
         if case .object(let target as ManagedObject) = value, target.state.isDisjoint(with: [.detached, .deleted]) {
             keepTarget(target, ordinal: ordinal)

@@ -11,7 +11,7 @@ extension Context {
     /// state, the caller must first call `requireReadable`, which sets the generation.
     @inline(__always)
     func reader(of store: Store) -> any StoreReading {
-        if let lastReader = faultLoader.lastReader, lastReader.store == store.number, readsNewest {
+        if let lastReader = faultState.lastReader, lastReader.store == store.number, readsNewest {
             return lastReader.reader
         }
         return findReader(of: store)
@@ -24,14 +24,14 @@ extension Context {
     @inline(never)
     private func findReader(of store: Store) -> any StoreReading {
         let source = pin(of: store)?.reader ?? store.backing
-        if let last = faultLoader.readers.last, last.source === source { return last.reader }
+        if let last = faultState.readers.last, last.source === source { return last.reader }
         let found =
-            faultLoader.readers.first { $0.source === source }
+            faultState.readers.first { $0.source === source }
             ?? ContextReader(store: store, source: source, reader: source.makeReader())
         // Removes the readers of removed stores and of former snapshots.
-        faultLoader.readers.removeAll { !$0.store.isOpen || $0.source === source || $0.source !== $0.store.backing }
-        faultLoader.readers.append(found)
-        if source === store.backing { faultLoader.lastReader = (store.number, found.reader) }
+        faultState.readers.removeAll { !$0.store.isOpen || $0.source === source || $0.source !== $0.store.backing }
+        faultState.readers.append(found)
+        if source === store.backing { faultState.lastReader = (store.number, found.reader) }
         return found.reader
     }
 
@@ -65,13 +65,15 @@ extension Context {
     /// `body` saves to an open store, or reads data that must be consistent with a save.
     func writing<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
         if platform_holds_store(), !store.writing.isHeldByThisThread {
-            throw Coordinator.storeInUse("save to \(store.path)", file: store.path)
+            throw Coordinator.storeInUse(
+                "write to \(Coordinator.shown(store.path))", file: store.path.isEmpty ? nil : store.path)
         }
         guard store.writing.lock(unless: { interruptCheck?() == true }) else {
             throw CoreError(
                 .cancelled, code: .persistentStoreSave,
-                "the wait for other saves to \(store.path) was cancelled, and nothing was written to it",
-                file: store.path)
+                "the wait for other saves to \(Coordinator.shown(store.path)) was cancelled, and nothing was written "
+                    + "to it",
+                file: store.path.isEmpty ? nil : store.path)
         }
         defer { store.writing.unlock() }
         if store.isInBatch { throw store.isInBatchError() }

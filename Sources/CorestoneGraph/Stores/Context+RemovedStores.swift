@@ -1,8 +1,8 @@
 import CorestoneModel
 import CorestoneValues
 
-// The removal of a store invalidates the store's objects in every context. Each context does so on its own queue, like
-// a merge.
+// The removal of a store invalidates the store's objects in every context. Each context invalidates its objects on its
+// own queue, like a merge.
 extension Coordinator {
     /// Makes every context invalidate the objects of a removed store, nested contexts first.
     func invalidateObjects(of store: Store) {

@@ -8,7 +8,8 @@ extension Coordinator {
     /// It contains `NSStoreType`, `NSStoreUUID`, the version hashes of the model, and entries of the application,
     /// including entries that are set and not saved yet.
     ///
-    /// - Throws: `.invalidArgument` for a store that is not open in this coordinator; errors of reading the store.
+    /// - Throws: `.invalidArgument` for a store that is not open in this coordinator.
+    ///   Errors of reading the store.
     public func metadata(of store: Store) throws -> [String: PropertyListValue] {
         try requireOwn(store)
         return try store.metadata().dictionary
@@ -21,8 +22,9 @@ extension Coordinator {
     /// - Parameter values: All entries. The store's type, UUID, versions and other required entries are kept if
     ///   `values` does not contain them.
     /// - Throws: `.invalidArgument` with the key if a required entry would change, or if an XML store cannot contain
-    ///   the value. XML does not support null, some characters and some dates. `.invalidArgument` for a store that is
-    ///   not open in this coordinator. `.storeReadOnly` for a read-only store.
+    ///   the value. XML does not support null, some characters and some dates.
+    ///   `.invalidArgument` for a store that is not open in this coordinator.
+    ///   `.storeReadOnly` for a read-only store.
     public func setMetadata(_ values: [String: PropertyListValue], of store: Store) throws {
         try requireOwn(store)
         if store.isReadOnly { throw store.isReadOnlyError() }

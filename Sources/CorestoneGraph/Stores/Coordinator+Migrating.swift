@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 extension Coordinator {
-    /// Copies all objects of a store to another store, which then replaces it.
+    /// Copies all objects of a store to another store, which replaces the former store in the coordinator.
     ///
     /// The former store is removed from the coordinator, but its file stays.
     ///
@@ -46,10 +46,10 @@ extension Coordinator {
             guard try backing.fetch(StoreFetch(entity: root, result: .count)).count == 0 else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
-                    "\(backing.path) contains \(root.name) objects, but a migration needs an empty store; choose an unused path, "
-                        + "or call cst_coordinator_destroy_store (destroy_store, destroyStore) first",
-                    entity: root.name,
-                    file: backing.path)
+                    "\(Coordinator.shown(backing.path)) contains \(root.name) objects, but a migration needs an empty "
+                        + "store; choose an unused path, or call cst_coordinator_destroy_store (destroy_store, "
+                        + "destroyStore) first",
+                    entity: root.name, file: backing.path.isEmpty ? nil : backing.path)
             }
         }
         // Other processes must not change the content during the copy, so a snapshot is read. A store without snapshots

@@ -12,8 +12,10 @@ extension Coordinator {
     ///
     /// - Parameter path: The new path, relative to the working directory at the time of the call.
     /// - Throws: `.invalidArgument` for a store that is not open in this coordinator, for another store's file, and
-    ///   during a fetch or a save on this thread; `.unsupported` for a store type that cannot be moved; errors of
-    ///   opening the file. After an error, the path is unchanged.
+    ///   during a fetch or a save on this thread.
+    ///   `.unsupported` for a store type that cannot be moved.
+    ///   Errors of opening the file.
+    ///   After an error, the path is unchanged.
     public func setPath(_ path: String, of store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isHeldByThisThread {
             throw Coordinator.storeInUse("move \(store.path) to \(path)", file: store.path)

@@ -2,17 +2,17 @@ import CPlatform
 import CorestoneValues
 
 extension Coordinator {
-    /// Runs `body` on the calling thread, while no other code saves to the currently open stores.
+    /// Runs `body` on the calling thread, while no other thread saves to the open stores through this coordinator.
     ///
     /// The call waits for saves that are running or waiting. Other contexts can still read. Use it for operations on
     /// whole stores: adding and removing them, copying their files, and sequences of saves without other saves in
     /// between. Core Data's coordinator also blocks readers.
     ///
-    /// - Throws: The error of `body`; `.invalidArgument` during a fetch, a save or the perform of another coordinator
-    ///   on this thread.
+    /// - Throws: The error of `body`.
+    ///   `.invalidArgument` during a fetch, a save or the perform of another coordinator on this thread.
     public func performAndWait<Result>(_ body: () throws -> Result) throws -> Result {
         try performAndWait(
-            "block the saves of other threads to \(stores.map(\.path).joined(separator: ", "))", body)
+            "block the saves of other threads to \(stores.map { Coordinator.shown($0.path) }.listed)", body)
     }
 
     /// Runs `body` with the writer locks of all open stores.
@@ -49,7 +49,7 @@ extension Coordinator {
     static func storeInUse(_ purpose: String, file: String? = nil) -> CoreError {
         CoreError(
             .invalidArgument,
-            "cannot \(purpose) during a fetch, a save or a coordinator's perform, which could deadlock; do so before or "
-                + "after it", file: file)
+            "cannot \(purpose) during a fetch, the firing of a fault, a save or a coordinator's perform, because this "
+                + "could deadlock; do so outside of these calls", file: file)
     }
 }

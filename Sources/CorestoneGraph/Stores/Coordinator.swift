@@ -17,7 +17,7 @@ public final class Coordinator: @unchecked Sendable {
     /// The counters, guarded by `countLock`.
     var counted = Statistics()
     /// The queue of the blocks of `perform`.
-    let queue = SerialQueue(ContextLabel(origin: nil))
+    let queue = SerialQueue(ContextLabel(origin: nil, unnamed: "the coordinator"))
     let closing = Closing()
     /// All contexts without a parent.
     let contexts = ContextFollowers()
@@ -87,18 +87,13 @@ public final class Coordinator: @unchecked Sendable {
 
     /// Checks that a store can be added.
     ///
-    /// - Throws: `.invalidHandle` if the coordinator is closed, `.invalidArgument` if the same store is already open in
-    ///   it.
+    /// - Throws: `.invalidHandle` if the coordinator is closed.
+    ///   `.invalidArgument` if the same store is already open in the coordinator.
     func requireMayAdd(_ backing: any PersistentStore) throws {
         try lock.with {
             try requireMayAddStore(at: backing.path)
             guard let twin = openStores.first(where: { $0.identifier == backing.identifier }) else { return }
-            throw CoreError(
-                .invalidArgument, code: .persistentStoreOpen,
-                "\(Coordinator.shown(backing.path)) has the identifier \(backing.identifier), like "
-                    + "\(twin.path.isEmpty ? "another store without a path" : twin.path), which the coordinator "
-                    + "already has open; use that store, or another coordinator",
-                file: backing.path.isEmpty ? nil : backing.path)
+            throw CoreError.identifierInUse(backing.identifier, ofStoreAt: backing.path, byStoreAt: twin.path)
         }
     }
 
@@ -131,7 +126,10 @@ public final class Coordinator: @unchecked Sendable {
             let constraints = model.entities.flatMap { entity in entity.uniqueConstraints.map { (entity.name, $0) } }
             try refuse(
                 constraints.map { name, keys in
-                    (name, keys.first, keys.map { "\(name).\($0)" }.joined(separator: " and "))
+                    (
+                        name, keys.first,
+                        (keys.count == 1 ? "" : "the combination of ") + keys.map { "\(name).\($0)" }.listed
+                    )
                 }, path, "unique constraints",
                 { "\($0) must be unique, but a store of this type does not check unique constraints" })
         }
@@ -145,7 +143,7 @@ public final class Coordinator: @unchecked Sendable {
         _ reason: (String) -> String
     ) throws {
         guard let first = parts.first else { return }
-        let why = reason(parts.map(\.name).joined(separator: ", "))
+        let why = reason(parts.map(\.name).listed)
         throw CoreError(
             .unsupported, code: .persistentStoreOpen,
             "\(Coordinator.shown(path)) cannot be used with this model: \(why); use an SQLite store, or a model "
@@ -186,14 +184,23 @@ public final class Coordinator: @unchecked Sendable {
         guard stores.contains(where: { $0 === store }) else {
             throw CoreError(
                 .invalidArgument,
-                store.coordinator != ObjectIdentifier(self)
-                    ? "\(store.path) is a store of another coordinator; pass a store of this coordinator"
-                    : closing.hasClosed
-                        ? "\(store.path) was closed with this coordinator; open it with a new coordinator"
-                        : "\(store.path) was removed from this coordinator; add it again with "
-                            + "cst_coordinator_add_store (add_store, addStore)",
-                file: store.path)
+                "\(Coordinator.shown(store.path)) \(reasonNotOwn(store))", key: "store",
+                file: store.path.isEmpty ? nil : store.path)
         }
+    }
+
+    /// Returns the reason why a store is not open in this coordinator, with the remedy, as the end of a message.
+    private func reasonNotOwn(_ store: Store) -> String {
+        if store.coordinator != ObjectIdentifier(self) {
+            return "is a store of another coordinator; pass a store of this coordinator"
+        }
+        if let successor = store.successor {
+            return "was migrated to \(Coordinator.shown(successor)) and removed from this coordinator; pass that store"
+        }
+        return closing.hasClosed
+            ? "was closed with this coordinator; add it with cst_coordinator_add_store (add_store, addStore) to a new "
+                + "coordinator"
+            : "was removed from this coordinator; add it again with cst_coordinator_add_store (add_store, addStore)"
     }
 
     /// Returns the ID of a URI; nil if the text is not a URI of a saved object, or if no open store or entity matches.
@@ -223,22 +230,25 @@ public final class Coordinator: @unchecked Sendable {
         let found = all.filter { $0.mayContain(entity, orSubentities: orSubentities) }
         if !found.isEmpty { return found }
         let open = all.map {
-            "\($0.path) has the configuration \"\($0.configuration ?? ModelConfiguration.defaultName)\""
+            "\(Coordinator.shown($0.path)) has the configuration "
+                + "\"\($0.configuration ?? ModelConfiguration.defaultName)\""
         }
         let having = model.configurations.filter { configuration in
             (try? model.holdings(ofConfiguration: configuration.name))?.contains(entity.index) == true
         }.map(\.name)
         let noun = having.count == 1 ? "the configuration" : "the configurations"
         let place =
-            having.isEmpty ? "no configuration" : "\(noun) \(having.map { "\"\($0)\"" }.joined(separator: ", "))"
-        let remedy =
             having.isEmpty
-            ? "add a store without a configuration"
-            : "add a store with \(having.count == 1 ? "that configuration" : "one of them"), or without a configuration"
+            ? "is not in a configuration" : "is in \(noun) \(having.map { "\"\($0)\"" }.listed)"
+        let which =
+            having.isEmpty
+            ? "without a configuration"
+            : "with \(having.count == 1 ? "that configuration" : "one of them"), or without a configuration"
+        let remedy = "call cst_coordinator_add_store (add_store, addStore) \(which)"
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "no open store can hold \(entity.name) objects: \(open.joined(separator: ", ")), and \(entity.name) is in "
-                + "\(place); \(remedy)", entity: entity.name, file: all.count == 1 ? all[0].path : nil)
+            "no open store can hold \(entity.name) objects: \(open.joined(separator: ", ")), and \(entity.name) \(place); "
+                + remedy, entity: entity.name, file: all.count == 1 && !all[0].path.isEmpty ? all[0].path : nil)
     }
 
     /// Returns the store for new objects of an entity: the first writable one that may contain them.
@@ -249,5 +259,21 @@ public final class Coordinator: @unchecked Sendable {
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
             "cannot save \(entity.name) objects: \(withoutStores)", entity: entity.name)
+    }
+}
+
+extension CoreError {
+    /// Creates the error for a store with the identifier of one that the coordinator has open, such as its copy.
+    static func identifierInUse(
+        _ identifier: String, ofStoreAt path: String, byStoreAt openPath: String
+    ) -> CoreError {
+        CoreError(
+            .invalidArgument, code: .persistentStoreOpen,
+            path == openPath && !path.isEmpty
+                ? "\(path) is already open in the coordinator; use the open store, or another coordinator"
+                : "\(Coordinator.shown(path)) has the identifier \(identifier), like "
+                    + "\(openPath.isEmpty ? "another store without a path" : openPath), which the coordinator "
+                    + "already has open; use that store, or another coordinator",
+            key: "path", value: .string(identifier), file: path.isEmpty ? nil : path)
     }
 }

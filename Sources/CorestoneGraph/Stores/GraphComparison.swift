@@ -30,7 +30,8 @@ public struct GraphComparison {
     /// The models of the coordinators must have the same entities and stored properties, in any order.
     ///
     /// - Throws: `.invalidArgument` for a coordinator without a store, and for models that differ in an entity or a
-    ///   property; errors of reading.
+    ///   property.
+    ///   Errors of reading.
     public init(_ first: Coordinator, _ second: Coordinator) throws {
         let left = try GraphSide(first, "first")
         let right = try GraphSide(second, "second")
@@ -116,21 +117,28 @@ private struct ComparedEntities {
     /// - Throws: `.invalidArgument` with entity and key if the models differ.
     static func all(_ left: GraphSide, _ right: GraphSide) throws -> [ComparedEntities] {
         let names = Set(left.model.entities.map(\.name)).symmetricDifference(right.model.entities.map(\.name))
+        // Stores in memory may have the same path.
+        let (first, second) =
+            left.path == right.path
+            ? ("the first store", "the second store")
+            : (Coordinator.shown(left.path), Coordinator.shown(right.path))
+        let file = right.path.isEmpty ? nil : right.path
         if let name = sortedByBytes(names).first {
             throw CoreError(
                 .invalidArgument,
-                "\(left.path) and \(right.path) have models with different entities: \(name) is only in the model of "
-                    + "\(left.model.entity(named: name) == nil ? right.path : left.path); open both with the same model",
-                entity: name, file: right.path)
+                "\(first) and \(second) have models with different entities: \(name) is only in the model of "
+                    + "\(left.model.entity(named: name) == nil ? second : first); open both with the same model",
+                entity: name, file: file)
         }
         return try left.model.entities.map { entity in
             let other = try right.model.requireEntity(named: entity.name)
             if let key = ComparedEntities.differingKey(entity, other) {
                 throw CoreError(
                     .invalidArgument,
-                    "\(left.path) and \(right.path) have models with different properties: \(entity.name).\(key) "
-                        + "\(ComparedEntities.difference(of: key, entity, other, left, right)); open both with the same model",
-                    entity: entity.name, key: key, file: right.path)
+                    "\(first) and \(second) have models with different properties: \(entity.name).\(key) "
+                        + "\(ComparedEntities.difference(of: key, entity, other, first, second)); open both with the "
+                        + "same model",
+                    entity: entity.name, key: key, file: file)
             }
             return ComparedEntities(entity, other)
         }
@@ -150,14 +158,24 @@ private struct ComparedEntities {
     }
 
     /// Returns the difference of a property as the end of a sentence.
+    ///
+    /// - Parameters:
+    ///   - first: The name of the store with the model of `entity`.
+    ///   - second: The name of the store with the model of `other`.
     private static func difference(
-        of key: String, _ entity: Entity, _ other: Entity, _ left: GraphSide, _ right: GraphSide
+        of key: String, _ entity: Entity, _ other: Entity, _ first: String, _ second: String
     ) -> String {
-        func stored(_ entity: Entity) -> Property? { entity.property(named: key).flatMap { $0.isTransient ? nil : $0 } }
-        guard let mine = stored(entity) else { return "is stored only in the model of \(right.path)" }
-        guard let others = stored(other) else { return "is stored only in the model of \(left.path)" }
-        return mine is Relationship && others is Relationship
-            ? "differs in its destination, cardinality or order" : "differs in its type"
+        func stored(_ entity: Entity) -> Property? { entity.properties.first { $0.path == key && !$0.isTransient } }
+        func kind(_ property: Property) -> String {
+            guard let relationship = property as? Relationship else {
+                return (property as? Attribute).map { "of type \($0.type.displayName)" } ?? property.kindPhrase
+            }
+            let order = relationship.isOrdered ? "an ordered to-many" : "an unordered to-many"
+            return "\(relationship.isToMany ? order : "a to-one") relationship to \(relationship.destination.name)"
+        }
+        guard let mine = stored(entity) else { return "is a stored property only in the model of \(second)" }
+        guard let others = stored(other) else { return "is a stored property only in the model of \(first)" }
+        return "is \(kind(mine)) in \(first) and \(kind(others)) in \(second)"
     }
 
     private static func differingKey(_ entity: Entity, _ other: Entity) -> String? {

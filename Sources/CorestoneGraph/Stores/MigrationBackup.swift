@@ -93,18 +93,15 @@ extension MigrationBackup {
     package func copies(of place: StoreLocation) throws -> [String] {
         let (folder, name) = try location(of: place)
         guard let names = FolderNames(folder.isEmpty ? "." : folder) else {
-            let code = errno
+            let error = SystemError.last
             let remedy =
-                switch code {
-                case ENOENT, ENOTDIR: "; check the path of the folder"
-                case EACCES, EPERM: "; make the folder readable"
-                case EMFILE, ENFILE: "; close other files, or raise the limit of open files (ulimit -n)"
-                default: ""
-                }
+                error.isMissing
+                ? "; check the path of the folder" : error.remedyForReading("the folder", lost: nil)
+            let shown = folder.isEmpty ? "." : folder
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot list the backups of \(place.given) in \(folder.isEmpty ? "." : folder): "
-                    + "\(StoreLocation.text(of: code))\(remedy)", file: place.given)
+                "cannot list the backups of \(place.given) in \(shown): \(error.text)\(remedy)", key: "folder",
+                value: .string(shown), file: place.given)
         }
         let found = names.compactMap { file in MigrationBackup.age(of: file, storeNamed: name).map { (file, $0) } }
         return found.sorted { ($1.1.date, $1.1.number) < ($0.1.date, $0.1.number) }.map { "\(folder)\($0.0)" }
@@ -128,7 +125,7 @@ extension MigrationBackup {
             throw CoreError(
                 .invalidArgument, code: .migration,
                 "the path of the folder of the backups of \(place.given) "
-                    + "\(folder.isEmpty ? "is empty" : "contains a NUL byte"); pass the path of a folder",
+                    + (folder.isEmpty ? "is empty; pass the path of a folder" : "contains a NUL byte; remove it"),
                 key: "folder", value: .string(folder), file: place.given)
         }
         return (folder.hasSuffix("/") ? folder : folder + "/", name)

@@ -31,13 +31,15 @@ extension MigrationOptions {
     /// Returns the inferred mapping between the models of a migration.
     ///
     /// - Parameter path: The path of the store, for messages.
-    /// - Throws: Code 134140 if the options do not allow inference; code 134190 if the models differ too much for it.
+    /// - Throws: Code 134140 if the options do not allow inference.
+    ///   Code 134190 if the models differ too much for an inference.
     private func inferMapping(from source: Model, to model: Model, ofStoreAt path: String) throws -> ModelMapping {
         guard infersMapping else {
             throw CoreError(
                 .migration, code: .migrationMissingMappingModel,
-                "cannot migrate \(path): a mapping model from the store's model to the new one was not found; allow inference with "
-                    + "CST_STORE_INFER_MAPPING (infer_mapping)", file: path)
+                "cannot migrate \(path): a mapping model from the store's model to the new one was not found. Pass it "
+                    + "(mapping_models, corestone migrate --mapping) or its folder (model_paths), or allow inference "
+                    + "with CST_STORE_INFER_MAPPING (infer_mapping)", file: path)
         }
         do {
             return try ModelMapping.inferred(
@@ -55,7 +57,7 @@ extension Model {
         throw CoreError(
             .migration, code: .stagedMigrationBackwardMigration,
             "\(path) was migrated from this model to a newer one; use the newer model, or open the store with "
-                + "CST_STORE_READ_ONLY (read_only) and its own model, if it carries one", file: path)
+                + "CST_STORE_READ_ONLY (read_only) and its own model, if it contains one", file: path)
     }
 }
 
@@ -72,7 +74,8 @@ extension ModelMapping {
             removals.prefix(5).joined(separator: ", ") + (removals.count > 5 ? " and \(removals.count - 5) more" : "")
         throw CoreError(
             .migration, code: .stagedMigrationBackwardMigration,
-            "the model may be older than the model of \(path), because it differs only by removals (\(lost)). Use the newer model, "
-                + "or set CST_STORE_ALLOW_REMOVALS (allow_removals, corestone migrate --allow-removal)", file: path)
+            "the model may be older than the model of \(path), because the models differ only by removals "
+                + "(\(lost)). Use the newer model, or set CST_STORE_ALLOW_REMOVALS (allow_removals, corestone migrate "
+                + "--allow-removal)", file: path)
     }
 }

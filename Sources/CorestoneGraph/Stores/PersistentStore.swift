@@ -11,7 +11,7 @@ import CorestoneValues
 /// entities by their index in the model.
 package protocol PersistentStore: StoreReading, Sendable {
     var type: StoreType { get }
-    /// The identifier, usually a UUID as text, which is the host part of the URIs of the store's objects.
+    /// The identifier, usually a UUID as text: the host part of the URIs of the store's objects.
     var identifier: String { get }
     var path: String { get }
     var modelSource: ModelSource { get }
@@ -68,7 +68,7 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Notifies a store with the ability `registrations` that a context registered objects.
     ///
     /// A new object is registered after its save. The function is called on the context's thread, and `didUnregister`
-    /// on any thread for a deallocated object. It is called once for objects that are registered together.
+    /// on any thread for a deallocated object. `didRegister` is called once for objects that are registered together.
     func didRegister(_ ids: [ObjectID])
     func didUnregister(_ ids: [ObjectID])
 
@@ -135,11 +135,11 @@ package struct StoreAbilities: OptionSet, Sendable {
     package static let uniqueConstraints = StoreAbilities(rawValue: 2)
     /// The store must be notified of saves without changes.
     ///
-    /// Apple's framework notifies custom incremental stores too.
+    /// Apple's framework sends this notification to custom incremental stores as well.
     package static let emptySaves = StoreAbilities(rawValue: 4)
     /// The store must be notified of the objects that contexts register.
     ///
-    /// Apple's framework notifies custom incremental stores too.
+    /// Apple's framework sends this notification to custom incremental stores as well.
     package static let registrations = StoreAbilities(rawValue: 8)
     /// The store supports query generations, unless it was opened with options that exclude them.
     package static let generations = StoreAbilities(rawValue: 16)
@@ -180,8 +180,8 @@ extension PersistentStore {
     package func move(to path: String) throws {
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "cannot move \(self.path) to \(path): open stores of type \(type.rawValue) cannot be moved; remove the store, "
-                + "and add it again at the new path", file: self.path)
+            "cannot move \(self.path) to \(path): open stores of type \(type.rawValue) cannot be moved; migrate the "
+                + "store with cst_coordinator_migrate_store (migrate_store, migrateStore)", file: self.path)
     }
 
     package func pinnedReader() throws -> (any StoreReading)? { nil }
@@ -316,7 +316,7 @@ package protocol SaveTransaction: AnyObject {
     /// Returns nil for a store without history.
     func deleteHistory(before number: Int64) throws -> HistoryDeletionStep?
 
-    /// Writes a named consumer of the history, which replaces a consumer with the same name.
+    /// Writes a consumer of the history, and replaces a consumer with the same name.
     func setHistoryConsumer(_ consumer: HistoryConsumer) throws
 
     /// Removes a consumer of the history. Returns false if it does not exist.
@@ -398,7 +398,7 @@ package struct UpdatedRow {
     }
 }
 
-/// One pair of a to-many relationship: the object that has the relationship, and its member.
+/// One pair of a to-many relationship, as primary keys: the object that has the relationship, and its member.
 package struct Link {
     package let owner: Int64
     package let member: Int64

@@ -61,8 +61,10 @@ package struct SourceModelSearch {
         return try bundles.lazy.compactMap { try search($0, hashes) }.first
     }
 
+    private static let withoutModel = "the store does not contain a model"
+
     private func carriedModel(_ failures: [String]) throws -> Model {
-        var reason = "the store does not carry a model"
+        var reason = SourceModelSearch.withoutModel
         do {
             if let model = try carried() {
                 try model.freeze()
@@ -70,7 +72,7 @@ package struct SourceModelSearch {
                 // Older frameworks computed version hashes by another rule, so only the names of the entities are
                 // compared.
                 if Set(model.entities.map(\.name)) == Set(hashes.keys) { return model }
-                reason = "the model that the store carries has other entities than the store's metadata"
+                reason = "the model in the store has other entities than the store's metadata"
             }
         } catch let error as CoreError where error.sqliteCode == 0 { reason = error.message.withoutRemedy }
         throw notFound(failures, reason)
@@ -78,15 +80,18 @@ package struct SourceModelSearch {
 
     private func notFound(_ failures: [String], _ reason: String) -> CoreError {
         guard hashes != nil else {
+            let problem =
+                reason == SourceModelSearch.withoutModel ? reason : "its own model cannot be used (\(reason))"
             return CoreError(
                 .migration, code: .migrationMissingSourceModel,
-                "cannot migrate \(path): its metadata does not have version hashes, and its own model cannot be used (\(reason)). Open it "
-                    + "with the model that it was written with, and copy its objects into a new store",
+                "cannot migrate \(path): its metadata does not have version hashes, and \(problem). Open it "
+                    + "with the model that it was written with, save it to another file with "
+                    + "cst_coordinator_migrate_store (migrate_store, migrateStore), and migrate that file",
                 file: path)
         }
         let count = options.sourceModels.count
         let given = count == 0 ? [] : ["\(count) given model\(count == 1 ? "" : "s")"]
-        let searched = (given + options.searchPaths + ["the store itself"]).joined(separator: ", ")
+        let searched = (given + options.searchPaths + ["the store itself"]).listed
         let reasons = (failures + [reason]).joined(separator: ", ")
         return CoreError(
             .migration, code: .migrationMissingSourceModel,

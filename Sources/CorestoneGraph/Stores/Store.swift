@@ -30,6 +30,8 @@ public final class Store: @unchecked Sendable {
     var isInBatch = false
     /// The path of the store that replaced this one in a migration; nil without a migration.
     private let migratedTo = Locked<String?>(nil)
+    /// The value of `migratedTo`.
+    var successor: String? { migratedTo.withLock { $0 } }
     /// The metadata to be written by the next save.
     let pendingMetadata = Locked<StoreMetadata?>(nil)
     package var isOpen: Bool { open.load(ordering: .acquiring) }
@@ -72,11 +74,13 @@ public final class Store: @unchecked Sendable {
     public var identifier: String { backing.identifier }
     public var path: String { backing.path }
     /// Whether the store cannot be written, because of its options, its file or its migration.
-    public var isReadOnly: Bool { backing.isReadOnly || migratedTo.withLock { $0 != nil } }
-    /// The reason why the store cannot be written; nil if the store is writable, or if only the read-only option
-    /// prevents writing.
+    public var isReadOnly: Bool { backing.isReadOnly || successor != nil }
+    /// The reason why the store cannot be written.
+    ///
+    /// nil if the store is writable, or if only the read-only option prevents writing.
     public var readOnlyReason: String? {
-        migratedTo.withLock { $0 }.map { "it was migrated to \($0); open that store instead" } ?? backing.readOnlyReason
+        successor.map { "it was migrated to \(Coordinator.shown($0)); use the objects of that store" }
+            ?? backing.readOnlyReason
     }
     /// The attributes for which a value of another type was read as null so far.
     package var attributesReadAsNull: [Attribute] { backing.attributesReadAsNull }
@@ -95,7 +99,8 @@ public final class Store: @unchecked Sendable {
     func isReadOnlyError() -> CoreError {
         CoreError(
             .storeReadOnly, code: .persistentStoreSave,
-            "\(path) is open read-only: \(readOnlyReason ?? Store.isOpenForReading)", file: path)
+            "\(Coordinator.shown(path)) is open read-only: \(readOnlyReason ?? Store.isOpenForReading)",
+            file: path.isEmpty ? nil : path)
     }
 
     /// Makes the store read-only after its migration, because later saves would be lost.
@@ -122,8 +127,9 @@ public final class Store: @unchecked Sendable {
         guard using.lock(seconds: Store.patience) else {
             throw CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
-                "timed out after \(Store.patience) seconds waiting for \(path) in a callback of another store; use "
-                    + "\(path) before or after the call that runs the callback", file: path)
+                "timed out after \(Store.patience) seconds waiting for \(Coordinator.shown(path)) in a callback of "
+                    + "another store; use \(path.isEmpty ? "the store" : path) before or after the call that runs the "
+                    + "callback", file: path.isEmpty ? nil : path)
         }
     }
 
@@ -139,10 +145,14 @@ public final class Store: @unchecked Sendable {
 
     func requireOpen() throws {
         guard isOpen else {
+            let reason =
+                successor.map { "was migrated to \(Coordinator.shown($0)); use the objects of that store" }
+                ?? "was removed from its coordinator, or the coordinator was closed; add it with "
+                + "cst_coordinator_add_store (add_store, addStore) to an open coordinator, and fetch its objects "
+                + "again"
             throw CoreError(
-                .objectGone, code: .managedObjectReferentialIntegrity,
-                "\(path) was removed from its coordinator, or the coordinator was closed; open it again to read or save its "
-                    + "objects", file: path)
+                .objectGone, code: .managedObjectReferentialIntegrity, "\(Coordinator.shown(path)) \(reason)",
+                file: path.isEmpty ? nil : path)
         }
     }
 }

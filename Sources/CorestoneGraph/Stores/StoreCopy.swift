@@ -2,7 +2,7 @@ import CorestoneFormats
 import CorestoneModel
 import CorestoneValues
 
-/// The copying of a store's contents into an empty store.
+/// An operation that copies a store's contents into an empty store.
 ///
 /// The copy contains rows with all values, relationships with their orders, and the application's metadata. References
 /// to missing rows are omitted. Rows keep their keys if possible. Otherwise they have new keys in the same order, or
@@ -76,7 +76,7 @@ struct StoreCopy {
             }
         }
         try transaction.setApplicationMetadata(applicationMetadata)
-        // For the list of old and new IDs, which is created after the commit.
+        // The memory for the list of old and new IDs, which is created after the commit.
         try requireMemory(rowCount * 2 * MemoryLayout<ObjectID>.stride * 2)
         for (name, count) in dangling.sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
@@ -93,7 +93,8 @@ struct StoreCopy {
     private var rowCount: Int { keys.reduce(0) { $0 + $1.count } }
 
     private func requireMemory(_ bytes: Int) throws {
-        try MemoryCheck.require(bytes, to: "copy \(store.path)", file: store.path, isOfAtomicStore: false)
+        try MemoryCheck.require(
+            bytes, to: "copy \(Coordinator.shown(store.path))", file: store.path, isOfAtomicStore: false)
     }
 
     private mutating func report(_ rows: Int) throws {
@@ -101,7 +102,8 @@ struct StoreCopy {
         guard progress(done, rowCount) else {
             throw CoreError(
                 .cancelled, code: .persistentStoreOperation,
-                "the progress function cancelled the copy of \(store.path), and no copy was created", file: store.path)
+                "the progress function cancelled the copy of \(Coordinator.shown(store.path)), and no copy was created",
+                file: store.path.isEmpty ? nil : store.path)
         }
     }
 
@@ -203,9 +205,9 @@ struct StoreCopy {
         guard let key = newKey(record.primaryKey, entity) else {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "cannot copy \(store.path): row \(record.primaryKey) of \(entity.name) was inserted during the copy; copy the "
-                    + "store again while no other process writes to it", entity: entity.name,
-                objectURI: uri(of: record, entity), file: store.path)
+                "cannot copy \(Coordinator.shown(store.path)): row \(record.primaryKey) of \(entity.name) was inserted "
+                    + "during the copy; migrate the store again while nothing else writes to it", entity: entity.name,
+                objectURI: uri(of: record, entity), file: store.path.isEmpty ? nil : store.path)
         }
         writer.begin(primaryKey: key, version: 1, entity: entity)
         for slot in 0..<Int(entity.slotCount) {
@@ -258,9 +260,9 @@ struct StoreCopy {
             let key = entity.properties[slot].path
             return CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "cannot copy \(entity.name).\(key) of row \(record.primaryKey): \(fault), or set "
-                    + "the value and save before migrating the store", entity: entity.name, key: key,
-                objectURI: uri(of: record, entity), file: file)
+                "cannot copy \(entity.name).\(key) of row \(record.primaryKey): \(fault)"
+                    + (fault.hasRemedy ? ", or" : ";") + " set the value and save before migrating the store",
+                entity: entity.name, key: key, objectURI: uri(of: record, entity), file: file)
         }
     }
 

@@ -1,8 +1,9 @@
+import CorestoneFileSystem
 import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// A type of store, which opens stores and operates on closed store files. Thread-safe.
+/// A type of store. It opens stores, and operates on closed store files. Thread-safe.
 package protocol StoreKind: Sendable {
     var type: StoreType { get }
 
@@ -63,11 +64,11 @@ extension StoreKind {
 
     package func removeCopy(at path: String, besides others: [String]) throws {
         guard Glibc.unlink(path) == 0 || errno == ENOENT else {
-            let code = errno
-            let remedy = code == EACCES || code == EPERM ? "; make its folder writable" : ""
+            let error = SystemError.last
+            let remedy = error.isReadOnly ? "; make its folder writable" : ""
             throw CoreError(
                 .storeIO, code: .migration,
-                "cannot remove the backup \(path): \(StoreLocation.text(of: code))\(remedy)", file: path)
+                "cannot remove the backup \(path): \(error.text)\(remedy)", file: path)
         }
     }
 }

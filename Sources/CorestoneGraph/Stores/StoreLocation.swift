@@ -1,3 +1,4 @@
+import CorestoneFileSystem
 import CorestoneValues
 import Glibc
 
@@ -63,17 +64,17 @@ package struct StoreLocation {
             state = size == 0 ? .empty : .present
             return
         }
-        let reason = errno
+        let reason = SystemError.last
         size = 0
-        guard reason == ENOENT else {
+        guard reason.number == ENOENT else {
             let remedy =
-                switch reason {
-                case EACCES: "; make its folder accessible"
+                switch reason.number {
+                case EACCES: "; make each folder of the path accessible"
                 case ENOTDIR, ELOOP, ENAMETOOLONG: "; check the path"
                 default: ""
                 }
             throw StoreLocation.failure(
-                .storeIO, "cannot access \(given): \(StoreLocation.text(of: reason))\(remedy)", given)
+                .storeIO, "cannot access \(given): \(reason.text)\(remedy)", given)
         }
         guard stat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
             throw StoreLocation.failure(
@@ -83,6 +84,11 @@ package struct StoreLocation {
         }
         state = .missing
     }
+
+    /// The remedy for an open store whose file was replaced.
+    package static let addingAgain =
+        "remove the store with cst_coordinator_remove_store (remove_store, remove), and add it again with "
+        + "cst_coordinator_add_store (add_store, addStore)"
 
     /// Whether the file has other hard links than the path.
     package var hasOtherNames: Bool {
@@ -95,10 +101,10 @@ package struct StoreLocation {
         switch state {
         case .present: return
         case .empty:
-            // A store is never empty. This is another kind of file, or the remains of a store.
+            // The file of a store is never empty. An empty file is of another kind, or the remains of a store.
             throw StoreLocation.failure(
                 .notAStore,
-                "\(given) is an empty file, not a store; restore it from a backup", given)
+                "\(given) is an empty file, not a store; check the path, or restore the store from a backup", given)
         case .missing: throw StoreLocation.failure(.storeIO, "the store \(given) does not exist; check the path", given)
         }
     }
@@ -108,7 +114,7 @@ package struct StoreLocation {
         var name = given[...]
         while name.last == "/" { name = name.dropLast() }
         guard [".xcdatamodeld", ".xcdatamodel", ".momd"].contains(where: name.hasSuffix) else { return }
-        throw failure(.notAStore, "\(given) is a model, not a store; pass it as the model of a store", given)
+        throw failure(.notAStore, "\(given) is a model, not a store; pass the path of the store's file instead", given)
     }
 
     /// Returns the path without symbolic links, even if the file does not exist.
@@ -130,25 +136,29 @@ package struct StoreLocation {
     private static func target(ofLink path: String, _ given: String) throws -> String? {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         guard readlink(path, &target, target.count - 1) > 0 else { return nil }
-        return try utf8(target, "\(given) resolves to a path", given)
+        return try utf8(target, "\(given) resolves to a path", StoreLocation.correctingLink, given)
     }
 
     /// Returns the resolved path; nil if the path does not exist.
     private static func real(_ path: String, _ given: String) throws -> String? {
         guard let text = realpath(path, nil) else { return nil }
         defer { free(text) }
-        return try utf8(text, "\(given) resolves to a path", given)
+        return try utf8(text, "\(given) resolves to a path", StoreLocation.correctingLink, given)
     }
 
     /// Returns a path as a string.
     ///
     /// Throws for a path that is not UTF-8, because a replacement text would be the path of another file.
-    private static func utf8(_ text: UnsafePointer<CChar>, _ subject: String, _ given: String) throws -> String {
+    private static func utf8(
+        _ text: UnsafePointer<CChar>, _ subject: String, _ remedy: String, _ given: String
+    ) throws -> String {
         if let path = String(validatingCString: text) { return path }
-        throw failure(
-            .invalidUTF8, "\(subject) that is not UTF-8 (\(String(cString: text))); rename its folders and files",
-            given)
+        throw failure(.invalidUTF8, "\(subject) that is not UTF-8 (\(String(cString: text)))\(remedy)", given)
     }
+
+    /// The remedy for a link to a path that is not UTF-8. A path that is UTF-8 leads there only through a link.
+    private static let correctingLink =
+        "; rename the folder or file whose name is not UTF-8, and correct the symbolic link"
 
     private static func parts(of path: String) -> (folder: String, name: Substring) {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("/", path[...]) }
@@ -156,20 +166,17 @@ package struct StoreLocation {
     }
 
     private static func failure(_ status: Status, _ message: String, _ file: String) -> CoreError {
-        CoreError(status, code: .persistentStoreOpen, message, file: file)
+        CoreError(
+            status, code: .persistentStoreOpen, message,
+            key: status == .invalidArgument || status == .invalidUTF8 ? "path" : nil, file: file)
     }
 
     private static func workingDirectory(for given: String) throws -> String {
         guard let text = getcwd(nil, 0) else { return "" }
         defer { free(text) }
-        return try utf8(text, "\(given) is relative to a path", given)
-    }
-
-    /// Returns the system's description of an `errno`.
-    package static func text(of code: Int32) -> String {
-        var buffer = [CChar](repeating: 0, count: 256)
-        guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return try utf8(
+            text, "\(given) is relative to a path",
+            "; rename the folder whose name is not UTF-8, or pass an absolute path", given)
     }
 
     /// Whether a companion of the store's file, such as its write-ahead log, exists and is not empty.

@@ -30,8 +30,9 @@ public struct StoreOptions: Sendable {
     public var dropsOldValues = false
     /// The retention to which the history is purged; nil to purge only by `Coordinator.purgeHistory`.
     ///
-    /// The purge runs when the store is opened, and after every thousand transactions of the coordinator, on one of the
-    /// coordinator's threads. A purge keeps transactions that a consumer with a valid lease has not read.
+    /// The purge runs when the store is opened, and after each transaction of the coordinator whose number is a
+    /// multiple of 1,000, on one of the coordinator's threads. A purge keeps transactions that a consumer with a valid
+    /// lease has not read.
     public var historyRetention: HistoryRetention?
     /// Whether the store does not keep a history.
     ///
@@ -95,6 +96,18 @@ public struct StoreOptions: Sendable {
 
     /// The permissions of the store of which the new store is a copy; nil if the new store is not a copy.
     package var permissionsOfSource: FilePermissions?
+
+    /// The paths of the stores that the coordinator has open, by identifier.
+    ///
+    /// The coordinator does not accept another store with one of these identifiers, so opening does not change it.
+    package var openStores: [String: String] = [:]
+
+    /// Throws if the coordinator already has a store with the identifier open.
+    package func requireOther(than identifier: String, at path: String) throws {
+        if let open = openStores[identifier] {
+            throw CoreError.identifierInUse(identifier, ofStoreAt: path, byStoreAt: open)
+        }
+    }
 
     /// Returns the permissions of a new file; nil to use the umask.
     ///

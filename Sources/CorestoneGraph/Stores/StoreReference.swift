@@ -233,21 +233,24 @@ extension Store {
     /// Returns the ID of a row, even if the row does not exist.
     ///
     /// - Throws: `.invalidArgument` for an entity of another model or configuration, and for an invalid reference:
-    ///   built-in stores accept only positive numbers. `.objectGone` if the store is not open.
+    ///   built-in stores accept only positive numbers.
+    ///   `.objectGone` if the store is not open.
     public func newObjectID(for entity: Entity, reference: StoreReference) throws -> ObjectID {
         try requireOpen()
         guard knows(entity) else {
             throw CoreError(
                 .invalidArgument,
-                "\(entity.name) does not belong to the model of the coordinator of \(path); use the entity of that model",
-                entity: entity.name, file: path)
+                "\(entity.name) does not belong to the model of the coordinator of \(Coordinator.shown(path)); "
+                    + "use the entity of that model",
+                entity: entity.name, key: "entity", file: path.isEmpty ? nil : path)
         }
         guard mayContain(entity) else {
             throw CoreError(
                 .invalidArgument,
-                "\(path) cannot hold \(entity.name) objects, because its configuration \"\(configuration ?? "")\" does not contain "
-                    + "\(entity.name); pass another store",
-                entity: entity.name, file: path)
+                "\(Coordinator.shown(path)) cannot hold \(entity.name) objects, because its configuration "
+                    + "\"\(configuration ?? "")\" does not contain \(entity.name); use another store, or open this one "
+                    + "with another configuration",
+                entity: entity.name, key: "entity", file: path.isEmpty ? nil : path)
         }
         if let references {
             backing.noteEntity(entity, ofKey: references.key(of: reference, entity.root))
@@ -256,8 +259,9 @@ extension Store {
         guard case .integer(let number) = reference, number > 0 else {
             throw CoreError(
                 .invalidArgument,
-                "\(reference) is not a primary key of \(entity.name) in \(path); pass an integer above zero",
-                entity: entity.name, value: reference.value, file: path)
+                "\(reference) is not a primary key of \(entity.name) in \(Coordinator.shown(path)); "
+                    + "pass an integer above zero", entity: entity.name, key: "reference", value: reference.value,
+                file: path.isEmpty ? nil : path)
         }
         return ObjectID(store: self, entity: entity, reference: number)
     }

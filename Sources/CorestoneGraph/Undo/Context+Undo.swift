@@ -13,8 +13,8 @@ extension Context {
     ///
     /// The function can be called on any thread if the context has a private queue.
     ///
-    /// - Throws: `.wrongThread` for another context on a thread other than the context's; the errors of processing
-    ///   pending changes.
+    /// - Throws: `.wrongThread` for another context on a thread other than the context's.
+    ///   The errors of processing pending changes.
     public func setUndoManager(_ manager: UndoManager?) throws {
         if queueType == .privateQueue && ownerThread != platform_thread_id() {
             return try runAndWait { try $0.setUndoManager(manager) }
@@ -30,7 +30,8 @@ extension Context {
     /// Undoes the newest step of the undo manager.
     ///
     /// - Returns: Whether there was a step; false without an undo manager.
-    /// - Throws: As `UndoManager.undo()`; `.invalidArgument` within a hook.
+    /// - Throws: As `UndoManager.undo()`.
+    ///   `.invalidArgument` within a hook, a validator or a merge policy.
     @discardableResult
     public func undo() throws -> Bool {
         try checkQueue()
@@ -41,7 +42,8 @@ extension Context {
     /// Redoes the step that was undone last.
     ///
     /// - Returns: Whether there was a step; false without an undo manager.
-    /// - Throws: As `UndoManager.redo()`; `.invalidArgument` within a hook.
+    /// - Throws: As `UndoManager.redo()`.
+    ///   `.invalidArgument` within a hook, a validator or a merge policy.
     @discardableResult
     public func redo() throws -> Bool {
         try checkQueue()
@@ -83,7 +85,7 @@ extension Context {
 
     // MARK: Recording
 
-    /// Whether the current event has changed an object, or will do so when it ends.
+    /// Whether the current event has changed an object.
     var hasUndoableEvent: Bool {
         changeTracker.event.firstInserted < changeTracker.inserted.count
             || changeTracker.event.firstUpdated < changeTracker.updated.count || !changeTracker.event.touched.isEmpty
@@ -113,7 +115,7 @@ extension Context {
         }
     }
 
-    /// Copies the contents of an object before it leaves the context, so that undoing the event can restore it.
+    /// Copies the contents of an object that leaves the context, so that an undo of the event can restore the object.
     func keepContents(of object: ManagedObject) {
         guard let recorder = undoRecorder, let entry = changeTracker.entry(of: object), entry.existed else { return }
         recorder.contents[ObjectIdentifier(object)] = object.contentsAtEventStart(

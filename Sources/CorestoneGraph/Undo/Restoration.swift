@@ -24,13 +24,13 @@ import CorestoneValues
 //    Both sides of a relationship have their own record, so inverses are not applied. `updateInverses` only adapts them
 //    to changes of other writers and to refreshed objects.
 // 9. `removeMarked` removes the marked objects without delete rules, and clears references to them.
-// 10. `discardEqualChanges` ends changes that equal the row. Hooks run (`sendAwake`), and `processPendingChanges` ends
-//     the event. Its record is an action of the opposite step.
+// 10. `discardEqualChanges` discards changes that equal the row. Hooks run (`sendAwake`), and `processPendingChanges`
+//     ends the event. The record of this event is an action of the opposite step.
 // 11. When all actions have run, `perform` closes the group, which becomes the newest step of the opposite stack, and
 //     sets `mode` to recording. Contexts then merge the saves that they had deferred (`mergeDeferred`).
 // 12. An error of a hook is thrown after the restoration; an error of reading rows ends it early. An error also ends
-//     the loop of `perform`: the remaining actions become the newest step of their stack, and what was undone can be
-//     redone. A `ContextUndo` that began to change objects is not run again (`canBeRepeated`).
+//     the loop of `perform`: the remaining actions become the newest step of their stack, and the actions that were
+//     undone can be redone. A `ContextUndo` that began to change objects is not run again (`canBeRepeated`).
 
 extension Context {
     /// Throws if the changes of an event cannot be undone now.
@@ -49,10 +49,10 @@ extension Context {
     }
 }
 
-/// The undo of an event, which restores the state of each of its objects at the event's start.
+/// The undo of an event: it restores the state that each object of the event had at the event's start.
 ///
 /// The objects on both sides of a changed relationship are objects of the event, and each is restored separately. The
-/// restoration is an event too; its record is used to redo it.
+/// restoration is an event too, and the record of that event is used for the redo.
 struct Restoration {
     private let context: Context
     private let record: ContextUndo
@@ -68,7 +68,8 @@ struct Restoration {
 
     /// Runs the restoration.
     ///
-    /// - Throws: The first error of a hook of the application, after the restoration; errors of reading rows.
+    /// - Throws: The first error of a hook of the application, after the restoration.
+    ///   Errors of reading rows.
     mutating func run() throws { try context.together { try restore() } }
 
     private mutating func restore() throws {
@@ -103,7 +104,7 @@ struct Restoration {
     /// Whether the object's values are still to be restored.
     private func isToRestore(_ change: ObjectChange) -> Bool {
         change.existed && change.object.context === context && !isOutdated(change.object)
-            && !(change.object.isDeleted && context.isDeletedElsewhere(change.object))
+            && !(change.object.isDeleted && context.changeMerger.isDeletedElsewhere(change.object))
             && (revived.isEmpty || !revived.contains(ObjectIdentifier(change.object)))
     }
 
@@ -116,7 +117,7 @@ struct Restoration {
             if object.isGone, let contents = change.contents, !isOutdated(object) {
                 register(object, contents)
                 gone.append((object, contents))
-            } else if object.context === context, object.isDeleted, !context.isDeletedElsewhere(object) {
+            } else if object.context === context, object.isDeleted, !context.changeMerger.isDeletedElsewhere(object) {
                 object.touchForDeletion()
                 object.state.subtract([.deleted, .propagated])
             } else {
@@ -128,7 +129,7 @@ struct Restoration {
         for (object, contents) in gone { fill(object, contents) }
     }
 
-    /// Registers an object that left the context again, as an inserted object.
+    /// Registers an object that left the context, as an inserted object.
     ///
     /// An object that had a row receives a temporary ID, because the row is deleted.
     private mutating func register(_ object: ManagedObject, _ contents: Contents) {
@@ -145,7 +146,7 @@ struct Restoration {
         context.changeTracker.noteInserted(object)
         Context.hostBridge.keepContextAlive(for: object)
         if let store = contents.assigned, store.isOpen {
-            context.changeTracker.assignedStores[ObjectIdentifier(object)] = store
+            context.changeTracker.assign(store, to: object)
         }
     }
 
@@ -286,7 +287,7 @@ struct Restoration {
         let (object, inverse) = (keeper.owner, keeper.relationship.resolvedInverse)
         // Other writers may have saved the same pairs in the meantime, which only the loaded members show.
         if inverse?.isToMany == true { try? keeper.load() }
-        /// Whether a member's own side refers to this object.
+        /// Whether a member's own side refers to the owner of the list.
         ///
         /// For a to-many side, this is assumed of a refreshed member, because such a member is not restored.
         func refersToOwner(_ member: ManagedObject) -> Bool {
@@ -321,7 +322,7 @@ struct Restoration {
     /// Whether an unloaded list contains the member neither by its stored row nor as an added member.
     ///
     /// Removing the member would record a change, which would keep the member out of the list even if its row refers to
-    /// this object later.
+    /// the owner later.
     private func isAbsent(_ member: ManagedObject, _ inverse: Relationship, from keeper: ToManyRelationship) -> Bool {
         !keeper.isLoaded && !keeper.lists(member) && !member.isGone && member.storedTarget(of: inverse) !== keeper.owner
     }
@@ -373,7 +374,11 @@ struct Restoration {
         for object in leaving {
             if object.isGone { continue }
             object.state.insert(.propagated)
-            if object.state.contains(.inserted) { context.discardInserted(object) } else { context.changeTracker.noteDeleted(object) }
+            if object.state.contains(.inserted) {
+                context.discardInserted(object)
+            } else {
+                context.changeTracker.noteDeleted(object)
+            }
         }
         return failure
     }
@@ -396,7 +401,7 @@ extension ManagedObject {
                 } else if !wasClean || entity.layout.slots[slot].role == .toOne
                     || entity.layout.slots[slot].role != .transient && restored.contains(where: { $0.slot == slot })
                 {
-                    // This includes null instead of a stored target that is deleted in this context.
+                    // This includes null instead of a stored target that is deleted in the context.
                     isChanged = true
                 }
             }

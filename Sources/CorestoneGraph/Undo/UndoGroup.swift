@@ -15,8 +15,7 @@ final class UndoGroup {
     /// Whether the group was opened automatically, and is closed with the event.
     let isOfEvent: Bool
 
-    init(parent: UndoGroup? = nil, isOfEvent: Bool = false, name: String = "") {
-        self.parent = parent
+    init(isOfEvent: Bool = false, name: String = "") {
         self.isOfEvent = isOfEvent
         self.name = name
     }
@@ -71,7 +70,7 @@ extension UndoManager {
     public func beginUndoGrouping() throws {
         try checkpoint()
         closeEventGroup()
-        beginGroup(UndoGroup(parent: lock.with { open }))
+        beginGroup(UndoGroup(), isNested: true)
     }
 
     /// Runs `body` within a new undo group, with a name for menus.
@@ -89,9 +88,15 @@ extension UndoManager {
         return result
     }
 
-    func beginGroup(_ group: UndoGroup) {
+    /// Opens a group.
+    ///
+    /// - Parameter isNested: Whether the group is nested in the open group, if there is one.
+    func beginGroup(_ group: UndoGroup, isNested: Bool = false) {
         let former = lock.with {
             defer { open = group }
+            // The open group is read where it is replaced, so that two threads do not nest groups in the same parent
+            // and end that parent twice.
+            if isNested { group.parent = open }
             return open
         }
         // Released outside the lock, because the deallocation of an action may call the application.
@@ -103,14 +108,17 @@ extension UndoManager {
     ///
     /// The outermost group becomes an undo step. An empty group is discarded.
     ///
-    /// - Throws: `.invalidArgument` if no group is open.
+    /// - Throws: `.invalidArgument` if no group is open, or if the open group belongs to a running undo or redo.
     public func endUndoGrouping() throws {
         try checkpoint()
-        guard (lock.with { open.map { !(mode != .recording && $0.parent == nil) } }) == true else {
+        let (isOpen, isOwn) = lock.with { (open != nil, mode == .recording || open?.parent != nil) }
+        guard isOpen, isOwn else {
             throw CoreError(
                 .invalidArgument,
-                "no undo group is open; call cst_undo_manager_begin_group (begin_undo_grouping, beginUndoGrouping) first"
-            )
+                isOpen
+                    ? "the open undo group belongs to the running undo or redo; end only groups that the action began"
+                    : "no undo group is open; call cst_undo_manager_begin_group (begin_undo_grouping, "
+                        + "beginUndoGrouping) first")
         }
         endGroup()
     }

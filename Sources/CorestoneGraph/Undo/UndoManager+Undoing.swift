@@ -16,10 +16,11 @@ extension UndoManager {
     /// Undoes the newest step, which can then be redone. An open group is closed first.
     ///
     /// - Returns: Whether there was a step to undo.
-    /// - Throws: `.invalidArgument` within an undo or redo, and if nested groups are open. An error that prevents a
-    ///   context from undoing its changes (`.wrongThread`, a closed store), before anything is undone. The error of an
-    ///   action. After the error of an action, the remaining actions can still be undone, and so can a context's action
-    ///   that failed before it changed objects. The actions that were undone can be redone.
+    /// - Throws: `.invalidArgument` within an undo or redo, and if nested groups are open.
+    ///   An error that prevents a context from undoing its changes (`.wrongThread`, a closed store), before anything is
+    ///   undone.
+    ///   The error of an action. After the error of an action, the remaining actions can still be undone, and so can a
+    ///   context's action that failed before it changed objects. The actions that were undone can be redone.
     @discardableResult
     public func undo() throws -> Bool {
         try requireIdle("undo")
@@ -36,31 +37,15 @@ extension UndoManager {
     /// Undoes the last closed group within the open group, or the newest step if no group is open.
     ///
     /// - Returns: Whether there was a group to undo.
-    /// - Throws: As `undo()`, and `.invalidArgument` if the open group does not contain a closed group, or if actions
-    ///   were registered after its last closed group.
+    /// - Throws: As `undo()`.
+    ///   `.invalidArgument` if the open group does not contain a closed group, or if actions were registered after its
+    ///   last closed group.
     @discardableResult
     public func undoNestedGroup() throws -> Bool {
         try requireIdle("undo a nested group")
         try checkpoint()
         closeEventGroup()
-        guard let outer = (lock.with { open }) else { return try perform(.undoing) }
-        guard case .group(let group)? = (lock.with { outer.items.last }) else {
-            throw CoreError(
-                .invalidArgument,
-                ((lock.with { outer.hasGroups })
-                    ? "cannot undo the last nested undo group, because actions were registered after it"
-                    : "cannot undo a nested undo group, because the open group does not contain one")
-                    + (groupingLevel == 1 ? "; end the open group, or call undo" : "; end the open group first"))
-        }
-        // During the undo, the group is treated like any other step.
-        let steps = lock.with {
-            defer {
-                outer.items.removeLast()
-                undoStack.append(group)
-                (open, suspended) = (nil, outer)
-            }
-            return undoStack.count
-        }
+        guard let (outer, steps) = try takeNestedGroup() else { return try perform(.undoing) }
         defer {
             lock.with {
                 (open, suspended) = (outer, nil)
@@ -70,10 +55,34 @@ extension UndoManager {
         return try perform(.undoing)
     }
 
+    /// Moves the last group in the open group to the undo stack, so that it is undone like any other step.
+    ///
+    /// - Returns: The open group, which is suspended, and the number of steps on the stack before; nil if no group is
+    ///   open.
+    private func takeNestedGroup() throws -> (outer: UndoGroup, steps: Int)? {
+        try lock.with {
+            guard let outer = open else { return nil }
+            guard case .group(let group)? = outer.items.last else {
+                throw CoreError(
+                    .invalidArgument,
+                    (outer.hasGroups
+                        ? "cannot undo the last nested undo group, because actions were registered after it"
+                        : "cannot undo a nested undo group, because the open group does not contain one")
+                        + (outer.depth == 1 ? "; end the open group, or call undo" : "; end the open group first"))
+            }
+            let steps = undoStack.count
+            outer.items.removeLast()
+            undoStack.append(group)
+            (open, suspended) = (nil, outer)
+            return (outer, steps)
+        }
+    }
+
     /// Redoes the step that was undone last.
     ///
     /// - Returns: Whether there was a step to redo.
-    /// - Throws: As `undo()`, and `.invalidArgument` if a group is open that the application began.
+    /// - Throws: As `undo()`.
+    ///   `.invalidArgument` if a group is open that the application began.
     @discardableResult
     public func redo() throws -> Bool {
         try requireIdle("redo")
@@ -150,7 +159,7 @@ extension UndoManager {
         }
         listeners.notify(doing == .undoing ? .didUndo : .didRedo, self)
         // Objects without changes merge the saves of other writers that were skipped.
-        for recorder in lock.with({ recorders }) { recorder.usableContext?.mergeDeferred() }
+        for recorder in lock.with({ recorders }) { recorder.usableContext?.changeMerger.mergeDeferred() }
         if let failure { throw failure }
         return true
     }

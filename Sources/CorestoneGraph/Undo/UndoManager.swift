@@ -8,12 +8,15 @@ import CorestoneValues
 /// An event of a context is the time between two calls of `processPendingChanges`. If the application has not begun a
 /// group, the first action opens a group, which closes when a context ends its event.
 ///
-/// Thread-safe. Actions run on the thread that undoes them, so the actions of a context must be undone on the context's
-/// queue. `UndoManager+Invariants.swift` lists the invariants, and `Restoration.swift` the steps of an undo.
+/// Thread-safe. Actions run on the thread that calls `undo` or `redo`, so the actions of a context must be undone on
+/// the context's queue. `UndoManager+Invariants.swift` lists the invariants, and `Restoration.swift` the steps of an
+/// undo.
 public final class UndoManager: @unchecked Sendable {
+    /// Guards the state of the manager.
     let lock = RecursiveLock(.leaf)
-    /// The steps to undo, the newest last. The lock guards the state of the manager.
+    /// The steps to undo, the newest last.
     var undoStack: [UndoGroup] = []
+    /// The steps to redo, the newest last.
     var redoStack: [UndoGroup] = []
     /// The innermost open group.
     var open: UndoGroup?
@@ -22,8 +25,11 @@ public final class UndoManager: @unchecked Sendable {
     /// The remaining actions of the group that is being undone or redone, the next one last.
     var running: UndoGroup?
     var mode = Mode.recording
+    /// The number of calls of `disableUndoRegistration` that are still in effect.
     private var disabled = 0
+    /// The value of `levelsOfUndo`.
     private var levels = 0
+    /// The value of `groupsByEvent`.
     private var groups = true
     /// The recorders of the contexts that use this manager.
     var recorders: [UndoRecorder] = []
@@ -40,13 +46,13 @@ public final class UndoManager: @unchecked Sendable {
 
     /// Registers an action that undoes a change of the application.
     ///
-    /// An action that is registered while another action is undone redoes that action. If no group is open, a group is
+    /// An action that is registered during an undo belongs to a step for redo. If no group is open, a group is
     /// opened. This group closes when a context ends its event, when the application begins a group, or at the next
     /// undo or redo. While registration is disabled, the call has no effect.
     ///
     /// - Parameters:
     ///   - target: The subject of the action, for `removeAllActions(for:)`. Not retained.
-    ///   - action: Called at most once, when the action is undone. An error that it throws ends the undo.
+    ///   - action: Called at most once, by an undo or redo. An error that it throws ends the undo or redo.
     /// - Throws: `.invalidArgument` if automatic groups are disabled and no group is open.
     public func registerUndo(target: AnyObject? = nil, _ action: @escaping () throws -> Void) throws {
         try registerUndo(target: UInt(bitPattern: target.map { Unmanaged.passUnretained($0).toOpaque() }), action)
@@ -183,7 +189,7 @@ public final class UndoManager: @unchecked Sendable {
                     .invalidArgument,
                     "undo registration is not disabled; call cst_undo_manager_enable (enable_undo_registration, "
                         + "enableUndoRegistration) once for each call of cst_undo_manager_disable "
-                        + "(disable_undo_registration, disableUndoRegistration), and not after "
+                        + "(disable_undo_registration, disableUndoRegistration) since the last "
                         + "cst_undo_manager_remove_all (remove_all_actions, removeAllActions)")
             }
             disabled -= 1
@@ -216,17 +222,17 @@ public final class UndoManager: @unchecked Sendable {
     }
 }
 
-/// An action that can be undone.
+/// An action that undoes a change.
 class UndoAction {
     /// The subject of the action; 0 without a subject.
     let target: UInt
 
     init(target: UInt) { self.target = target }
 
-    /// Throws if the action cannot be undone now. Does not change objects.
+    /// Throws if the action cannot run now. Does not change objects.
     func check() throws {}
     func run() throws {}
-    /// Whether an action that failed did not change anything, so that it can be undone later.
+    /// Whether an action that failed did not change anything, so that it can run again later.
     var canBeRepeated: Bool { false }
     /// Whether a manager with these recorders keeps the action.
     func isWanted(by recorders: [UndoRecorder]) -> Bool { true }

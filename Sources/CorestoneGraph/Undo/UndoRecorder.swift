@@ -32,7 +32,7 @@ final class UndoRecorder: @unchecked Sendable {
         lock.with { context?.ownerThread == platform_thread_id() ? context : nil }
     }
 
-    /// Returns the context for an action that is about to be undone; nil if the context was deallocated.
+    /// Returns the context for an action that is about to run; nil if the context was deallocated.
     ///
     /// - Throws: `.wrongThread` if the calling thread must not use the context.
     func requireContext() throws -> Context? {
@@ -68,7 +68,9 @@ final class ContextUndo: UndoAction {
     let values: [ChangedValue]
     /// The changed members, grouped like `values`.
     let members: [ChangedMembers]
+    /// The recorder's stamp when the event was recorded.
     let stamp: UInt64
+    /// The number of the event among the recorded events of the context, from 1.
     let number: UInt64
 
     init(
@@ -110,6 +112,7 @@ struct ObjectChange {
     let wasUpdated: Bool
     /// The end index of the object's values; they begin at the end index of the previous object.
     let valuesEnd: Int32
+    /// The end index of the object's changed members; see `valuesEnd`.
     let membersEnd: Int32
     /// The contents of an object that the event deleted, for its restoration.
     let contents: Contents?

@@ -11,9 +11,10 @@ protocol Associations: AnyObject {
     func add(_ source: ManagedObject, _ destination: ManagedObject, mapping: Int) throws
     func destinations(of source: ManagedObject, mapping: Int) throws -> [ManagedObject]
     func sources(of destination: ManagedObject, mapping: Int) throws -> [ManagedObject]
-    /// Calls `body` with every pair of a mapping in the order of creation, in batches.
+    /// Calls `body` with the pairs of a mapping in the order of creation, in batches.
     ///
-    /// `body` may invalidate the objects of the batch.
+    /// `body` may invalidate the objects of the batch. In a migration in batches, pairs that were added since the last
+    /// `didSave` are omitted.
     func forEachBatch(of mapping: Int, _ body: ([(source: ManagedObject, destination: ManagedObject)]) throws -> Void)
         throws
     /// Updates the associations after a save of the destination, when its objects have permanent IDs.
@@ -150,7 +151,7 @@ extension AssociationTable.Row {
 }
 
 extension Context {
-    /// Returns the objects of rows, in their order. They are read with one request per entity.
+    /// Returns the objects of rows, in the order of the rows. The rows are read with one request per entity.
     func objects(_ rows: [(entity: Int, key: Int64)], in store: Store) throws -> [ManagedObject] {
         var loaded: [ManagedObject] = []
         for (index, group) in Dictionary(grouping: rows, by: \.entity) {

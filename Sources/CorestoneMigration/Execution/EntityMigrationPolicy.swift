@@ -4,20 +4,24 @@ import CorestoneValues
 
 /// Custom code that migrates the objects of one entity mapping (`NSEntityMigrationPolicy`).
 ///
-/// A policy is used on the thread of the migration, one instance per mapping. For each mapping, `begin`,
-/// `createDestinationInstances` for each source object, and `endInstanceCreation` run first. After all mappings have
-/// finished these stages, `createRelationships` runs for each destination object, then `endRelationshipCreation`,
-/// `performCustomValidation` and `end`. Each default implementation behaves like a mapping without a policy. An
-/// override of `createDestinationInstances` that does not call the default must call `MigrationManager.associate` for
-/// each object that it creates. Relationships to the object are resolved through the association.
+/// A policy is used on the thread of the migration, one instance per mapping. Its stages run in three passes over all
+/// mappings. The first pass runs `begin`, `createDestinationInstances` for each source object, and
+/// `endInstanceCreation`. The second pass runs `createRelationships` for each destination object, and
+/// `endRelationshipCreation`. The third pass runs `performCustomValidation` and `end`.
 ///
-/// An error that a stage throws fails the migration with code 134170.
+/// The default implementation of each stage behaves like a mapping without a policy. An override of
+/// `createDestinationInstances` that does not call the default must call `MigrationManager.associate` for each object
+/// that it creates. Relationships to the object are resolved through the association.
+///
+/// An error that a stage throws fails the migration with code 134170, unless it is a cancellation or has the status
+/// `.migration`. These errors are not changed.
 open class EntityMigrationPolicy {
     public init() {}
 
-    /// Whether the stages do not need objects of other batches; false by default. If true, the mapping runs in batches,
-    /// each of which is saved and released, like mappings without a policy. Otherwise all objects of the migration stay
-    /// in memory until one save at the end.
+    /// Whether the stages do not need objects of other batches; false by default.
+    ///
+    /// If all policies of a migration are batch-safe, the migration runs in batches, and each batch is saved and
+    /// released. Otherwise, all objects of the migration stay in memory until one save at the end.
     open var isBatchSafe: Bool { false }
 
     /// Runs before the first object of the mapping.
@@ -25,7 +29,8 @@ open class EntityMigrationPolicy {
 
     /// Creates the destination objects of one source object.
     ///
-    /// The default creates one object of the mapping's destination, with its attributes.
+    /// The default creates one object of the destination entity and sets its attributes. Without a destination entity,
+    /// it does nothing.
     open func createDestinationInstances(
         forSource source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws { try manager.createDestinationInstance(forSource: source, in: mapping) }
@@ -44,7 +49,7 @@ open class EntityMigrationPolicy {
     /// Checks the result before the model's own validation.
     open func performCustomValidation(_ mapping: EntityMapping, manager: MigrationManager) throws {}
 
-    /// Runs as the last stage.
+    /// Runs as the last stage of the mapping.
     open func end(_ mapping: EntityMapping, manager: MigrationManager) throws {}
 
     /// Returns the result of `FUNCTION($entityPolicy, "selector:", …)` in an expression of the mapping.
@@ -54,7 +59,9 @@ open class EntityMigrationPolicy {
     { nil }
 }
 
-/// The registered policies of the process, by the class names in mapping models. Any thread can use them.
+/// The registered policies of the process, by the class names in mapping models.
+///
+/// The functions can be called on any thread.
 public enum MigrationPolicies {
     private static let policies = Locked<[String: @Sendable () throws -> EntityMigrationPolicy]>([:])
 

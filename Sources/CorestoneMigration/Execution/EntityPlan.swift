@@ -56,6 +56,10 @@ struct EntityPlan {
         }
     }
 
+    /// The remedy for an entity mapping of other models.
+    private static let otherMapping =
+        "; correct the name, or use the mapping model that was made for the source and the destination model"
+
     private static func entity(
         _ name: String?, in model: Model, _ mapping: EntityMapping, _ side: String
     ) throws -> Entity? {
@@ -65,7 +69,7 @@ struct EntityPlan {
         throw CoreError(
             .migration, code: .migrationMissingMappingModel,
             "the entity mapping \"\(mapping.name)\" does not fit: the \(side) model does not have an entity \"\(name)\""
-                + (near ?? "; use the mapping model that was made for these models"), entity: name)
+                + (near ?? EntityPlan.otherMapping), entity: name)
     }
 
     private static func property<P: Property>(
@@ -74,18 +78,31 @@ struct EntityPlan {
         if property.isUnreadable {
             throw CoreError(
                 .migration, code: .migration,
-                "the entity mapping \"\(mapping.name)\" has an expression for \(entity.name).\(property.name) that the library cannot "
-                    + "read; replace it, or remove it and set the value in a migration policy", entity: entity.name,
-                key: property.name)
+                "the expression for \(entity.name).\(property.name) in the entity mapping \"\(mapping.name)\" cannot "
+                    + "be read; replace the expression, or remove it and set the value in a migration policy",
+                entity: entity.name, key: property.name)
         }
-        if let found = entity.property(named: property.name) as? P { return found }
+        let found = entity.property(named: property.name)
+        if let found = found as? P { return found }
         let kind = P.self == Attribute.self ? "an attribute" : "a relationship"
+        if let found {
+            let (other, remedy) =
+                found is Attribute
+                ? ("an attribute", "move it to the attribute mappings")
+                : found is Relationship
+                    ? ("a relationship", "move it to the relationship mappings")
+                    : ("a fetched property", "remove it from the mapping")
+            throw CoreError(
+                .migration, code: .migrationMissingMappingModel,
+                "the entity mapping \"\(mapping.name)\" maps \(entity.name).\(property.name) as \(kind), but it is "
+                    + "\(other); \(remedy)", entity: entity.name, key: property.name)
+        }
         let names = entity.allProperties.compactMap { ($0 as? P)?.name }
         let near = nearestName(to: property.name, among: names).map { "; did you mean \"\($0)\"?" }
         throw CoreError(
             .migration, code: .migrationMissingMappingModel,
             "the entity mapping \"\(mapping.name)\" does not fit: \(entity.name) does not have \(kind) \"\(property.name)\""
-                + (near ?? "; use the mapping model that was made for these models"), entity: entity.name,
+                + (near ?? EntityPlan.otherMapping), entity: entity.name,
             key: property.name)
     }
 
@@ -97,6 +114,12 @@ struct EntityPlan {
                 "the entity mapping \"\(mapping.name)\" has the kind custom, but does not have a policy class; set the policy "
                     + "class, or use another kind", entity: mapping.destinationName ?? mapping.sourceName,
                 value: .string(mapping.kind.name))
+        }
+        guard !name.isEmpty else {
+            throw CoreError(
+                .migration, code: .entityMigrationPolicy,
+                "the policy class of the entity mapping \"\(mapping.name)\" is empty; set it to the name of a policy, "
+                    + "or remove it", entity: mapping.destinationName ?? mapping.sourceName, value: .string(name))
         }
         // Core Data's base class behaves like a mapping without a policy.
         if name == "NSEntityMigrationPolicy" { return nil }
@@ -112,7 +135,7 @@ struct EntityPlan {
 }
 
 extension Expression {
-    /// Returns the slot of the attribute in `$source.name`, or nil for every other expression.
+    /// Returns the slot of a stored attribute in `$source.attribute`, or nil for every other expression.
     fileprivate func sourceSlot(in entity: Entity) -> Int? {
         guard case .path(.variable("source"), let path) = self, path.keys.count == 1,
             let attribute = entity.property(named: path.keys[0].text) as? Attribute, !attribute.isTransient
@@ -120,10 +143,10 @@ extension Expression {
         return Int(attribute.slot)
     }
 
-    /// Returns the mapping and the relationship of a call of the manager, or nil for every other expression.
+    /// Returns the mapping and the relationship's slot in a call of the manager, or nil for every other expression.
     ///
     /// The call is `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "mapping",
-    /// $source.relationship)`.
+    /// $source.relationship)` with a stored relationship.
     fileprivate func results(in entity: Entity) -> EntityPlan.MemberSource? {
         let selector = MappingExpressions.destinationsByMapping
         guard let arguments = MappingExpressions.arguments(of: self, calling: selector), arguments.count == 2,

@@ -7,11 +7,12 @@ import CorestoneValues
 
 /// The migration of the objects of one store into another with a mapping model (`NSMigrationManager`).
 ///
-/// Three passes process all entity mappings, in their order: the first creates objects with their attributes, the
-/// second sets relationships, the third validates. An expression of the second pass therefore finds the objects of
-/// every mapping. An expression of the first pass finds only those of earlier mappings.
+/// Three passes process all entity mappings, in their order. The first pass creates objects with their attributes, the
+/// second sets relationships, and the third calls the policies for their validation. An expression of the second pass
+/// therefore finds the objects of every mapping. An expression of the first pass finds only the objects that were
+/// created before.
 ///
-/// A manager belongs to the thread that runs it, except for `cancel`, `progress` and `currentEntityMapping`.
+/// While a migration runs, other threads can use only `cancel`, `progress` and `currentEntityMapping`.
 public final class MigrationManager {
     public let sourceModel: Model
     public let destinationModel: Model
@@ -22,10 +23,11 @@ public final class MigrationManager {
     /// A context of the destination store; nil unless a migration runs. Until the migration ends, it may contain
     /// invalid objects.
     public private(set) var destinationContext: Context?
-    /// Values of the application for its policies.
+    /// Values of the application for its policies and expressions.
     public var userInfo: [String: PropertyValue] = [:]
-    /// Functions that expressions call as `FUNCTION($manager, "selector:", …)`, in addition to those of Core Data's
-    /// manager.
+    /// Functions that expressions call as `FUNCTION($manager, "selector:", …)`.
+    ///
+    /// Functions with the selectors of Core Data's manager are not called.
     public var functions: [String: ([PropertyValue]) throws -> PropertyValue] = [:]
     /// The mapping that is being executed; nil at other times. Each of the three passes sets it for each mapping.
     public internal(set) var currentEntityMapping: EntityMapping? {
@@ -37,8 +39,8 @@ public final class MigrationManager {
         get { position.withLock { $0.progress } }
         set { position.withLock { $0.progress = newValue } }
     }
-    /// A function that receives the number of migrated rows and the total. If it returns false, the migration is
-    /// cancelled.
+    /// A function that receives the progress as a number of rows, and the total. If the function returns false, the
+    /// migration is cancelled.
     public var report: ((_ done: Int, _ total: Int) -> Bool)?
 
     /// The running migration.
@@ -50,29 +52,35 @@ public final class MigrationManager {
     /// The thread of the running migration; 0 if no migration runs.
     private let runner = Locked<UInt64>(0)
     private let cancellation = Locked<(isCancelled: Bool, error: CoreError?)>((false, nil))
+    /// Whether the manager was cancelled before the end of its last migration.
+    private var isSpent = false
 
-    /// Creates a manager.
+    /// Creates a manager, and freezes both models.
     ///
     /// - Parameters:
-    ///   - source: The model of the source store, which is frozen.
-    ///   - destination: The model of the destination store, which is frozen.
+    ///   - source: The model of the source store.
+    ///   - destination: The model of the destination store.
     public init(source: Model, destination: Model) throws {
         try source.freeze()
         try destination.freeze()
         (sourceModel, destinationModel) = (source, destination)
     }
 
-    /// Migrates all objects of an open store into another open store, and saves the destination.
+    /// Migrates the objects of an open store into another open store, and saves the destination.
     ///
     /// - Parameters:
     ///   - source: A context of a coordinator with one store.
     ///   - destination: A context of a coordinator with one store. Existing objects are kept.
-    ///   - makeTable: Creates the table for the keys of migrated objects, for a migration in batches. If it is nil, all
-    ///     objects stay in memory.
+    ///   - makeTable: Creates the table for the keys of migrated objects, for a migration in batches. If this function
+    ///     is nil, or if a policy is not batch-safe, all objects stay in memory.
     ///   - record: Called at the end with the run, which has the associations.
-    /// - Throws: 134110 with the cause as a child. 134111 for a violated unique constraint. 134140 if the mapping model
-    ///   does not fit the models. 134170 for an error of a policy. 134120 or the given error if the migration was
-    ///   cancelled. The caller must then discard the destination.
+    /// - Throws: 134110 with the cause as a child.
+    ///   134111 for a violated unique constraint.
+    ///   134140 if the mapping model does not fit the models.
+    ///   134170 for an error of a policy.
+    ///   134120, or the error of the application, if the migration was cancelled.
+    ///   The error of a save that fails for another reason than validation.
+    ///   After each of these errors, the caller must discard the destination.
     package func migrate(
         _ mappingModel: MappingModel, from source: Context, to destination: Context,
         associations makeTable: (() throws -> AssociationTable)?, record: ((MigrationRun) throws -> Void)? = nil
@@ -85,13 +93,15 @@ public final class MigrationManager {
         guard isFree else {
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "the migration manager runs a migration already; wait for its end, or create another manager")
+                "the migration manager runs a migration already; create another manager with "
+                    + "cst_migration_manager_new (MigrationManager)")
         }
         self.mappingModel = mappingModel
         (sourceContext, destinationContext) = (source, destination)
         defer {
             (progress, currentEntityMapping, run) = (0, nil, nil)
             (self.mappingModel, sourceContext, destinationContext) = (nil, nil, nil)
+            isSpent = cancellation.withLock { $0.isCancelled }
             runner.withLock { $0 = 0 }
         }
         try withHandle {
@@ -113,6 +123,8 @@ public final class MigrationManager {
 
     /// Cancels the migration at the next object. Can be called on any thread. Further calls have no effect.
     ///
+    /// The manager stays cancelled: later migrations with it fail too.
+    ///
     /// - Parameter error: The error of the migration; nil for one with the code 134120.
     public func cancel(with error: CoreError? = nil) {
         cancellation.withLock { if !$0.isCancelled { $0 = (true, error) } }
@@ -123,11 +135,15 @@ public final class MigrationManager {
     func requireNotCancelled() throws {
         let (isCancelled, error) = cancellation.withLock { $0 }
         guard isCancelled else { return }
-        let path = sourceContext?.coordinator.stores.first?.path
+        let path = sourceContext?.coordinator.stores.first.flatMap { $0.path.isEmpty ? nil : $0.path }
         throw error
             ?? CoreError(
                 .cancelled, code: .migrationCancelled,
-                "\(path.map { "cannot migrate \($0)" } ?? "cannot migrate the store"): cancelled by the application",
+                "\(path.map { "cannot migrate \($0)" } ?? "cannot migrate the store"): "
+                    + (isSpent
+                        ? "the migration manager was cancelled in an earlier migration; create another manager with "
+                            + "cst_migration_manager_new (MigrationManager)"
+                        : "cancelled by the application"),
                 file: path)
     }
 
@@ -138,7 +154,7 @@ public final class MigrationManager {
         if let run { return run }
         throw CoreError(
             .invalidArgument, code: .migration,
-            "the migration manager does not run a migration; use it in callbacks of the migration")
+            "the migration manager does not run a migration; call this function in the callbacks of a migration policy")
     }
 
     /// Throws unless this thread runs a migration with this manager.
@@ -153,7 +169,8 @@ public final class MigrationManager {
         throw CoreError(
             .wrongThread,
             "\(nameOfThread(platform_thread_id())) used a migration manager that runs a migration on \(nameOfThread(thread)); use it "
-                + "in callbacks of the migration, or call only cancel and progress")
+                + "in callbacks of the migration, or call only cst_migration_manager_cancel (cancel) and "
+                + "cst_migration_manager_progress (progress)")
     }
 
     /// Returns an entity mapping of the running migration.
@@ -169,7 +186,8 @@ public final class MigrationManager {
 
     /// Returns the objects that a mapping created for source objects, in the order of the source objects.
     ///
-    /// - Parameter sources: The source objects; nil for all objects of the mapping.
+    /// - Parameter sources: The source objects; nil for all objects of the mapping, in the order of creation. A
+    ///   migration in batches then omits the objects of a batch that was not saved yet.
     public func destinationInstances(
         forEntityMappingNamed name: String, sourceInstances sources: [ManagedObject]?
     ) throws -> [ManagedObject] { try running().destinations(mapping: name, of: sources) }

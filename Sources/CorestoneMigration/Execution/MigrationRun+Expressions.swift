@@ -138,14 +138,16 @@ final class PolicyValue: MessageReceiver, MigrationVariable {
             throw CoreError(
                 .migration, code: .entityMigrationPolicy,
                 "the entity mapping \"\(plan.mapping.name)\" calls \"\(selector)\" of $entityPolicy, but does not have a policy "
-                    + "of its own; set a policy class with this function",
+                    + "of its own; set a policy class that has this function",
                 entity: plan.destination?.name ?? plan.source?.name, key: selector)
         }
         if let value = try policy.call(selector, arguments, manager: manager) { return value }
+        let method = String(selector.map { $0 == ":" ? "_" : $0 })
         throw CoreError(
             .migration, code: .entityMigrationPolicy,
             "the migration policy \"\(plan.mapping.policyClassName ?? "")\" of the entity mapping \"\(plan.mapping.name)\" "
-                + "does not have a function \"\(selector)\"; implement it in the policy",
+                + "does not have a function \"\(selector)\"; compute its value in the callback call "
+                + "(EntityMigrationPolicy.call, in Python the method \(method))",
             entity: plan.destination?.name ?? plan.source?.name, key: selector)
     }
 
@@ -159,10 +161,12 @@ final class PolicyValue: MessageReceiver, MigrationVariable {
 /// The value of `$entityMapping` and `$propertyMapping`.
 final class MappingValue: KeyValueCoding, MigrationVariable {
     private let name: String
+    /// The kind of the mapping, for messages.
+    private let kind: String
     private let values: [String: PropertyValue]
 
     init(_ mapping: EntityMapping) {
-        name = mapping.name
+        (name, kind) = (mapping.name, "entity mapping")
         values = [
             "name": .string(mapping.name), "mappingType": .int(mapping.kind.rawValue),
             "sourceEntityName": mapping.sourceName.map { .string($0) } ?? .null,
@@ -173,7 +177,7 @@ final class MappingValue: KeyValueCoding, MigrationVariable {
     }
 
     init(_ mapping: PropertyMapping) {
-        name = mapping.name
+        (name, kind) = (mapping.name, "property mapping")
         values = [
             "name": .string(mapping.name), "userInfo": .dictionary(mapping.userInfo.mapValues { .string($0) }),
         ]
@@ -183,7 +187,7 @@ final class MappingValue: KeyValueCoding, MigrationVariable {
 
     func value(forKey key: String) throws -> PropertyValue {
         if let value = values[key] { return value }
-        throw unknownKey(key, of: "the mapping \"\(name)\"", Array(values.keys))
+        throw unknownKey(key, of: "the \(kind) \"\(name)\"", Array(values.keys))
     }
 
     func isEqual(to other: any ValueObject) -> Bool { (other as? MappingValue)?.values == values }

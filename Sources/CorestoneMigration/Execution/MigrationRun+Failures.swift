@@ -2,15 +2,16 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-// Errors with the mapping, the property and the object.
+// Functions that add the mapping, the property and the object to errors.
 extension MigrationRun {
-    /// Runs a stage of a policy, and adds the policy and the mapping to its error.
+    /// Runs a stage of a policy, and adds the policy and the mapping to an error of the stage.
     func staged(
         _ plan: EntityPlan, _ stage: String, _ source: ManagedObject? = nil, _ body: () throws -> Void
     ) throws {
         do { try body() } catch {
             if let error = error as? CoreError, isFinal(error) { throw error }
-            let cause = error as? CoreError
+            // The objects of the contexts end with the migration.
+            let cause = (error as? CoreError)?.withoutObjects
             throw CoreError(
                 .migration, code: .entityMigrationPolicy,
                 "\(stage) of the migration policy \"\(plan.mapping.policyClassName ?? "")\" failed in the entity mapping "
@@ -18,11 +19,11 @@ extension MigrationRun {
                 entity: cause?.entity ?? plan.destination?.name ?? plan.source?.name, key: cause?.key,
                 value: cause?.value,
                 objectURI: source?.objectID.uri ?? cause?.objectURI, children: cause.map { [$0] } ?? [],
-                file: path)
+                sqliteCode: cause?.sqliteCode ?? 0, file: path)
         }
     }
 
-    /// Runs `body`, which sets one property, and adds the mapping and the property to its error.
+    /// Runs `body`, which sets one property, and adds the mapping and the property to an error of `body`.
     func evaluating<T>(
         _ plan: EntityPlan, _ property: Property, _ source: ManagedObject?, _ body: () throws -> T
     ) throws -> T {
@@ -36,7 +37,7 @@ extension MigrationRun {
         }
     }
 
-    /// Runs another part of a mapping's work, and adds the mapping and the part to its error.
+    /// Runs another part of a mapping's work, and adds the mapping and the part to an error of `body`.
     func evaluating<T>(
         _ plan: EntityPlan, _ work: String, _ source: ManagedObject? = nil, _ body: () throws -> T
     ) throws -> T {
@@ -52,10 +53,11 @@ extension MigrationRun {
     private func failure(
         _ beginning: String, _ cause: CoreError, entity: String?, key: String?, _ source: ManagedObject?
     ) -> CoreError {
-        CoreError(
+        let cause = cause.withoutObjects
+        return CoreError(
             .migration, code: .migration, "\(beginning): \(cause.message)", entity: entity, key: key,
             value: cause.value,
-            objectURI: source?.objectID.uri, children: [cause.withoutObjects], sqliteCode: cause.sqliteCode,
+            objectURI: source?.objectID.uri, children: [cause], sqliteCode: cause.sqliteCode,
             file: path)
     }
 
@@ -67,6 +69,7 @@ extension MigrationRun {
     /// Returns the error of the migration for an error of a save or of the final validation.
     func failure(of error: CoreError) -> CoreError {
         if isFinal(error) { return error }
+        let error = error.withoutObjects
         let isUnique =
             error.code == CocoaCode.managedObjectConstraintMerge.rawValue
             || error.code == CocoaCode.managedObjectConstraintValidation.rawValue
@@ -76,9 +79,14 @@ extension MigrationRun {
         }
         return CoreError(
             .migration, code: isUnique ? .migrationConstraintViolation : .migration,
-            "the migrated objects are not valid: \(error.message)", entity: error.entity, key: error.key,
+            "the migrated objects are not valid: "
+                + (isUnique
+                    ? "\(error.message.withoutRemedy); change the values in the source store first, or map them to "
+                        + "unique values"
+                    : error.message),
+            entity: error.entity, key: error.key,
             value: error.value,
-            predicate: error.predicate, objectURI: error.objectURI, children: [error.withoutObjects],
-            file: path)
+            predicate: error.predicate, objectURI: error.objectURI, children: [error],
+            sqliteCode: error.sqliteCode, file: path)
     }
 }

@@ -60,7 +60,7 @@ extension MigrationRun {
         try set(targets, relationship, of: object)
     }
 
-    /// Sets a relationship. A to-one relationship is set to the first object.
+    /// Sets a relationship. A to-one relationship is set to the first target, or to nil without targets.
     private func set(_ targets: [ManagedObject], _ relationship: Relationship, of object: ManagedObject) throws {
         if relationship.isToMany {
             var seen: Set<ObjectIdentifier> = []
@@ -72,7 +72,7 @@ extension MigrationRun {
 }
 
 extension PropertyValue {
-    /// Returns a number converted for an attribute of another numeric type, and other values unchanged.
+    /// Returns a decimal or a Boolean converted for an attribute of another numeric type, and other values unchanged.
     fileprivate func fitting(_ type: AttributeType) -> PropertyValue {
         switch (self, type) {
         case (.decimal(let number), .double), (.decimal(let number), .float): .double(number.double)

@@ -6,7 +6,8 @@ import CorestoneValues
 extension MigrationRun {
     /// The number of source objects in a batch.
     private static let batchSize = 500
-    /// The number of IDs that are read with one request. Each request skips the rows of the previous requests.
+    /// The number of IDs that are read with one request. It is large, because each request must skip the rows of all
+    /// previous requests.
     private static let windowSize = 50_000
 
     /// Migrates all objects and saves the destination.
@@ -114,7 +115,7 @@ extension MigrationRun {
         try validateResult()
     }
 
-    /// Validates the objects of the result whose entities have conditions.
+    /// Validates the objects of the destination whose entities have conditions.
     private func validateResult() throws {
         for entity in manager.destinationModel.entities where !entity.isAbstract && entity.hasConditions {
             let request = FetchRequest(entity: entity)
@@ -150,7 +151,7 @@ extension MigrationRun {
 
     /// Returns the request for the source objects of a mapping.
     ///
-    /// - Returns: nil for a mapping without a source, and for a source expression that is not a `FETCH`.
+    /// - Returns: nil for a mapping without a source, and for a source expression that is not a `FETCH` of a request.
     private func sourceRequest(of plan: EntityPlan) throws -> FetchRequest? {
         guard let entity = plan.source else { return nil }
         guard let expression = plan.mapping.sourceExpression else {

@@ -15,13 +15,13 @@ package final class MigrationRun {
     let associations: any Associations
     private let table: AssociationTable?
     private let numbers: [String: Int]
-    /// The mappings of each source entity.
+    /// The indexes of the mappings that apply to each source entity, including mappings of its superentities.
     private var mappings: [ObjectIdentifier: [Int]] = [:]
-    /// The variables of the last expression, and its mapping.
+    /// The variables of the last expression, and the index of the expression's mapping.
     var variables: (values: [String: PropertyValue], mapping: Int?) = ([:], nil)
     /// The relationship whose expression is being evaluated.
     var currentRelationship: Relationship?
-    /// The number of source objects that the current pass has finished, and the total.
+    /// The number of objects that the current pass has finished, and the number of source objects.
     var done = 0
     var total = 0
 
@@ -82,7 +82,7 @@ package final class MigrationRun {
         return try objects.flatMap { try associations.sources(of: $0, mapping: number) }
     }
 
-    /// Returns the objects that all mappings of their entities created for source objects.
+    /// Returns the objects that all mappings created for source objects, in the order of the source objects.
     func destinations(of sources: [ManagedObject]) throws -> [ManagedObject] {
         try sources.flatMap { source in
             try mappings(of: source.entity).flatMap { try associations.destinations(of: source, mapping: $0) }
@@ -116,7 +116,9 @@ package final class MigrationRun {
         var share: Double { self == .validation ? 0.1 : 0.45 }
     }
 
-    /// Adds finished rows and reports the progress.
+    /// Adds finished objects and reports the progress.
+    ///
+    /// - Throws: 134120, or the error of the application, if the migration was cancelled.
     func advance(by count: Int, of pass: Pass) throws {
         done = min(done + count, max(total, 1))
         let part = total > 0 ? Double(done) / Double(total) : 1
@@ -128,9 +130,9 @@ package final class MigrationRun {
 
     // MARK: - Record
 
-    /// Writes the associations into the result store, which must be closed.
+    /// Writes the associations into the destination store, which must be closed.
     ///
-    /// - Parameter scratch: The path of a temporary file, which the caller deletes.
+    /// - Parameter scratch: The path for a temporary file, which the caller deletes.
     package func writeAssociations(intoStoreAt path: String, scratch: String) throws {
         var table = self.table
         if let objects = associations as? ObjectAssociations {
@@ -170,8 +172,17 @@ extension Expression {
     fileprivate var sourceKey: String? {
         switch self {
         case .path(.variable("source"), let path) where path.keys.count == 1: path.keys[0].text
-        case .message(.variable("manager"), _, let arguments) where arguments.count == 2: arguments[1].sourceKey
+        case .message: migratedObjects?.sourceKey
         default: nil
         }
+    }
+
+    /// The source objects whose migrated objects the expression returns; nil for any other expression.
+    private var migratedObjects: Expression? {
+        for selector in [MappingExpressions.destinationsByMapping, MappingExpressions.destinationsByRelationship] {
+            guard let arguments = MappingExpressions.arguments(of: self, calling: selector) else { continue }
+            return arguments.count == 2 ? arguments[1] : nil
+        }
+        return nil
     }
 }

@@ -6,12 +6,14 @@ extension MappingModel {
     /// Infers the mapping model of a lightweight migration from names and renaming identifiers. Freezes both models.
     ///
     /// The mappings are in the order of the destination's entities, followed by the removed entities. They are named as
-    /// Core Data's compiler names them (`CarToBus`). A new property has a mapping without an expression, which keeps
-    /// its default value. Transient and derived attributes do not have a mapping.
+    /// Xcode's mapping model compiler names them (`CarToBus`), with a number if a name is used twice. A new property
+    /// has a mapping without an expression, so that it keeps its default value. Transient properties and derived
+    /// attributes do not have a mapping.
     ///
-    /// - Parameter typeChanges: Whether an attribute may change its type. Its expression is then the old value, which
-    ///   the migration must convert.
-    /// - Throws: `.migration` (134190) for changes that cannot be inferred, with a child for each.
+    /// - Parameter typeChanges: Whether an attribute may change its type. The expression of such an attribute is the
+    ///   old value, which the migration must convert.
+    /// - Throws: `.migration` (134190) for a change that cannot be inferred. If there are several, each is a child.
+    ///   Errors of `Model.freeze`.
     public convenience init(
         inferredFrom source: Model, to destination: Model, typeChanges: TypeChanges = .refused
     ) throws {

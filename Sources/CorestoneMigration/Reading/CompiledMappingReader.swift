@@ -3,11 +3,12 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A reader of a `.cdm`, a keyed archive of `NSMappingModel` (docs/reference/mapping.md, "Files"), from an untrusted
-/// file.
+/// A reader of a `.cdm`, a keyed archive of `NSMappingModel`, from an untrusted file.
+///
+/// See docs/reference/mapping.md, "Files".
 struct CompiledMappingReader {
-    /// The limit of mappings and user info entries. A small archive can contain many of them, because mappings can
-    /// share lists.
+    /// The maximum number of mappings and user info entries that are read. A small archive can share one list among
+    /// many mappings, so its size does not bound the work.
     static let maximumCount = 1_000_000
 
     private let archive: KeyedArchiveReader
@@ -18,7 +19,9 @@ struct CompiledMappingReader {
     mutating func read() throws -> MappingModelParts {
         let className = archive.className(archive.root)
         guard className == "NSMappingModel", let root = archive.rootFields else {
-            let found = className.map { "contains an object of the class \"\($0.prefix(60))\", not a mapping model" }
+            let found = className.map {
+                "contains an object of the class \"\($0.prefix(60))\($0.count > 60 ? "…" : "")\", not a mapping model"
+            }
             throw archiveError(
                 "the keyed archive \(found ?? "does not contain a mapping model"); pass a compiled .cdm")
         }
@@ -50,12 +53,13 @@ struct CompiledMappingReader {
         mapping.destinationHash = archive.object(fields["NSDestinationEntityVersionHash"])?.data
         mapping.policyClassName = archive.string(fields["NSEntityMigrationPolicyClassName"])
         mapping.sourceExpression = try expression(
-            fields["NSSourceExpression"], "the source expression of the mapping \"\(mapping.name)\"", of: mapping)
+            fields["NSSourceExpression"], "the source expression of the entity mapping \"\(mapping.name)\"",
+            of: mapping)
         guard mapping.sourceExpression != nil || archive.object(fields["NSSourceExpression"]) == nil else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "the source expression of the mapping \"\(mapping.name)\" does not have a counterpart in the library; "
-                    + "replace it by a filter predicate in Xcode",
+                "the source expression of the entity mapping \"\(mapping.name)\" cannot be read; replace the "
+                    + "expression by a filter predicate in Xcode",
                 entity: mapping.sourceName ?? mapping.destinationName)
         }
         mapping.attributeMappings = try properties(fields["NSAttributeMappings"], of: mapping)
@@ -66,7 +70,8 @@ struct CompiledMappingReader {
 
     /// Reads an expression.
     ///
-    /// - Parameter owner: The owner of the expression, for an error.
+    /// - Parameter owner: The part of the mapping model that contains the expression, as text for an error.
+    /// - Returns: nil if the expression is missing, or cannot be read because it is unknown or incomplete.
     private func expression(
         _ reference: PropertyListValue?, _ owner: String, of mapping: EntityMapping, key: String? = nil
     ) throws -> Expression? {
@@ -86,7 +91,8 @@ struct CompiledMappingReader {
             else { continue }
             var mapping = PropertyMapping(name: name)
             mapping.valueExpression = try expression(
-                fields["NSValueExpression"], "\"\(name)\" in the mapping \"\(owner.name)\"", of: owner, key: name)
+                fields["NSValueExpression"], "\"\(name)\" in the entity mapping \"\(owner.name)\"", of: owner,
+                key: name)
             mapping.isUnreadable =
                 mapping.valueExpression == nil && archive.object(fields["NSValueExpression"]) != nil
             mapping.userInfo = try userInfo(fields)

@@ -2,9 +2,9 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// The generated expressions of an `.xcmappingmodel`.
+/// A generator of the expressions that an `.xcmappingmodel` omits.
 ///
-/// Core Data's compiler generates them for properties that do not have an expression.
+/// Xcode's mapping model compiler generates the same expressions for properties that do not have an expression.
 struct MappingDefaults {
     /// The longest key path that is followed, because a file may be untrusted.
     private static let maximumKeys = 100
@@ -13,9 +13,9 @@ struct MappingDefaults {
     /// The names of the mappings, by source entity.
     private let mappingNames: [String: [String]]
 
-    /// Creates the generator of expressions.
+    /// Creates a generator for one mapping model.
     ///
-    /// - Parameter mappings: The source and the name of each entity mapping.
+    /// - Parameter mappings: The source entity and the name of each entity mapping.
     init(source: Model?, mappings: [(sourceName: String?, name: String)]) {
         self.source = source
         var names: [String: [String]] = [:]
@@ -25,8 +25,7 @@ struct MappingDefaults {
         mappingNames = names
     }
 
-    /// Returns the expression of an attribute: the source's property with that name, or nil if there is no such
-    /// property.
+    /// Returns an expression for the source's property with an attribute's name; nil without such a property.
     func attribute(_ name: String, from entityName: String?) -> Expression? {
         guard property(name, of: entityName) != nil else { return nil }
         return MappingExpressions.source(name)
@@ -35,8 +34,9 @@ struct MappingDefaults {
     /// Returns the expression of a relationship.
     ///
     /// - Parameters:
-    ///   - path: The key path of the source objects; nil for the relationship of that name.
+    ///   - path: The key path of the source objects; nil for the source's relationship with the same name.
     ///   - mapping: The name of the entity mapping that migrates the source objects; nil for the compiler's choice.
+    /// - Returns: nil if `path` is nil and the source does not have a relationship with the name.
     func relationship(
         _ name: String, from entityName: String?, path: Expression? = nil, mapping: String? = nil
     ) -> Expression? {
@@ -68,7 +68,7 @@ struct MappingDefaults {
         return entity
     }
 
-    /// Returns the mapping of an entity, if it is the only mapping of the entity and its subentities; otherwise nil.
+    /// Returns the only mapping of an entity and its subentities; nil if there are others, or if it is of a subentity.
     private func onlyMapping(of entity: Entity) -> String? {
         let names = entity.withDescendants.flatMap { mappingNames[$0.name] ?? [] }
         return names.count == 1 && mappingNames[entity.name] == names ? names[0] : nil

@@ -11,8 +11,8 @@ extension MappingModel {
     /// - Parameters:
     ///   - source: The source model, which the mapping model retains. Missing version hashes are taken from it.
     ///   - destination: The destination model, which is used in the same way.
-    /// - Throws: `.model` with the mapping and the key for an error in the JSON; `.predicateSyntax` for an expression
-    ///   that cannot be parsed.
+    /// - Throws: `.model` with the mapping and the key for an error in the JSON.
+    ///   `.predicateSyntax` for an expression that cannot be parsed.
     public convenience init(json: String, source: Model? = nil, destination: Model? = nil) throws {
         guard json.utf8.count <= Model.maximumFileSize else {
             throw MappingJSONReader.error(
@@ -23,7 +23,7 @@ extension MappingModel {
         do { root = try decodeTaggedJSON(Array(json.utf8)) } catch let error as CoreError {
             throw CoreError(
                 .model, code: .coreData, "the JSON of the mapping model cannot be read: \(error.message)",
-                offset: error.offset)
+                key: error.key, value: error.value, offset: error.offset)
         }
         let parts = try MappingJSONReader().read(root)
         self.init(
@@ -124,7 +124,7 @@ private struct MappingJSONReader {
         return kind
     }
 
-    /// Reads a list of property mappings, or an object with expressions by name.
+    /// Reads a list of property mappings, or a JSON object with expressions by property name.
     private func properties(_ value: PropertyValue?, _ key: String, _ what: String) throws -> [PropertyMapping] {
         if case .dictionary(let entries)? = value {
             return try sortedByBytes(entries.keys).map { name in
@@ -132,8 +132,8 @@ private struct MappingJSONReader {
                     name: name, valueExpression: try expression(entries, name, "\"\(key)\" of \(what)"))
             }
         }
-        return try list(value ?? .null, key, what).map { element in
-            let part = "a mapping in \"\(key)\" of \(what)"
+        return try list(value ?? .null, key, what).enumerated().map { place, element in
+            let part = "the property mapping at index \(place) in \"\(key)\" of \(what)"
             let fields = try fields(element, part, ["name", "expression", "unreadable", "userInfo"], key: key)
             guard let name = try text(fields, "name", part) else {
                 throw MappingJSONReader.error(
@@ -158,12 +158,12 @@ private struct MappingJSONReader {
     private func fields(
         _ value: PropertyValue, _ what: String, _ known: [String], key owner: String? = nil
     ) throws -> Fields {
-        guard case .dictionary(let fields) = value else { throw mismatch(value, what, owner, "an object") }
+        guard case .dictionary(let fields) = value else { throw mismatch(value, what, owner, "a JSON object") }
         for key in sortedByBytes(fields.keys) where !known.contains(key) {
             let near = nearestName(to: key, among: known).map { "did you mean \"\($0)\"?" }
             throw MappingJSONReader.error(
                 "\(what) has the unknown key \"\(key)\"; "
-                    + (near ?? "use \(known.map { "\"\($0)\"" }.joined(separator: ", "))"), key: key,
+                    + (near ?? "use only \(known.map { "\"\($0)\"" }.joined(separator: ", "))"), key: key,
                 value: fields[key])
         }
         return fields
@@ -216,7 +216,7 @@ private struct MappingJSONReader {
                 info[key] = text.string
             }
             return info
-        case let other?: throw mismatch(other, "\"userInfo\" of \(what)", "userInfo", "an object")
+        case let other?: throw mismatch(other, "\"userInfo\" of \(what)", "userInfo", "a JSON object")
         }
     }
 

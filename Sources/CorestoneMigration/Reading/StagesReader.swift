@@ -12,11 +12,12 @@ extension StagedMigration {
     /// "V2toV3.cdm"}]}`. A stage with only `from` and `to` infers its mapping.
     ///
     /// - Parameters:
-    ///   - path: The path of the file. Paths of mapping models in it are relative to its folder.
+    ///   - path: The path of the file. Relative paths of mapping models start at the folder of the file.
     ///   - models: Versions to which the stages may refer.
     ///   - searchPaths: Models, bundles and folders with more versions.
-    /// - Throws: `.model` for an error in the JSON. 134504 if a version is not found by its name or checksum. The
-    ///   errors of `init(_:)`.
+    /// - Throws: `.model` for an error in the JSON.
+    ///   Code 134504 if a version is not found by its name, checksum or identifier.
+    ///   The errors of `init(_:)` and of `MappingModel.init(contentsOf:)`.
     public init(contentsOf path: String, models: [Model] = [], searchPaths: [String] = []) throws {
         var options = MigrationOptions()
         options.sourceModels = models
@@ -39,8 +40,8 @@ private struct StagesReader {
         let root: PropertyValue
         do { root = try decodeTaggedJSON(bytes) } catch let error as CoreError {
             throw CoreError(
-                .model, code: .migration, "the JSON in \(path) cannot be read: \(error.message)", file: path,
-                offset: error.offset)
+                .model, code: .migration, "the JSON in \(path) cannot be read: \(error.message)",
+                key: error.key, value: error.value, file: path, offset: error.offset)
         }
         let fields = try fields(root, "the root", ["stages"])
         guard case .array(let stages)? = fields["stages"] else {
@@ -93,14 +94,12 @@ private struct StagesReader {
             ?? versions.first { $0.versionIdentifiers.contains(name) }
         if let found { return found }
         let names = versions.compactMap(\.versionName)
-        let near = nearestName(to: name, among: names).map { "did you mean \"\($0)\"?" }
-        let list =
-            names.isEmpty
-            ? "pass the model bundle of the version in paths (search_paths, searchPaths, corestone migrate --source)"
-            : "use \(names.map { "\"\($0)\"" }.joined(separator: ", "))"
+        let list = names.map { "\"\($0)\"" }.joined(separator: ", ")
+        let others = names.isEmpty ? "" : ", or use \(names.count > 1 ? "one of " : "")\(list)"
         throw CoreError(
             .migration, code: .managedObjectModelReferenceNotFound,
-            "\(what) of \(path) names the version \"\(name)\", which is not in the given models; \(near ?? list)",
+            "\(what) of \(path) names the version \"\(name)\", which is not in the given models; add the path of "
+                + "the version's model to paths (search_paths, searchPaths, corestone migrate --source)\(others)",
             key: key, value: .string(name), file: path)
     }
 
@@ -111,13 +110,13 @@ private struct StagesReader {
 
     private func fields(_ value: PropertyValue, _ what: String, _ known: [String]) throws -> Fields {
         guard case .dictionary(let fields) = value else {
-            throw failure("\(what) is \(value.excerpt), but must be an object", nil, value)
+            throw failure("\(what) is \(value.excerpt), but must be a JSON object", nil, value)
         }
         for key in sortedByBytes(fields.keys) where !known.contains(key) {
             let near = nearestName(to: key, among: known).map { "did you mean \"\($0)\"?" }
             throw failure(
-                "\(what) has the unknown key \"\(key)\"; \(near ?? "use \(known.map { "\"\($0)\"" }.joined(separator: ", "))")",
-                key, fields[key])
+                "\(what) has the unknown key \"\(key)\"; "
+                    + (near ?? "use only \(known.map { "\"\($0)\"" }.joined(separator: ", "))"), key, fields[key])
         }
         return fields
     }

@@ -92,7 +92,8 @@ struct XcodeMappingBuilder {
     /// Returns the name of a record's attribute for errors.
     private func place(_ record: Record, _ name: String, in mapping: String) -> String {
         let owner = self.name(of: record)
-        return "the attribute \"\(name)\" of \(owner == mapping ? "" : "\"\(owner)\" in ")the mapping \"\(mapping)\""
+        return "the attribute \"\(name)\" of \(owner == mapping ? "" : "\"\(owner)\" in ")"
+            + "the entity mapping \"\(mapping)\""
     }
 
     // MARK: - Entities
@@ -130,16 +131,18 @@ struct XcodeMappingBuilder {
         return mapping
     }
 
-    /// Returns the author's expression, or the generated one with the author's filter.
+    /// Returns the author's expression, or else the generated one, with the author's filter if there is a filter.
+    ///
+    /// - Returns: nil if there is no source, or if the author disabled the generation.
     private func sourceExpression(_ record: Record, of mapping: EntityMapping) throws -> Expression? {
         let given = try expression(record, "sourceexpressiondata", in: mapping.name)
         if given.isThere {
             guard let expression = given.found else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "the source expression of the mapping \"\(mapping.name)\" does not have a counterpart in the library; "
-                        + "replace it by a filter predicate in Xcode",
-                    entity: mapping.sourceName ?? mapping.destinationName)
+                    "the source expression of the entity mapping \"\(mapping.name)\" cannot be read; replace the "
+                        + "expression by a filter predicate in Xcode",
+                    entity: mapping.sourceName ?? mapping.destinationName, key: "sourceexpressiondata")
             }
             return expression
         }

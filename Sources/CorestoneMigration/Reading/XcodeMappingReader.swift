@@ -4,8 +4,9 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-/// A reader of `xcmapping.xml`, a Core Data XML store in which Xcode saves a mapping model (docs/reference/mapping.md,
-/// "Files").
+/// A reader of `xcmapping.xml`, a Core Data XML store in which Xcode saves a mapping model.
+///
+/// See docs/reference/mapping.md, "Files".
 final class XcodeMappingReader: XMLHandler {
     /// The maximum number of objects in the file.
     static let maximumCount = 250_000

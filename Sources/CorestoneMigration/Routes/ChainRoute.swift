@@ -112,7 +112,7 @@ struct ChainRoute: ConversionRoute {
     private func migration(from model: Model, _ progress: @escaping (Int, Int) -> Bool) -> MigrationOptions {
         var migration = MigrationOptions(isAutomatic: true)
         migration.sourceModels = [model]
-        // The direction of the whole chain was checked before.
+        // For the whole chain, the caller has checked that the destination is not an older version.
         migration.allowsRemovals = true
         migration.verifies = options.verifies
         // The function is called only on the thread of this migration.

@@ -11,8 +11,9 @@ struct MappingRoute: ConversionRoute {
     let destination: Model
     let managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
-    /// Whether the destination may be an older version: a mapping model to an older version was created for that
-    /// purpose.
+    /// Whether the destination may be an older version.
+    ///
+    /// True, because a mapping model to an older version was created for that purpose.
     var mayGoBack: Bool { true }
 
     var steps: [String] {
@@ -43,7 +44,7 @@ struct MappingRoute: ConversionRoute {
             manager.report = progress
             try manager.withHandle {
                 do { try managerWillStart?(manager) } catch {
-                    throw failure(of: error, in: "the function for the start of a migration manager", file: path)
+                    throw failure(of: error, in: "the function manager_will_start (managerWillStart)", file: path)
                 }
                 try manager.migrate(
                     mapping, from: Context(coordinator: former), to: Context(coordinator: new),
@@ -73,7 +74,7 @@ extension StoreOptions {
 
     /// Returns the options of the store that a mapping model fills.
     ///
-    /// Its content is copied into the source store at the end.
+    /// The caller of the route copies the content of this store into the source store, and deletes this store.
     fileprivate static func migrationResult(_ limits: StoreLimits) -> StoreOptions {
         var options = StoreOptions.migrationWork(limits)
         options.isTransient = true
@@ -83,7 +84,7 @@ extension StoreOptions {
 
     /// Returns the options of a temporary store.
     ///
-    /// It uses a rollback journal, so that it does not have a separate write-ahead log.
+    /// The store uses a rollback journal, so that it does not have a separate write-ahead log.
     static func migrationWork(_ limits: StoreLimits) -> StoreOptions {
         var options = StoreOptions()
         options.limits = limits

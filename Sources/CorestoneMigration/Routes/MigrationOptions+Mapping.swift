@@ -8,7 +8,11 @@ extension MigrationOptions {
     /// Setting them removes `stages`.
     public var mappingModels: [MappingModel] {
         get { routes.mappingModels }
-        set { routes.mappingModels = newValue }
+        set {
+            let start = managerWillStart
+            routes.mappingModels = newValue
+            if let start { managerWillStart = start }
+        }
     }
 
     /// A function that receives the manager of each mapping model before the mapping model is executed.

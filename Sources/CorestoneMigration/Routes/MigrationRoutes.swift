@@ -41,7 +41,7 @@ struct MappingLink {
     let mapping: MappingModel?
 }
 
-/// A search for mapping models, and for the shortest chain of them and of inferred mappings.
+/// A search for mapping models, and for the shortest chain of mapping models and inferred mappings.
 struct MappingSearch {
     private let mappingModels: [MappingModel]
     private let options: MigrationOptions
@@ -51,6 +51,8 @@ struct MappingSearch {
     }
 
     /// Returns the mapping model between two versions: a given one, else one in the searched files and folders.
+    ///
+    /// - Returns: nil if no mapping model matches.
     func mapping(from source: Model, to destination: Model) throws -> MappingModel? {
         try source.freeze()
         try destination.freeze()
@@ -82,10 +84,10 @@ struct MappingSearch {
 
     /// Returns the shortest chain from one version to another over the known versions, or nil if there is no chain.
     ///
-    /// An inferred step must not remove an entity or a property that the last version has, as a step to an older
-    /// version does. If there is no such chain, a step may remove a property whose type differs in the last version,
-    /// because an inferred mapping cannot keep its values. Of two chains with the same length, the one whose version
-    /// was listed first is used.
+    /// An inferred step to an intermediate version must not remove an entity or a property that the last version has.
+    /// This excludes detours by way of older versions. If there is no such chain, a step may remove a property whose
+    /// type differs in the last version, because an inferred mapping cannot keep the values of the property. Among
+    /// chains of the same length, the order of the known versions decides.
     func chain(from source: Model, to destination: Model) throws -> [MappingLink]? {
         try chain(from: source, to: destination, rule: .names)
             ?? chain(from: source, to: destination, rule: .types)
@@ -106,7 +108,7 @@ struct MappingSearch {
             place += 1
             var rest: [Model] = []
             for next in versions {
-                // The direct step was already excluded.
+                // The caller has already tried the direct step.
                 let isDirect = links.isEmpty && next === destination
                 guard !isDirect, let link = try link(from: model, to: next, toward: destination, rule)
                 else {

@@ -30,7 +30,7 @@ public struct MigrationStage: @unchecked Sendable {
 
     /// Returns a stage with an inferred mapping between two versions (`NSCustomMigrationStage`).
     ///
-    /// It also has application code that runs before and after the mapping.
+    /// The stage can have application code that runs before and after the mapping.
     ///
     /// - Parameters:
     ///   - willMigrate: Called with the store of the current version.
@@ -85,7 +85,7 @@ struct StageTransformation {
     let body: MigrationStage.Transformation
 }
 
-/// Returns the error for a failure of application code in a stage.
+/// Returns the error for a failure of application code in a migration.
 func failure(of error: any Error, in owner: String, file: String?) -> CoreError {
     guard let error = error as? CoreError else {
         return CoreError(.migration, code: .migration, "\(owner) failed: \(error)", file: file)
@@ -93,5 +93,6 @@ func failure(of error: any Error, in owner: String, file: String?) -> CoreError 
     if error.status == .cancelled { return error }
     return CoreError(
         .migration, code: .migration, "\(owner) failed: \(error.message)", entity: error.entity, key: error.key,
-        value: error.withoutObjects.value, objectURI: error.objectURI, children: [error.withoutObjects], file: file)
+        value: error.withoutObjects.value, objectURI: error.objectURI, children: [error.withoutObjects],
+        sqliteCode: error.sqliteCode, file: error.file ?? file)
 }

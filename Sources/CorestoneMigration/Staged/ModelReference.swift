@@ -17,41 +17,43 @@ public struct ModelReference: @unchecked Sendable {
 
     public init(_ model: Model, checksum: String? = nil) { (place, self.checksum) = (.model(model), checksum) }
 
-    /// Refers to a version by the path of its model.
+    /// Creates a reference to a version by the path of its model.
     ///
     /// - Parameters:
-    ///   - path: The path of a model of any kind.
-    ///   - version: The version in a bundle; nil for the current one.
+    ///   - path: The path of a model in any supported format.
+    ///   - version: The name of the version in a bundle; nil for the current version.
     public init(contentsOf path: String, version: String? = nil, checksum: String? = nil) {
         (place, self.checksum) = (.file(path: path, version: version), checksum)
     }
 
-    /// Refers to a version by its version hashes.
+    /// Creates a reference to a version by its version hashes.
     ///
     /// - Parameters:
-    ///   - hashes: The version hashes of the entities, as in a store's metadata.
-    ///   - paths: Models, bundles and folders in which the version is searched.
+    ///   - hashes: The version hashes by entity name, as in a store's metadata.
+    ///   - paths: Paths of models, bundles and folders that are searched for the version.
     public init(entityVersionHashes hashes: [String: [UInt8]], in paths: [String], checksum: String? = nil) {
         (place, self.checksum) = (.hashes(hashes, paths: paths), checksum)
     }
 
     /// Loads and freezes the version.
     ///
-    /// - Throws: 134504 if the version is not found or has another checksum.
+    /// - Throws: 134504 if the version is not found, cannot be read or has another checksum.
+    ///   Errors of `Model.freeze`.
     public func resolve() throws -> Model {
         let model: Model
         do { model = try load() } catch let error as CoreError {
             if error.code == CocoaCode.managedObjectModelReferenceNotFound.rawValue { throw error }
             throw CoreError(
                 .migration, code: .managedObjectModelReferenceNotFound,
-                "the model of a migration stage cannot be loaded: \(error.message)", entity: error.entity,
+                "the model reference cannot be resolved: \(error.message)", entity: error.entity,
                 key: error.key, value: error.value, file: error.file ?? file)
         }
         try model.freeze()
         guard let checksum, model.versionChecksum != checksum else { return model }
         throw ModelReference.notFound(
-            "\(name) has the checksum \"\(model.versionChecksum)\", but its reference expects \"\(checksum)\"; correct the "
-                + "checksum, or restore the version", file, value: .string(checksum))
+            "\(name) has the checksum \"\(model.versionChecksum)\", but its reference expects \"\(checksum)\"; "
+                + "correct the checksum of the reference, or restore the version",
+            file, key: "checksum", value: .string(checksum))
     }
 
     private func load() throws -> Model {
@@ -63,14 +65,16 @@ public struct ModelReference: @unchecked Sendable {
             options.searchPaths = paths
             let found = try options.knownVersions().first { entityVersionHashes(of: $0) == hashes }
             if let found { return found }
-            let names = sortedByBytes(Array(hashes.keys)).joined(separator: ", ")
+            let names = sortedByBytes(Array(hashes.keys)).listed
             let entities =
-                hashes.isEmpty ? "without entities" : "with the \(hashes.count == 1 ? "entity" : "entities") \(names)"
+                hashes.isEmpty
+                ? "without entities"
+                : "with the given \(hashes.count == 1 ? "hash" : "hashes") of \(names)"
             throw ModelReference.notFound(
-                "the version of a migration stage \(entities) was not found"
+                "the version \(entities) was not found"
                     + (paths.isEmpty
-                        ? ", because no path was given; pass the path of the model"
-                        : " in \(paths.joined(separator: ", ")); pass the path of the model"),
+                        ? ", because a path was not given; pass the path of a model of this version"
+                        : " in \(paths.listed); pass the path of a model of this version"),
                 paths.first)
         }
     }
@@ -86,7 +90,9 @@ public struct ModelReference: @unchecked Sendable {
         }
     }
 
-    private static func notFound(_ message: String, _ file: String? = nil, value: PropertyValue? = nil) -> CoreError {
-        CoreError(.migration, code: .managedObjectModelReferenceNotFound, message, value: value, file: file)
+    private static func notFound(
+        _ message: String, _ file: String? = nil, key: String? = nil, value: PropertyValue? = nil
+    ) -> CoreError {
+        CoreError(.migration, code: .managedObjectModelReferenceNotFound, message, key: key, value: value, file: file)
     }
 }

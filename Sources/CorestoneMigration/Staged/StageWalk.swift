@@ -31,28 +31,31 @@ struct StageWalk {
         (current, named) = (next, [])
     }
 
-    /// Adds the inferred mappings to a version.
+    /// Adds the steps with inferred mappings that lead to a version.
     ///
     /// - Parameters:
     ///   - role: The role of the version, for the error.
     ///   - stage: The stage to which the version belongs.
-    /// - Throws: 134140 if there are no such mappings.
+    /// - Throws: 134140 if inferred mappings do not lead to the version.
     mutating func requireInferredSteps(to next: Model, _ role: String, of stage: String? = nil) throws {
         if try addInferredSteps(to: next, of: stage) { return }
         let role = stage.map { "\(role) of \($0)" } ?? role
         let reason = search.refusal(from: current, to: next)
         throw CoreError(
             .migration, code: .migrationMissingMappingModel,
-            "cannot migrate \(path): no mapping can be inferred from \(current.versionText) to \(next.versionText), \(role)"
+            "cannot migrate \(path): the mapping from "
+                + "\(current.versionText) to \(next.versionText), \(role), cannot be inferred"
                 + (reason.map { ": \($0.message.withoutRemedy)" } ?? "")
-                + "; name the versions between them in a lightweight stage, or add a stage with code",
+                + "; name the versions between them in a lightweight stage, or use a stage of "
+                + "cst_migration_stages_add_mapping (MigrationStage.mapping) or "
+                + "cst_migration_stages_add_transformation (MigrationStage.transformation)",
             entity: reason?.entity, key: reason?.key, value: .string(next.versionChecksum),
             children: reason?.children ?? [], file: path)
     }
 
-    /// Adds the inferred mappings to a version, if there are any.
+    /// Adds the steps with inferred mappings that lead to a version, if the version can be reached by such steps.
     ///
-    /// - Returns: Whether the version can be reached by inferred mappings.
+    /// - Returns: Whether the version can be reached.
     mutating func addInferredSteps(to next: Model, of stage: String? = nil) throws -> Bool {
         if next.versionChecksum != current.versionChecksum {
             guard let route = try shortestRoute(to: next) else { return false }
@@ -62,10 +65,10 @@ struct StageWalk {
         return true
     }
 
-    /// Returns the versions on the route to a version.
+    /// Returns the versions on the route to a version, or nil if there is no route.
     ///
-    /// It is one step if that can be inferred, else the shortest route over the named versions, without a step back in
-    /// their order.
+    /// The route is one inferred step if possible. Otherwise, it is the shortest route over versions in `named`, in the
+    /// order of `named`.
     private func shortestRoute(to next: Model) throws -> [Model]? {
         if try search.infers(from: current, to: next) { return [next] }
         var routes: [[Model]] = [[]]
@@ -75,7 +78,7 @@ struct StageWalk {
         return try shortest(routes, to: next)
     }
 
-    /// Returns the shortest of the given routes that can be extended by one step to a version.
+    /// Extends the shortest possible route by an inferred step to a version. Returns nil if no route can be extended.
     private func shortest(_ routes: [[Model]], to version: Model) throws -> [Model]? {
         var best: [Model]?
         for route in routes where route.count + 1 < best?.count ?? .max {

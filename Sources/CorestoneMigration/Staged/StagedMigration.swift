@@ -4,27 +4,30 @@ import CorestoneValues
 
 /// A migration of a store stage by stage (`NSStagedMigrationManager`).
 ///
-/// The migration begins with the stage that starts at the store's version.
+/// The migration begins with the stage that starts at the store's version, or after the stage that leads to it.
 ///
-/// A stage with one step starts at its current version. The mapping from the previous version to the current one is
-/// inferred. The last mapping, to the version of the model, is inferred too. As in Core Data, the versions of
-/// lightweight stages are skipped if one inferred mapping is enough. Beyond Core Data, they are used as intermediate
-/// steps if a mapping cannot be inferred in one step.
+/// A stage that is not lightweight starts at its current version. The mapping from the version of the previous stage to
+/// the current version is inferred. The last mapping, to the version of the model, is inferred too. As in Core Data,
+/// the versions of lightweight stages are skipped if one inferred mapping is enough. Beyond Core Data, these versions
+/// are used as intermediate steps if a mapping cannot be inferred in one step.
 public struct StagedMigration: StoreConversion {
     public let stages: [MigrationStage]
-    /// A function that receives the manager of each stage with a mapping model, before the stage starts.
+    /// A function that receives the manager of each stage with a mapping model, before the mapping model is executed.
     var managerWillStart: (@Sendable (MigrationManager) throws -> Void)?
 
-    /// Checks the stages.
+    /// Creates a staged migration, and checks the stages.
     ///
-    /// - Throws: `.invalidArgument` if there are no stages, or if the two references of a stage are equal. The same if
-    ///   two stages have the same start or target, or if the target of a stage is the start of an earlier stage.
+    /// - Throws: `.invalidArgument` if there are no stages, or if a stage is empty or has two equal references.
+    ///   `.invalidArgument` if two stages have the same start or target, or if a target is the start of an earlier
+    ///   stage.
+    ///   The errors of `ModelReference.resolve`.
     public init(_ stages: [MigrationStage]) throws {
         self.stages = stages
         if stages.isEmpty {
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "a staged migration needs at least one stage; pass the stages in order")
+                "a staged migration needs at least one stage; add the stages in order",
+                key: "stages")
         }
         var (starts, targets): ([String: Int], [String: Int]) = ([:], [:])
         for (place, stage) in stages.enumerated() {
@@ -53,7 +56,7 @@ public struct StagedMigration: StoreConversion {
     private static func conflict(_ checksum: String, _ text: (_ version: String) -> String) -> CoreError {
         CoreError(
             .invalidArgument, code: .migration, text("the version with the checksum \"\(checksum)\""),
-            value: .string(checksum))
+            key: "stages", value: .string(checksum))
     }
 
     package func route(
@@ -63,7 +66,7 @@ public struct StagedMigration: StoreConversion {
             throw CoreError(
                 .invalidArgument, code: .migration,
                 "cannot migrate \(path) in stages without automatic and inferred migration; set CST_STORE_MIGRATE and "
-                    + "CST_STORE_INFER_MAPPING (migrate, infer_mapping)", file: path)
+                    + "CST_STORE_INFER_MAPPING (migrate, infer_mapping)", key: "flags", file: path)
         }
         let versions = try Versions(options, source, destination)
         let start = try firstStage(of: source, versions, path)
@@ -126,15 +129,19 @@ public struct StagedMigration: StoreConversion {
             value: .string(destination.versionChecksum), file: path)
     }
 
-    /// Returns the stage whose target is a version, or the stage before the one that starts at it.
+    /// Returns the index of the last stage that is needed to reach a version; -1 if no stage is needed.
     ///
-    /// If no stage has the version, it is the last stage.
+    /// This is the last stage that has the version as a target. Without such a stage, it is the stage before the one
+    /// that starts at the version. If no stage names the version, it is the last stage.
     private func lastStage(for checksum: String) throws -> Int {
         if let place = try stages.lastIndex(where: { try $0.targets.contains(checksum) }) { return place }
         return try (stages.firstIndex { try $0.versions.contains(checksum) } ?? stages.count) - 1
     }
 
-    /// Returns the first stage that starts at the store's version, or the one after the stage whose target it is.
+    /// Returns the index of the first stage that runs.
+    ///
+    /// This is the first stage that starts at the store's version or contains it. Without such a stage, it is the stage
+    /// after the last one that leads to the store's version. The index can be `stages.count`.
     private func firstStage(of source: Model, _ versions: Versions, _ path: String) throws -> Int {
         let checksum = source.versionChecksum
         for (place, stage) in stages.enumerated() {
@@ -144,7 +151,7 @@ public struct StagedMigration: StoreConversion {
             if checksums.last == checksum { return place + 1 }
         }
         if let place = try stages.lastIndex(where: { try $0.targets.contains(checksum) }) { return place + 1 }
-        // The store has an older version, from which a mapping to the first version of the first stage can be inferred.
+        // The store's version can be older than the first stage, if a mapping to the stage's first version is inferred.
         if case .lightweight(let checksums) = stages[0].kind {
             let first = try versions.model(checksums[0], stages[0].name(0), path)
             if try MappingSearch([], versions.options).infers(from: source, to: first) { return 0 }
@@ -152,7 +159,8 @@ public struct StagedMigration: StoreConversion {
         throw CoreError(
             .migration, code: .migration,
             "cannot migrate \(path) in stages: no stage starts at \(source.versionText), the version of the store; add a stage "
-                + "for it, or migrate the store to a version that a stage names",
+                + "for this version, or first migrate the store with CST_STORE_MIGRATE (migrate, corestone migrate), "
+                + "but without stages, to a version that a stage names",
             value: .string(source.versionChecksum), file: path)
     }
 }
@@ -171,8 +179,9 @@ private struct Versions {
         if let model = models[checksum] { return model }
         throw CoreError(
             .migration, code: .managedObjectModelReferenceNotFound,
-            "cannot migrate \(path): \(stage) names the version with the checksum \"\(checksum)\", whose model was not found; pass it "
-                + "in source_models, or its file in model_paths", value: .string(checksum), file: path)
+            "cannot migrate \(path): \(stage) names the version with the checksum \"\(checksum)\", but a model of "
+                + "this version was not found; correct the checksum, or pass the model in source_models or its file in "
+                + "model_paths", value: .string(checksum), file: path)
     }
 }
 
@@ -227,8 +236,9 @@ extension MigrationStage {
             guard checksums.isEmpty else { return self }
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "\(name(place)) is lightweight but does not name a version; pass the checksums of its versions, which "
-                    + "cst_model_copy_version_checksums (version_checksums, versionChecksums) returns")
+                "\(name(place)) is lightweight but does not name a version; name its versions by the checksums that "
+                    + "cst_model_copy_version_checksums (version_checksums, versionChecksums) returns",
+                key: "checksums")
         case .custom(let current, let next, _, _), .transformation(let current, let next, _),
             .mapping(let current, let next, _):
             let checksum = try current.resolve().versionChecksum
@@ -236,8 +246,9 @@ extension MigrationStage {
             throw CoreError(
                 .invalidArgument, code: .migration,
                 "the current and the next model reference of \(name(place)) must differ, but both have the checksum "
-                    + "\"\(checksum)\"; name two versions, or give the next one a version hash modifier",
-                value: .string(checksum))
+                    + "\"\(checksum)\"; name two versions, or set a version hash modifier in the next version with "
+                    + "cst_entity_set_version_hash_modifier (version_hash_modifier, setVersionHashModifier)",
+                key: "next", value: .string(checksum))
         }
     }
 }

@@ -33,7 +33,7 @@ private struct CompiledMappingWriter {
 
     private func mapping(_ mapping: EntityMapping) throws -> PropertyListValue {
         func hash(_ hash: [UInt8]?) -> PropertyListValue { hash.map { archiver.add(.data($0)) } ?? KeyedArchiver.null }
-        let what = "the mapping \"\(mapping.name)\""
+        let what = "the entity mapping \"\(mapping.name)\""
         return archiver.add(
             ClassName("NSEntityMapping"),
             [
@@ -91,7 +91,7 @@ extension PropertyMapping {
         guard isUnreadable else { return }
         throw CoreError(
             .unsupported,
-            "\"\(name)\" in \(owner) cannot be written: its expression does not have a counterpart in the library; set "
-                + "another expression", entity: mapping.namedEntity, key: name)
+            "\"\(name)\" in \(owner) cannot be written: its expression could not be read; set another expression",
+            entity: mapping.namedEntity, key: name)
     }
 }

@@ -8,8 +8,9 @@ extension MappingModel {
     /// The extension `.cdm` is for the compiled format, `.xcmappingmodel` for the format of Xcode's editor. A file or
     /// folder at the path is replaced atomically; other files in the folder are kept.
     ///
-    /// - Throws: `.invalidArgument` for another extension. `.unsupported` or `.model` for content that the format
-    ///   cannot represent. `.storeIO` if the file cannot be written.
+    /// - Throws: `.invalidArgument` for another extension.
+    ///   `.unsupported` or `.model` for content that the format cannot represent.
+    ///   `.storeIO` if the file cannot be written.
     public func write(to path: String) throws {
         let file = LocalFile(path)
         if file.name.hasSuffix(".cdm") {
@@ -29,7 +30,7 @@ extension MappingModel {
             throw CoreError(
                 .invalidArgument,
                 "\(file.name) is not a file name for a mapping model; use the extension .xcmappingmodel or .cdm",
-                file: path)
+                key: "path", file: path)
         }
     }
 }

@@ -7,11 +7,12 @@ import CorestoneValues
 extension MappingModel {
     /// Returns the content of the `xcmapping.xml` in an `.xcmappingmodel`, as Xcode's editor writes it.
     ///
-    /// It contains compiled copies of the models, but not the parts that Xcode's compiler generates. The format does
-    /// not store the order of property mappings, and Xcode's compiler determines an undefined kind.
+    /// It contains compiled copies of the models, but not the parts that Xcode's compiler generates. The format stores
+    /// neither the order of property mappings nor the kind `undefined`, which Xcode's compiler replaces.
     ///
     /// - Throws: `.model` if the version hashes differ from those of the models, and for a mapping that the format
-    ///   cannot represent. `.unsupported` for an expression that cannot be archived.
+    ///   cannot represent.
+    ///   `.unsupported` for an expression that cannot be archived.
     public func source() throws -> [UInt8] { try XcodeMappingWriter(self).encoded() }
 }
 
@@ -24,7 +25,7 @@ private final class XcodeMappingWriter {
 
     /// The number of the first object, the mapping model itself. Xcode numbers objects from 102 on.
     private static let firstNumber = 102
-    /// The limit of entity mappings, because their number is an Integer 16.
+    /// The maximum number of entity mappings. The attribute `mappingnumber` is an Integer 16.
     private static let maximumCount = Int(Int16.max)
 
     init(_ model: MappingModel) {
@@ -80,11 +81,13 @@ private final class XcodeMappingWriter {
         let hasModel = role == "source" ? model.sourceModel != nil : model.destinationModel != nil
         throw failure(
             hasModel
-                ? "the mapping \"\(mapping.name)\" has a version hash of the \(role) \(name ?? "entity") that its \(role) model does "
-                    + "not have, and an .xcmappingmodel contains models instead of hashes; create the mapping model with the models "
-                    + "for which it was made, or write a .cdm"
-                : "the mapping model does not have its \(role) model, which an .xcmappingmodel contains instead of version hashes; "
-                    + "create it with both models, or write a .cdm",
+                ? "the \(role) version hash of the entity mapping \"\(mapping.name)\" is not the hash of "
+                    + "\(name ?? "an entity") in the \(role) model. An .xcmappingmodel contains models instead of "
+                    + "hashes; call cst_mapping_model_new_from_json (MappingModel) with the models that have these "
+                    + "hashes, or write a .cdm"
+                : "the mapping model does not have its \(role) model, which an .xcmappingmodel contains instead of "
+                    + "version hashes; call cst_mapping_model_new_from_json (MappingModel) with both models, or write "
+                    + "a .cdm",
             entity: name ?? mapping.namedEntity, value: .bytes(Bytes(hash)))
     }
 
@@ -104,7 +107,8 @@ private final class XcodeMappingWriter {
             attribute("sourcename", mapping.sourceName)
             attribute("sourcefilterpredicatestring", expression.filter)
             try attribute(
-                "sourceexpressiondata", expression: expression.written, "the mapping \"\(mapping.name)\"", of: mapping)
+                "sourceexpressiondata", expression: expression.written, "the entity mapping \"\(mapping.name)\"",
+                of: mapping)
             if mapping.name != EntityMapping.defaultName(mapping.sourceName, mapping.destinationName) {
                 attribute("name", mapping.name)
             }
@@ -125,9 +129,10 @@ private final class XcodeMappingWriter {
         }
     }
 
-    /// Returns the kind in the file.
+    /// Returns the name of the kind in the file.
     ///
-    /// Xcode writes "Undefined" and its compiler chooses the kind, so only a different kind is written.
+    /// Xcode writes "Undefined", and its compiler chooses the kind. Therefore only a kind that differs from the
+    /// compiler's choice is written.
     private func kindName(_ mapping: EntityMapping) -> String {
         let name = mapping.kind == mapping.impliedKind ? EntityMapping.Kind.undefined.name : mapping.kind.name
         return name.prefix(1).uppercased() + name.dropFirst()
@@ -144,13 +149,13 @@ private final class XcodeMappingWriter {
     }
 
     private func add(attribute property: PropertyMapping, of mapping: EntityMapping, _ number: Int, owner: Int) throws {
-        let what = "the mapping \"\(mapping.name)\""
+        let what = "the entity mapping \"\(mapping.name)\""
         try property.requireReadable(in: what, of: mapping)
         let generated = defaults.attribute(property.name, from: mapping.sourceName)
         if property.valueExpression == nil, generated != nil, let source = mapping.sourceName {
             throw failure(
-                "an .xcmappingmodel cannot represent \"\(property.name)\" without an expression in \(what), because "
-                    + "\(source) has a property of that name; remove the property mapping, or write a .cdm",
+                "an .xcmappingmodel cannot represent the missing expression of \"\(property.name)\" in \(what), "
+                    + "because \(source) has a property of that name; remove the property mapping, or write a .cdm",
                 entity: mapping.namedEntity, key: property.name)
         }
         try object("ATTRIBUTEMAPPING", number) {
@@ -167,7 +172,7 @@ private final class XcodeMappingWriter {
     private func add(
         relationship property: PropertyMapping, of mapping: EntityMapping, _ number: Int, owner: Int
     ) throws {
-        let what = "the mapping \"\(mapping.name)\""
+        let what = "the entity mapping \"\(mapping.name)\""
         try property.requireReadable(in: what, of: mapping)
         let expression = property.valueExpression
         let isDefault = expression == defaults.relationship(property.name, from: mapping.sourceName)

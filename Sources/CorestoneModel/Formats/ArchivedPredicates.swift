@@ -7,14 +7,14 @@ import CorestoneValues
 /// An archive can share and nest objects, so that a few bytes represent an endless tree. The size and the depth of the
 /// tree are therefore limited.
 package struct ArchivedPredicates {
-    /// The limit of expressions and predicates in one tree.
+    /// The maximum number of expressions, predicates and constants in one tree.
     static let maximumCount = KeyedArchiver.maximumParts
-    /// The limit of nested expressions and predicates. It is larger than the limit of `PredicateLimits`.
+    /// The maximum depth of nested expressions and predicates. It is larger than `PredicateLimits.maximumDepth`.
     static let maximumDepth = 700
 
     let archive: KeyedArchiveReader
     private var count = 0
-    /// The first unsupported class.
+    /// The first unsupported class; nil if all classes are supported.
     var misfit: String?
 
     private init(_ archive: KeyedArchiveReader) { self.archive = archive }
@@ -58,7 +58,7 @@ package struct ArchivedPredicates {
         guard depth < ArchivedPredicates.maximumDepth else {
             throw archiveError(
                 "an archived predicate or expression is nested more than \(ArchivedPredicates.maximumDepth) levels deep, "
-                    + "which is the limit; simplify it"
+                    + "or contains a cycle; simplify it"
             )
         }
         guard count <= ArchivedPredicates.maximumCount else {

@@ -37,8 +37,8 @@ extension KeyedArchiver {
             throw CoreError(
                 .unsupported,
                 "\(object.valueDescription) is not plain data and cannot be archived; use numbers, strings, dates, binary data or "
-                    + "collections of these",
-                value: value)
+                    + "collections of these, or in a predicate a $variable",
+                value: value, objectURI: value.objectURI)
         default: return self.value(value)
         }
     }

@@ -11,9 +11,10 @@ import CorestoneValues
 /// an object of any other class an `ArchivedObject`. Classes in the archive are never instantiated.
 ///
 /// - Parameter bytes: the archive, a binary or XML property list.
-/// - Throws: `.storeCorrupt` if the bytes are not a keyed archive, are inconsistent or exceed a limit; `.unsupported`
-///   for an archive of NSArchiver, a dictionary with keys that are not strings, or an object of a supported class with
-///   unknown content. In these cases, the application can still decode the bytes.
+/// - Throws: `.storeCorrupt` if the bytes are not a keyed archive, are inconsistent or exceed a limit.
+///   `.unsupported` for an archive of NSArchiver, a dictionary with keys that are not strings, or an object of a
+///   supported class with unknown content.
+///   In these cases, the application can still decode the bytes.
 public func decodeArchive(_ bytes: [UInt8]) throws -> PropertyValue {
     if bytes.starts(with: ArchiveDecoder.typedStream) {
         throw ArchiveDecoder.unsupported("is a typed stream of NSArchiver, not a keyed archive")
@@ -31,8 +32,9 @@ private struct ArchiveDecoder {
     private var count = ArchiveDecoder.limits.count
     /// The number of bytes of text and data that may still be decoded.
     ///
-    /// The decoded values can exceed the size of the archive only if the archive refers to values repeatedly.
+    /// An archive that refers to one value many times expands when it is decoded. The limit bounds this expansion.
     private var size: Int
+    private let maximumSize: Int
 
     static var limits: PropertyListLimits {
         var limits = PropertyListLimits()
@@ -40,7 +42,8 @@ private struct ArchiveDecoder {
         return limits
     }
 
-    /// The least limit of decoded text and data in bytes, which applies to small archives.
+    /// The limit on decoded text and data, in bytes, for small archives. For a large archive, the limit is twice its
+    /// size.
     static let sharedSize = 64 << 20
 
     /// The first bytes of archives of NSArchiver, the predecessor of NSKeyedArchiver.
@@ -52,7 +55,8 @@ private struct ArchiveDecoder {
 
     init(reader: KeyedArchiveReader, size: Int) {
         self.reader = reader
-        self.size = max(2 * size, ArchiveDecoder.sharedSize)
+        maximumSize = max(2 * size, ArchiveDecoder.sharedSize)
+        self.size = maximumSize
     }
 
     mutating func decodeRoot() throws -> PropertyValue {
@@ -64,13 +68,15 @@ private struct ArchiveDecoder {
         // A cycle exceeds the limit too.
         guard depth <= ArchiveDecoder.limits.depth else {
             throw archiveError(
-                "the archive is nested more than \(ArchiveDecoder.limits.depth) levels deep, or contains a cycle; archive a flatter value"
+                "the archive is nested more than \(ArchiveDecoder.limits.depth) levels deep, or contains a cycle; "
+                    + "archive a flatter value without cycles"
             )
         }
         count -= 1
         guard count >= 0 else {
             throw archiveError(
-                "the archive contains more than \(ArchiveDecoder.limits.count) values, which is the limit; archive fewer values"
+                "the archive would expand to more than \(ArchiveDecoder.limits.count) values, which is the limit; archive "
+                    + "fewer values"
             )
         }
         switch reader.className(reference) {
@@ -122,7 +128,8 @@ private struct ArchiveDecoder {
         size -= bytes
         guard size >= 0 else {
             throw archiveError(
-                "the archive is too large when expanded: it refers to the same text and data too often; archive fewer values"
+                "the archive would expand to more than \(maximumSize) bytes of text and data, which is the limit; "
+                    + "archive fewer values"
             )
         }
     }

@@ -45,7 +45,7 @@ final class BundleDraft {
         guard let bundle = try ModelBundle(target), !bundle.isSource else {
             throw target.failure(
                 "contains files that do not belong to a compiled model; choose another folder, or remove these files",
-                .invalidArgument)
+                .invalidArgument, key: "target")
         }
         try folder.copyTarget { name in
             name == ModelBundle.compiledList || name.hasSuffix(".mom") || name.hasSuffix(".omo")
@@ -66,7 +66,7 @@ final class BundleDraft {
 
     private func check(_ name: String, _ fileName: String) throws {
         func refusal(_ why: String) -> CoreError {
-            target.failure("cannot contain \(why)", .invalidArgument, value: .string(name))
+            target.failure("cannot contain \(why)", .invalidArgument, key: "version", value: .string(name))
         }
         if name.isEmpty { throw refusal("a version without a name; name the version") }
         if name.utf8.contains(0) { throw refusal("a version with a NUL byte in its name; rename the version") }
@@ -84,12 +84,12 @@ final class BundleDraft {
         }
         if let twin = names.first(where: { $0 == name }), !twin.isSpelt(like: name) {
             throw refusal(
-                "the version \"\(name)\": an existing version has the same name in another Unicode normalisation form; "
-                    + "use the existing name")
+                "the version \"\(name)\": a version has the same name in another Unicode normalisation form; use that "
+                    + "form, or rename one of the versions")
         }
     }
 
-    /// The limit of the length of a file name, in bytes.
+    /// The maximum length of a file name, in bytes.
     private static let maximumNameSize = 255
 
     /// Sets the current version, and moves the bundle to its final path.

@@ -82,8 +82,8 @@ final class CompiledModelReader {
         count += amount
         guard count <= CompiledModelReader.maximumCount else {
             throw archiveError(
-                "the model has more than \(CompiledModelReader.maximumCount) entities, properties and other parts, "
-                    + "which is the limit; split the model"
+                "the model lists more than \(CompiledModelReader.maximumCount) entities, properties and other parts, "
+                    + "counting inherited and shared ones repeatedly, which is the limit; split the model"
             )
         }
     }
@@ -128,7 +128,7 @@ final class CompiledModelReader {
 
     // MARK: - Properties
 
-    /// Reads the properties of an entity. The archived list includes inherited properties, which are skipped.
+    /// Reads the properties of an entity. The archived list can include inherited properties, which are skipped.
     private func readProperties(of entity: Entity, _ fields: Fields) throws {
         let entries = archive.entries(fields["NSProperties"])
         try spend(entries.count)

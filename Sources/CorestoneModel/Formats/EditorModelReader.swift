@@ -16,14 +16,15 @@ extension Model {
     func read(editor archive: KeyedArchiveReader) throws {
         guard let root = archive.rootFields, archive.className(archive.root) == EditorModelReader.className else {
             throw archiveError(
-                "the keyed archive does not contain a model of Xcode's editor; save the model in Xcode again")
+                "the keyed archive does not contain a model of Xcode's editor; pass the contents of an elements file "
+                    + "that Xcode saved")
         }
         var reader = EditorModelReader(archive, into: self)
         try reader.read(root)
     }
 }
 
-/// The conversion of the editor's objects to the elements that newer editors write as XML.
+/// A converter of the editor's objects to the elements that newer editors write as XML.
 ///
 /// Every object has stereotypes with named values, which correspond to the attributes in `contents`.
 struct EditorModelReader {
@@ -32,7 +33,7 @@ struct EditorModelReader {
 
     typealias Fields = KeyedArchiveReader.Fields
 
-    /// The limit of objects that are read. An archive can refer to one object many times.
+    /// The maximum number of values that are read. An archive can refer to one object many times.
     static let maximumCount = 1_000_000
 
     private let archive: KeyedArchiveReader
@@ -63,8 +64,8 @@ struct EditorModelReader {
         count += amount
         guard count <= EditorModelReader.maximumCount else {
             throw archiveError(
-                "the model has more than \(EditorModelReader.maximumCount) objects, which is the limit; split the model"
-            )
+                "the model has more than \(EditorModelReader.maximumCount) values and names, which is the limit; split "
+                    + "the model")
         }
     }
 
@@ -112,7 +113,14 @@ struct EditorModelReader {
             "compoundIndexes", of: "compoundIndex", of: "index", values["XDPMCompoundIndexes"])
         element.elements += userInfo(values["XD_PSK_userInfo"])
         for reference in archive.elements(values["XD_PSK_fetchRequestsArray"]) {
-            if let request = archive.fields(reference) { try builder.add(fetchRequest(request)) }
+            guard let request = archive.fields(reference) else { continue }
+            guard archive.string(request["_name"])?.isEmpty == false else {
+                throw modelError(
+                    "a fetch request template for \(name) does not have a name; name it in Xcode, and save the "
+                        + "model again",
+                    entity: name)
+            }
+            try builder.add(fetchRequest(request))
         }
         return element
     }
@@ -146,7 +154,7 @@ struct EditorModelReader {
             element.elements.append(fetchRequest(request))
         default: return nil
         }
-        // A fetched property is always transient, and optional by default.
+        // A fetched property is always transient, which is not written, and optional by default.
         let isFetched = element.name == "fetchedProperty"
         element.set("optional", flag: values["XD_PPSK_isOptional"]?.flag ?? isFetched)
         element.set("transient", flag: values["XD_PPSK_isTransient"]?.flag == true && !isFetched)

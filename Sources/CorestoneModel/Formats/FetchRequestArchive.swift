@@ -73,6 +73,7 @@ package struct FetchRequestArchive {
     /// Reads an archived request.
     ///
     /// - Throws: `.storeCorrupt` if the bytes are not an archived request or exceed a limit.
+    ///   `.predicateSyntax` if the expression of a column or the predicate for groups is not supported.
     package init(_ bytes: [UInt8]) throws {
         let archive = try KeyedArchiveReader(bytes)
         guard let fields = archive.rootFields, archive.className(archive.root) == "NSFetchRequest" else {
@@ -90,17 +91,30 @@ package struct FetchRequestArchive {
                     + "the limit; remove some"
             )
         }
+        let entity = template.entityName.isEmpty ? nil : template.entityName
+        func naming<Meaning>(_ part: String, key: String?, _ read: () throws -> Meaning) throws -> Meaning {
+            do { return try read() } catch let error as CoreError where error.entity == nil {
+                throw error.within(
+                    "the \(part) of the fetch request\(entity.map { " for \($0)" } ?? "") cannot be read",
+                    entity: entity, key: key)
+            }
+        }
         columns = try values.compactMap { reference in
             if let name = archive.string(reference) { return Column(name: name) }
             guard let fields = archive.fields(reference), let name = archive.string(fields["NSPropertyName"]) else {
                 return nil
             }
             let type = fields["NSExpressionType"]?.integer.flatMap { Int32(exactly: $0) }
+            let expression = try naming("column \"\(name)\"", key: name) {
+                try archive.expressionText(fields["NSExpression"])?.required()
+            }
             return Column(
-                name: name, expression: try archive.expressionText(fields["NSExpression"])?.required(),
+                name: name, expression: expression,
                 type: type.flatMap { AttributeType(rawValue: $0) } ?? .undefined)
         }
-        having = try archive.predicateText(fields["NSHavingPredicate"])?.required()
+        having = try naming("having predicate", key: nil) {
+            try archive.predicateText(fields["NSHavingPredicate"])?.required()
+        }
         includesPendingChanges = fields["CSTIncludesPendingChanges"]?.flag ?? true
         refreshesRefetched = fields["CSTShouldRefreshRefetchedObjects"]?.flag ?? false
         allowsSplit = fields["CSTAllowsSplit"]?.flag ?? true

@@ -49,10 +49,11 @@ private func meaning(of tag: String, _ content: PropertyValue) throws -> Propert
         let form = knownTags.first { $0.name == tag }?.form
         let names = knownTags.map(\.name)
         let near = nearestName(to: tag, among: names).map { "did you mean \"\($0)\"?" }
+        let other = "use \(TextPlace.quoted(names)), or write the object as {\"$dictionary\": {\"\(tag)\": …}}"
         throw CoreError(
             .invalidArgument,
             form.map { "the JSON tag \"\(tag)\" takes \($0), not \(content.excerpt)" }
-                ?? "\"\(tag)\" is not a JSON tag; \(near ?? "use \(TextPlace.quoted(names))")",
+                ?? "\"\(tag)\" is not a JSON tag; \(near ?? other)",
             value: form == nil ? .string(tag) : content)
     }
     return found

@@ -49,8 +49,8 @@ struct ModelBundle {
         _ names: [String], in folder: LocalFile, current: String?, _ list: [String: PropertyListValue]
     ) -> [ModelVersion] {
         let stems = names.map(LocalFile.stem)
-        // If `list` does not specify the current version, it is the only version, or the version with the bundle's
-        // name.
+        // If `list` does not specify the current version, the current one is the only version, or the version with the
+        // bundle's name.
         let chosen = stems.place(of: current ?? (stems.count == 1 ? stems[0] : folder.stem))
         func recorded(_ name: String, _ place: Int) -> PropertyListValue? {
             let entries = list[name]?.dictionary ?? [:]
@@ -91,7 +91,7 @@ struct ModelBundle {
         [".xcdatamodel", ".mom"].contains { text.hasSuffix($0) } ? LocalFile.stem(text) : text
     }
 
-    /// Returns the version of a name; nil is the current version.
+    /// Returns the version of a name; nil selects the current version.
     func version(_ name: String?, of folder: LocalFile) throws -> ModelVersion {
         let names = versions.map(\.name)
         if let name {
@@ -102,12 +102,14 @@ struct ModelBundle {
             return current
         }
         guard !names.isEmpty else { throw folder.failure("does not contain any versions; add one", .invalidArgument) }
-        let all = names.map { "\"\($0)\"" }.joined(separator: ", ")
-        let dangling = current.map { "has the current version \"\($0)\", which does not exist" }
-        let what =
-            name.map { "has no version \"\($0)\"" } ?? dangling ?? "does not specify the current version"
+        let all = TextPlace.quoted(names)
+        let fault =
+            current.map { "has the current version \"\($0)\", which does not exist" }
+            ?? "does not specify the current version"
         throw folder.failure(
-            "\(what); choose one of: \(all)", .invalidArgument, value: (name ?? current).map { .string($0) })
+            name.map { "has no version \"\($0)\"; use \(all)" }
+                ?? "\(fault); pass the version \(all), or set the current version with corestone model set",
+            .invalidArgument, key: "version", value: (name ?? current).map { .string($0) })
     }
 }
 

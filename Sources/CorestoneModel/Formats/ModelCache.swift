@@ -18,7 +18,7 @@ public func deflateRaw(_ bytes: [UInt8]) throws -> [UInt8] {
 /// Decompresses raw DEFLATE.
 ///
 /// - Parameter limit: the maximum size of the result in bytes. The limit prevents a small file from exhausting memory.
-/// - Throws: `.storeCorrupt` if the bytes are not DEFLATE, are truncated, or exceed the limit when decompressed;
+/// - Throws: `.storeCorrupt` if the bytes are not DEFLATE, are truncated, or exceed the limit when decompressed.
 ///   `.noMemory` if zlib cannot allocate memory.
 public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8] {
     let stream = newStream()
@@ -43,7 +43,8 @@ public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8
     default:
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "the model in the store is not compressed with DEFLATE; pass the model that the store was written with")
+            "the model in the store is damaged, or not compressed with DEFLATE; pass the model that the store was "
+                + "written with")
     }
 }
 

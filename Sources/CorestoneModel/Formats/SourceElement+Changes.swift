@@ -74,7 +74,7 @@ private struct ElementChange {
     let original: [SourceElement]
     let former: [SourceElement]
     let now: [SourceElement]
-    /// The index in `former` for each index in `original`.
+    /// The index in `former` for each index in `original`; nil without a counterpart.
     ///
     /// `becomes` is the index in `now` for each index in `former`.
     private let readAs: [Int?]

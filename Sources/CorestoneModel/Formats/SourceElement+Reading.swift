@@ -2,7 +2,7 @@ import CorestonePredicate
 import CorestoneValues
 
 extension SourceElement {
-    /// Removes an attribute and returns its value. Attributes that are never removed are unknown.
+    /// Removes an attribute and returns its value. Attributes that remain after the reading are unknown.
     @discardableResult
     mutating func take(_ name: String) -> String? { attributes.removeValue(forKey: name) }
 

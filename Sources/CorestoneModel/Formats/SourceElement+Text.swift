@@ -40,7 +40,7 @@ struct SourceText {
 }
 
 extension CoreError {
-    /// Adds the name of an entity or property element to the error.
+    /// Returns the error with the name of an entity or property element.
     fileprivate func naming(_ element: SourceElement) -> CoreError {
         switch element.name {
         case "entity": with(entity: element.attributes["name"], key: nil)

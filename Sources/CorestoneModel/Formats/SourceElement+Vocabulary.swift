@@ -1,4 +1,4 @@
-/// The known content of elements without extras.
+/// The known content of elements that do not have separate extras, such as user info and fetch indexes.
 ///
 /// An element with unknown content is kept as a whole in the extras of its owner, in addition to the values that are
 /// read from it.
@@ -10,7 +10,7 @@ extension SourceElement {
             words.required.allSatisfy({ attributes[$0] != nil }),
             elements.allSatisfy({ words.elements.contains($0.name) && $0.isUnderstood })
         else { return false }
-        // An element of an index has either a property, or an expression with a type.
+        // An element of an index has either a property, or an expression and possibly its type.
         return name != "fetchIndexElement"
             || (attributes["property"] == nil)
                 != (attributes["expression"] == nil && attributes["expressionType"] == nil)
@@ -18,7 +18,7 @@ extension SourceElement {
 
     /// Whether the request of a fetched property is fully supported and has Xcode's default name.
     ///
-    /// A model does not have to keep the default name.
+    /// Such a request does not have to be kept in the extras.
     var isPlainRequestOfProperty: Bool {
         isUnderstood && (attributes["name"] ?? "fetchedPropertyFetchRequest") == "fetchedPropertyFetchRequest"
     }

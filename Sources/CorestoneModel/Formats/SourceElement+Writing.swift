@@ -214,7 +214,7 @@ extension ValidationRule {
 
 extension Derivation {
     /// The expression in the form of Xcode's editor: `count:(pages)` is `pages.@count`.
-    var sourceText: String? {
+    package var sourceText: String? {
         guard case .function(let function, let arguments)? = expression.expression, arguments.count == 1,
             case .keyPath(let path) = arguments[0], let name = function.collectionOperatorName
         else { return expression.sourceText }

@@ -1,8 +1,9 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// A builder of a model from the elements of a source model (docs/reference/model.md, "Models that
-/// Xcode wrote").
+/// A builder of a model from the elements of a source model.
+///
+/// See docs/reference/model.md, "Models that Xcode wrote".
 ///
 /// Elements are added one by one. `finish` resolves references to elements that may follow later. Content that `Model`
 /// does not represent is kept in the `extras` of its part, so that no information is lost.
@@ -18,19 +19,21 @@ final class SourceModelBuilder {
     /// The `<model>` element with its attributes, and its children except entities.
     private var original = SourceElement("model", [:])
 
-    /// The limit of elements of all composite attributes. A small file with nested types could otherwise have too many.
+    /// The maximum number of elements of all composite attributes.
+    ///
+    /// Without this limit, a small file with nested types could expand to too many elements.
     static let maximumCompositeElements = 100_000
 
     /// Whether the model is a draft, which is only inspected.
     ///
-    /// Problems of a draft are recorded, and the rest is read.
+    /// Problems of a draft are recorded, and the reading continues with the next part.
     let isDraft: Bool
-    /// The limit of recorded problems of a draft.
+    /// The maximum number of recorded problems of a draft.
     static let maximumProblems = 1000
 
     init(_ model: Model, asDraft isDraft: Bool = false) { (self.model, self.isDraft) = (model, isDraft) }
 
-    /// Reads a part of the model with `body`. In a draft, an error ends only this part.
+    /// Reads a part of the model with `body`. In a draft, a `.model` error ends only the reading of this part.
     func attempt(_ body: () throws -> Void) throws {
         do { try body() } catch let problem as CoreError where isDraft && problem.status == .model { try note(problem) }
     }
@@ -96,12 +99,12 @@ final class SourceModelBuilder {
         for (child, parent) in parents {
             try attempt {
                 guard let known = model.entity(named: parent) else {
-                    let near = nearestName(to: parent, among: model.entities.map(\.name)).map {
-                        "did you mean \"\($0)\"?"
-                    }
+                    // An entity cannot inherit from itself.
+                    let names = model.entities.map(\.name).filter { $0 != child.name }
+                    let near = nearestName(to: parent, among: names).map { "did you mean \"\($0)\"?" }
                     throw modelError(
                         "\(child.name) inherits from \"\(parent)\", which is not an entity of the model; "
-                            + (near ?? "add the entity, or set another parent"), entity: child.name,
+                            + (near ?? "add the entity, or set another superentity"), entity: child.name,
                         value: .string(parent))
                 }
                 try child.setParent(known)

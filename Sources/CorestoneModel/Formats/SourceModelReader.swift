@@ -6,8 +6,8 @@ extension Model {
     ///
     /// The model is not frozen.
     ///
-    /// - Throws: `.storeCorrupt` if the bytes are not such XML or exceed a limit; `.model` if the model is
-    ///   inconsistent.
+    /// - Throws: `.storeCorrupt` if the bytes are not such XML or exceed a limit.
+    ///   `.model` if the model is inconsistent.
     public convenience init(sourceModel bytes: [UInt8]) throws {
         self.init()
         try SourceModelReader(into: self).read(bytes)
@@ -16,11 +16,12 @@ extension Model {
 
 /// A reader of `contents`, element by element.
 ///
-/// A top-level element is passed to the builder as soon as it ends, so at most one entity is in memory twice.
+/// A top-level element is passed to the builder as soon as it ends, so the elements of a large file are not all in
+/// memory at the same time.
 final class SourceModelReader: XMLHandler {
-    /// The limit of elements. The largest known model has 2,000.
+    /// The maximum number of elements. The largest known model has 2,000.
     static let maximumCount = 1_000_000
-    /// The limit of nested elements. Known models have 5 levels.
+    /// The maximum depth of nested elements. Known models have 5 levels.
     static let maximumDepth = 64
 
     private let builder: SourceModelBuilder

@@ -8,16 +8,17 @@ extension Model {
     /// localisation is not included, because it has its own file.
     public var sourceLosses: [String] { sourceLossPlaces.map(\.text) }
 
-    /// The same parts, each with its entity and key.
+    /// The parts of `sourceLosses`, each with its entity and key.
     var sourceLossPlaces: [SourceLoss] {
         let requests = sortedByBytes(fetchRequestTemplates.keys).flatMap { name in
             (fetchRequestTemplates[name]?.sourceLosses ?? []).map {
-                SourceLoss("\($0) of the fetch request \"\(name)\"", fetchRequestTemplates[name]?.entityName, name)
+                SourceLoss(
+                    "\($0) of the fetch request template \"\(name)\"", fetchRequestTemplates[name]?.entityName, name)
             }
         }
         let identifiers = versionIdentifiers.filter { $0.utf8.contains(UInt8(ascii: ",")) }
         return entities.flatMap(\.sourceLosses) + requests
-            + identifiers.map { SourceLoss("the version identifier \"\($0)\", which contains a comma") }
+            + identifiers.map { SourceLoss("the comma in the version identifier \"\($0)\"") }
     }
 }
 

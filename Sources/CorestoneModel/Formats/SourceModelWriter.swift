@@ -10,8 +10,9 @@ extension Model {
     /// Errors that only `freeze` detects do not prevent writing, because a source model may be incomplete.
     ///
     /// - Parameter isLossy: whether to omit parts that a source model cannot represent, instead of throwing.
-    /// - Throws: `.model` with the first part that a source model cannot represent and the number of the others;
-    ///   `sourceLosses` lists all of them. The first error of the model's construction.
+    /// - Throws: `.model` with the first part that a source model cannot represent and the number of the others.
+    ///   `sourceLosses` lists all of them.
+    ///   The first error of the model's construction.
     public func source(isLossy: Bool = false) throws -> [UInt8] {
         try requireNoErrors()
         let losses = isLossy ? [] : sourceLossPlaces
@@ -20,8 +21,8 @@ extension Model {
             throw modelError(
                 "a source model cannot represent \(first.text)"
                     + (others > 0
-                        ? " and \(others) other element\(others == 1 ? "" : "s"); remove them" : "; remove it")
-                    + ", or allow losses with CST_MODEL_LOSSY (lossy)", entity: first.entity, key: first.key)
+                        ? " and \(others) other part\(others == 1 ? "" : "s"); remove them" : "; remove it")
+                    + ", or allow losses with CST_MODEL_LOSSY (lossy, isLossy)", entity: first.entity, key: first.key)
         }
         var text = SourceText()
         try text.add(SourceModelWriter(self).model)

@@ -36,3 +36,14 @@ extension StoreMetadata {
         return nil
     }
 }
+
+extension CoreError {
+    /// The message of an error in reading the model that a store contains.
+    ///
+    /// The remedies for model files do not apply to such a model.
+    package func messageForModel(inStoreAt path: String) -> String {
+        let isFault = sqliteCode == 0 && [.storeCorrupt, .model].contains(status)
+        let reason = isFault ? "\(message.withoutRemedy); pass the model that the store was written with" : message
+        return "cannot read the model in \(path): \(reason)"
+    }
+}

@@ -37,7 +37,7 @@ extension StoreMetadata {
                 throw StoreMetadata.refusal(
                     key, given,
                     key == Key.storeType ? "identifies the type of the store" : "describes the store's format or model",
-                    file)
+                    file, isNew: values[key] == nil)
             }
             result.values[key] = values[key]
         }
@@ -45,12 +45,14 @@ extension StoreMetadata {
     }
 
     private static func refusal(
-        _ key: String, _ given: PropertyListValue, _ why: String, _ file: String
+        _ key: String, _ given: PropertyListValue, _ why: String, _ file: String, isNew: Bool = false
     ) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(key) of \(file) must not change: it \(why); omit it, or pass its current value", key: key,
-            value: scalar(given), file: file)
+            isNew
+                ? "\(key) must not be added to the metadata of \(file): it \(why); omit it"
+                : "\(key) of \(file) must not change: it \(why); omit it, or pass its current value",
+            key: key, value: scalar(given), file: file)
     }
 
     /// Returns the value for an error; nil for a container.
@@ -67,16 +69,19 @@ extension StoreMetadata {
     }
 
     /// Decodes a property list from the application.
+    ///
     /// - Throws: `.invalidArgument` if the bytes are not a property list with a dictionary as its root.
     public static func entries(decoding bytes: [UInt8], file: String) throws -> [String: PropertyListValue] {
-        func failure(_ what: String) -> CoreError {
+        func failure(_ what: String, _ cause: CoreError? = nil) -> CoreError {
             CoreError(
-                .invalidArgument, code: .persistentStoreOperation, "the metadata for \(file) \(what)", file: file)
+                .invalidArgument, code: .persistentStoreOperation, "the metadata for \(file) \(what)",
+                key: cause?.key ?? "plist", value: cause?.value, file: file, offset: cause?.offset ?? -1)
         }
         let decoded: PropertyListValue
         do { decoded = try decodeAnyPropertyList(bytes) } catch {
             throw failure(
-                "cannot be read as a property list: \((error as? CoreError)?.message ?? "\(error)")")
+                "cannot be read as a property list: \((error as? CoreError)?.message ?? "\(error)")",
+                error as? CoreError)
         }
         guard case .dictionary(let entries) = decoded else {
             throw failure("is a property list without a dictionary as its root; pass a dictionary")

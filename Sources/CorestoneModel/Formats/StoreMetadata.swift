@@ -134,16 +134,16 @@ public struct ModelDifference: Sendable, Equatable {
 
     public var isEmpty: Bool { onlyInStore.isEmpty && onlyInModel.isEmpty && changed.isEmpty }
 
-    /// The entity that an error names.
+    /// The entity that an error names; nil without a difference.
     package var first: String? { (changed + onlyInModel + onlyInStore).first }
 
     /// The text for messages.
     package var text: String {
         var parts: [String] = []
         func add(_ names: [String], _ text: (String) -> String) {
-            if !names.isEmpty { parts.append(text(names.joined(separator: ", "))) }
+            if !names.isEmpty { parts.append(text(names.listed)) }
         }
-        add(changed) { "the version hashes of \($0) differ" }
+        add(changed) { changed.count == 1 ? "the version hash of \($0) differs" : "the version hashes of \($0) differ" }
         add(onlyInModel) { "the store does not have \($0)" }
         add(onlyInStore) { "the model does not have \($0)" }
         return parts.joined(separator: ", and ")
@@ -159,7 +159,7 @@ extension PropertyListValue {
         case .integer, .unsigned: "an integer"
         case .real: "a floating-point number"
         case .date: "a date"
-        case .data: "data"
+        case .data: "binary data"
         case .string: "a string"
         case .uid: "a reference"
         case .array: "an array"

@@ -1,7 +1,7 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// An archived predicate or expression from another tool that is not supported here.
+/// An unsupported archived predicate or expression, from another tool.
 ///
 /// Its part of the archive is kept unchanged, to be written back.
 final class UnsupportedArchive: Hashable, Sendable {
@@ -13,7 +13,7 @@ final class UnsupportedArchive: Hashable, Sendable {
     /// A placeholder for the text. It differs from every valid format string.
     let text: String
 
-    /// The limit of objects in one predicate, against malicious archives.
+    /// The maximum number of objects in one predicate or expression, against malicious archives.
     private static let maximumCount = 100_000
 
     /// Copies an object and all objects to which it refers from an archive.

@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// Returns the version hash of every entity, 32 bytes each, by name (hashes version 3).
 ///
-/// Two models with equal version hashes can use the same store. The model does not have to be frozen.
+/// Models with equal version hashes can use the same store. The model does not have to be frozen.
 public func entityVersionHashes(of model: Model) -> [String: [UInt8]] {
     var known: [ObjectIdentifier: [UInt8]] = [:]
     func hash(_ entity: Entity) -> [UInt8] {

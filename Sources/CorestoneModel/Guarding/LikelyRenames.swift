@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// The search for pairs of a removed and an added part that are probably one renamed part.
+/// A search for pairs of a removed and an added part that are probably one renamed part.
 struct LikelyRenames {
     let mapping: ModelMapping
     /// All known versions, including those whose migration is not checked.
@@ -84,8 +84,8 @@ extension LikelyRenames {
             let shared = own.intersection(shape).count
             let all = own.union(shape).count
             let isSimilar = areSimilarNames(former.name, entity.name)
-            // At least two thirds of the properties must be the same, and at least two; with similar names, half of
-            // them suffice.
+            // At least two thirds of the properties, and at least two, must be the same. If the names of the entities
+            // are similar, half of the properties suffice.
             guard shared * 3 >= all * 2 && shared >= 2 || isSimilar && shared * 2 >= all else { continue }
             if best.map({ shared > $0.shared }) ?? true { best = (former, shared) }
         }

@@ -80,7 +80,8 @@ extension MigrationGuard {
     ///     versions with other names.
     ///   - new: a model or a bundle; nil for `old`.
     ///   - version: the newest version in the bundle `new`; nil for the current one.
-    /// - Throws: as `Model(contentsOf:version:)`; `.invalidArgument` for an unknown version.
+    /// - Throws: As `Model(contentsOf:version:)`.
+    ///   `.invalidArgument` for an unknown version.
     public init(
         from old: String, versions: [String] = [], to new: String? = nil, version: String? = nil
     ) throws {
@@ -128,7 +129,7 @@ extension MigrationGuard {
             throw LocalFile(path).failure(
                 "has no earlier version \"\(wanted)\""
                     + (near ?? (all.isEmpty ? "; pass a model with earlier versions" : "; choose one of \(all)")),
-                .invalidArgument, value: .string(wanted))
+                .invalidArgument, key: "versions", value: .string(wanted))
         }
         return names.isEmpty ? items : items.filter { names.contains(name($0)) }
     }
@@ -162,10 +163,10 @@ private struct VersionOrder {
         numbers.append(digits.isEmpty ? 1 : Int(digits) ?? .max)
     }
 
-    /// Whether the names differ only in numbers.
+    /// Whether the texts of both names are equal, as far as both names have texts.
     func isSeries(with other: VersionOrder) -> Bool { zip(texts, other.texts).allSatisfy(==) }
 
-    /// Whether the names differ only in numbers, of which the first different one is larger in this name.
+    /// Whether the names are of one series (`isSeries`), and the first different number is larger in this name.
     func isLater(than other: VersionOrder) -> Bool {
         isSeries(with: other) && other.numbers.lexicographicallyPrecedes(numbers)
     }
@@ -183,7 +184,7 @@ private struct VersionOrder {
 
 extension LocalFile {
     /// Whether both paths denote the same file or folder.
-    fileprivate func isSame(as other: LocalFile) -> Bool {
+    func isSame(as other: LocalFile) -> Bool {
         guard let one = fileStatus, let two = other.fileStatus else { return path == other.path }
         return one.st_ino == two.st_ino && one.st_dev == two.st_dev
     }

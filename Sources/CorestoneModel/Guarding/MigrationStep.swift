@@ -98,9 +98,9 @@ extension MigrationStep {
         }
     }
 
-    /// Whether the renaming identifier is a later name of a part of an earlier version.
+    /// Whether the renaming identifier is the name of an already renamed part of an earlier version.
     ///
-    /// Otherwise it differs from the identifier in the earlier version, or is missing.
+    /// If not, the identifier differs from that in the earlier version, or is missing.
     private func namesFormerPart(_ entity: Entity, _ key: String?) -> Bool {
         guard let key else {
             return known.contains { model in

@@ -5,8 +5,8 @@ import Glibc
 
 /// A released version of a model.
 ///
-/// It consists of an immutable compiled file `NAME.mom`, and of a manifest `NAME.json` in the same folder, which
-/// contains the version hashes.
+/// It consists of an immutable compiled file, `NAME.mom`, and of a manifest with the version hashes, `NAME.json`, in
+/// the same folder.
 public struct ModelRelease: Sendable, Hashable {
     public let name: String
     /// The path of the compiled model.
@@ -20,7 +20,8 @@ public struct ModelRelease: Sendable, Hashable {
 
     /// Reads the model.
     ///
-    /// - Throws: `.model` if the file does not match its manifest; `.storeIO` if the file cannot be read.
+    /// - Throws: `.model` if the file does not match its manifest.
+    ///   `.storeIO` if the file cannot be read.
     public func model() throws -> Model {
         let file = LocalFile(path)
         let bytes = try file.bytes()
@@ -42,20 +43,24 @@ extension ModelRelease {
     ///
     /// - Returns: false if the folder already contains the version.
     /// - Throws: `.invalidArgument` if the folder contains another model of this name, or if the name is not a valid
-    ///   file name; `.model` if the model is invalid; `.storeIO` for errors of the file system.
+    ///   file name.
+    ///   `.model` if the model is invalid.
+    ///   `.storeIO` for errors of the file system.
     @discardableResult
     public static func keep(_ model: Model, as name: String, inFolder path: String) throws -> Bool {
         let folder = LocalFile(path)
         let isUsable = !name.isEmpty && !name.utf8.contains(0) && name.utf8.count <= 200
         guard isUsable, name.utf8.first != UInt8(ascii: "."), !name.utf8.contains(UInt8(ascii: "/")) else {
             throw folder.failure(
-                "cannot contain the version \"\(name.prefix(40))\", because the name of a version must have 1 to 200 bytes, no slash "
-                    + "or NUL byte, and no dot at its beginning; rename the version", .invalidArgument,
-                value: .string(name))
+                "cannot contain the version \"\(name.prefix(40))\(name.count > 40 ? "…" : "")\": a name must have "
+                    + "1 to 200 bytes without a slash or NUL byte, and must not begin with a dot; choose another name",
+                .invalidArgument, key: "name", value: .string(name))
         }
         let bytes = try model.compiledFile()
         if let former = try releases(inFolder: path).first(where: { $0.name == name }) {
-            guard let change = try former.model().changes(to: model).first(where: { !$0.isEditorial }) else {
+            // Compiled models do not contain all settings, so the released version is compared with a compiled model.
+            let compiled = try Model(data: bytes)
+            guard let change = try former.model().changes(to: compiled).first(where: { !$0.isEditorial }) else {
                 return false
             }
             throw folder.failure(
@@ -97,7 +102,8 @@ extension ModelRelease {
     ///
     /// A version whose model is missing is included.
     ///
-    /// - Throws: `.model`, or `.invalidArgument` for invalid JSON, if the manifest of an existing model cannot be read.
+    /// - Throws: `.model` if the manifest of an existing model cannot be read.
+    ///   `.invalidArgument` if the manifest is not valid JSON.
     public static func releases(inFolder path: String) throws -> [ModelRelease] {
         let folder = LocalFile(path)
         guard folder.isFolder else { return [] }
@@ -120,10 +126,16 @@ extension ModelRelease {
         guard let name = text(content[element: "version"]), let checksum = text(content[element: "checksum"]),
             let digest = bytes(content[element: "sha256"]),
             case .dictionary(let entries) = content[element: "versionHashes"],
-            case let hashes = entries.compactMapValues(bytes), hashes.count == entries.count,
-            manifest.name == name + ModelRelease.manifestEnd
+            case let hashes = entries.compactMapValues(bytes), hashes.count == entries.count
         else {
-            throw manifest.failure("is not the manifest of a frozen model; restore it from version control", .model)
+            throw manifest.failure(
+                "is not the manifest of a release; restore it from version control, or remove it if it does not belong "
+                    + "to a release", .model)
+        }
+        guard manifest.name == name + ModelRelease.manifestEnd else {
+            throw manifest.failure(
+                "is the manifest of the release \"\(name)\"; rename it to \(name)\(ModelRelease.manifestEnd), and the "
+                    + "model next to it to \(name).mom", .model, value: .string(name))
         }
         (self.name, self.checksum, fileDigest, versionHashes) = (name, checksum, digest, hashes)
         path = folder.child("\(name).mom").path

@@ -1,6 +1,5 @@
 /// A problem of a model, or a likely mistake.
 public struct LintFinding: Hashable, Sendable {
-    /// The severity of a finding.
     public enum Severity: String, Sendable {
         /// The model does not work.
         case error

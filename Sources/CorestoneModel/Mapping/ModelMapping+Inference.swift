@@ -14,8 +14,9 @@ public enum TypeChanges: Sendable {
 extension ModelMapping {
     /// Infers the mapping from `source` to `destination`. Freezes both models.
     ///
-    /// - Throws: `.migration` (134190) if a change cannot be inferred. The message states the change and a remedy; if
-    ///   there are several changes, each is a child. Also errors of `Model.freeze`.
+    /// - Throws: `.migration` (134190) if a change cannot be inferred. The message states the change and a remedy. If
+    ///   there are several changes, each is a child.
+    ///   Errors of `Model.freeze`.
     public static func inferred(
         from source: Model, to destination: Model, typeChanges: TypeChanges = .refused
     ) throws -> ModelMapping {
@@ -53,7 +54,7 @@ struct MappingRefusal {
     let error: CoreError
 }
 
-/// The pairing of entities and properties, with the changes that cannot be inferred.
+/// The inference of a mapping: the pairs of entities and properties, and the changes that cannot be inferred.
 private struct MappingInference {
     let source: Model
     let destination: Model
@@ -148,14 +149,16 @@ extension MappingInference {
         }
     }
 
-    /// Adds a warning if the identifier is the name in the previous version.
+    /// Adds a warning if the entity probably does not have a source because of its identifier.
     ///
-    /// Such an identifier does not match, because an identifier must be the name in the first version.
+    /// An identifier must be the name in the first version. The name in the previous version does not match, and
+    /// neither does a changed or missing identifier.
     private mutating func warnIfChained(_ entity: Entity) {
         if let identifier = entity.renamingIdentifier, let named = source.entity(named: identifier) {
             warnings.append(
                 "\(entity.name) has the renaming identifier \"\(identifier)\", but \(named.name) has the "
-                    + "identifier \"\(named.canonicalName)\", so its objects are lost; use \"\(named.canonicalName)\"")
+                    + "identifier \"\(named.canonicalName)\", so the objects of \(named.name) are lost; use "
+                    + "\"\(named.canonicalName)\"")
         } else if let former = source.entity(named: entity.name), former.canonicalName != entity.canonicalName {
             warnings.append(
                 "\(entity.name) has the identifier \"\(former.canonicalName)\" in the store's model, but "
@@ -246,7 +249,8 @@ extension MappingInference {
     private mutating func checkType(_ from: Attribute, _ to: Attribute, _ entity: Entity) {
         guard from.type != to.type else { return }
         let change =
-            "\(entity.name).\(to.path) is \(from.type.displayName) in the store, but \(to.type.displayName) in the model"
+            "\(entity.name).\(to.path) is of type \(from.type.displayName) in the store, but \(to.type.displayName) in "
+            + "the model"
         guard from.type.converts(to: to.type) else {
             return refuse(
                 "\(change); rename the attribute, or \(MappingInference.byHand)", entity.name, to.path,
@@ -293,7 +297,8 @@ extension MappingInference {
         if let identifier = property.renamingIdentifier, let named = stored.first(where: { $0.name == identifier }) {
             warnings.append(
                 "\(entity.name).\(property.name) has the renaming identifier \"\(identifier)\", but \(former.name).\(named.name) has "
-                    + "the identifier \"\(named.canonicalName)\", so its values are lost; use \"\(named.canonicalName)\""
+                    + "the identifier \"\(named.canonicalName)\", so the values of \(former.name).\(named.name) are lost; "
+                    + "use \"\(named.canonicalName)\""
             )
         } else if let same = stored.first(where: { $0.name == property.name }) {
             warnings.append(

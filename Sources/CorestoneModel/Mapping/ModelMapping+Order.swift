@@ -3,7 +3,8 @@ extension ModelMapping {
     ///
     /// In this case, the destination is probably the older model.
     package var onlyRemoves: Bool {
-        // A renaming identifier is a reference to the former name, so such a model is newer than the store's.
+        // A renaming identifier refers to the former name, so a destination with renamed parts is newer than the
+        // source.
         let renames = entities.contains { pair in
             pair.source != nil && pair.destination != nil && pair.source?.name != pair.destination?.name
                 || pair.properties.contains(where: \.isRenamed)

@@ -71,7 +71,7 @@ public struct EntityPair: Sendable {
     public enum Kind: Int64, Sendable {
         case add = 2
         case remove = 3
-        /// Both entities have the same version hash.
+        /// Both entities have the same name and version hash.
         case copy = 4
         case transform = 5
     }

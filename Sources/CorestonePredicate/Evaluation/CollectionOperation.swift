@@ -58,7 +58,7 @@ enum CollectionOperation {
                     key.collectionOperator == .unionOfArrays && !isSet ? .unionOfObjects : .distinctUnionOfObjects
                 let remedy = leaf.isNull ? "exclude nil with SUBQUERY" : "use \(single.rawValue) for single values"
                 throw predicateError(
-                    "\(key.text) joins collections, but one of its values is \(leaf.excerpt); \(remedy)", key: key.text,
+                    "\(key.text) joins collections, but one of the values is \(leaf.excerpt); \(remedy)", key: key.text,
                     value: leaf)
             }
             return elements

@@ -50,6 +50,7 @@ extension Evaluator {
     /// Returns nil if no value of its type can be cast.
     private func missingForm(of value: PropertyValue, for type: String) -> String? {
         switch (type, value) {
+        case ("NSDecimalNumber", .text(let text)) where isDecimal(text.string): "not in the range of decimal numbers"
         case ("NSNumber", .text), ("NSDecimalNumber", .text): "not the text of a number"
         case ("NSDecimalNumber", .double): "not in the range of decimal numbers"
         case ("NSUUID", .text): "not the text of a UUID"
@@ -59,6 +60,11 @@ extension Evaluator {
             "already \(value.kind)"
         default: nil
         }
+    }
+
+    /// Whether a text is a number in decimal digits, of any size.
+    private func isDecimal(_ text: String) -> Bool {
+        Double(text) != nil && text.utf8.allSatisfy { "+-.0123456789Ee".utf8.contains($0) }
     }
 
     /// Returns the values that can be cast to the type, for an error message.

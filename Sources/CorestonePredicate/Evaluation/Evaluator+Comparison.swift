@@ -13,7 +13,7 @@ extension Evaluator {
             BorrowedValue(try value(comparison.left)), try value(comparison.right), comparison)
     }
 
-    /// Evaluates a comparison with ANY or ALL, whose left side must be a collection.
+    /// Evaluates a comparison with ANY or ALL, whose left side must be a collection. Nil counts as empty.
     private func holdsQuantified(_ comparison: Comparison) throws -> Bool {
         var elements: [PropertyValue] = []
         switch try value(comparison.left) {
@@ -30,7 +30,7 @@ extension Evaluator {
                 key: comparison.left.pathText,
                 value: other)
         }
-        // A path over two to-many relationships returns nested collections, whose leaves are compared.
+        // A path over nested collections can return collections of collections, whose leaves are compared.
         if comparison.left.isPath { elements = elements.flattened }
         let right = try value(comparison.right)
         for element in elements {
@@ -40,7 +40,7 @@ extension Evaluator {
         return comparison.modifier == .all
     }
 
-    /// Compares two values. If a side is nil, the operator alone decides the result.
+    /// Compares two values. If a side is nil, the result depends only on the operator and on which sides are nil.
     func compare(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Bool {
         let leftIsNull = left.isNull
         if leftIsNull || right.isNull { return comparison.operator.holds(leftIsNull, right.isNull) }
@@ -113,11 +113,13 @@ extension Evaluator {
         let entity = object?.nameOfEntity
         let name = entity.map { "\($0).\(path)" } ?? path
         let remedy =
-            if isCollection(own), !isCollection(other) {
+            if isObject(own.elements?.first), !isObject(other), !isCollection(other) {
+                "use \(path).@count for the number of members, or ANY with an attribute of the members"
+            } else if isCollection(own), !isCollection(other) {
                 "write \(anyMember(comparison).format) to compare each element"
             } else { "compare \(name) \(hasOrder(own) ? "with \(own.kind)" : "by == or IN only")" }
         return CoreError(
-            .predicate, "\(Predicate.comparison(comparison).format) cannot be evaluated: \(plain); \(remedy)",
+            .predicate, "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(plain); \(remedy)",
             entity: entity, key: path, value: other)
     }
 
@@ -136,26 +138,32 @@ extension Evaluator {
         }
     }
 
+    private func isObject(_ value: PropertyValue?) -> Bool {
+        if case .object? = value { true } else { false }
+    }
+
     /// Whether values of this type have an order.
     private func hasOrder(_ value: PropertyValue) -> Bool {
         if case .uuid = value { return false }
-        return ((try? value.order(against: value)) ?? nil) != nil
+        // NaN is a number, although it cannot be ordered.
+        return value.number != nil || ((try? value.order(against: value)) ?? nil) != nil
     }
 
     /// Returns the beginning of an error message that names the comparison; empty for a method of FUNCTION.
     private func refusal(of comparison: Comparison) -> String {
         comparison.left == .selfObject && comparison.right == .selfObject
-            ? "" : "\(Predicate.comparison(comparison).format) cannot be evaluated: "
+            ? "" : "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: "
     }
 
     private func isBetween(_ value: BorrowedValue, _ bounds: PropertyValue, _ comparison: Comparison) throws -> Bool {
         guard case .array(let limits) = bounds, limits.count == 2 else {
-            // A set is printed like a list.
+            // A set is printed like a list, so the message says that it is a set.
             let isSet = if case .set = bounds { true } else { false }
+            let source = comparison.right.pathText == nil ? comparison.left : comparison.right
             throw predicateError(
                 "\(refusal(of: comparison))BETWEEN takes a list of two bounds, {low, high}, not "
-                    + "\(isSet ? "the set " : "")\(bounds.excerpt)", entity: entityName(for: comparison.left),
-                key: comparison.left.pathText, value: bounds)
+                    + "\(isSet ? "the set " : "")\(bounds.excerpt)", entity: entityName(for: source),
+                key: source.pathText, value: bounds)
         }
         for (limit, sign) in [(limits[0], 1), (limits[1], -1)] as [(PropertyValue, Int)] {
             if limit.isNull { return false }
@@ -172,8 +180,8 @@ extension Evaluator {
 
     /// Evaluates IN, and CONTAINS with its sides exchanged.
     ///
-    /// Options do not apply to elements of collections. A path over two to-many relationships is replaced with its
-    /// leaves, as for ANY, also if the path is an element of a list.
+    /// Options do not apply to elements of collections. Nested collections that a path returns are replaced with their
+    /// leaves, as for ANY, even if the path is an element of a list.
     private func isMember(
         _ element: PropertyValue, of collection: PropertyValue, _ comparison: Comparison
     ) throws -> Bool {
@@ -193,12 +201,15 @@ extension Evaluator {
         case .set(let members): return members.contains(element)
         case .dictionary(let members): return members.values.contains(element)
         case .text, .uri:
-            let path = source.pathText
-            let entity = path == nil ? nil : object?.nameOfEntity
-            let name = path.map { path in entity.map { "\($0).\(path)" } ?? path } ?? "a string"
+            let sought = comparison.operator == .in ? comparison.left : comparison.right
+            let (path, key) = (source.pathText, source.pathText ?? sought.pathText)
+            let entity = key == nil ? nil : object?.nameOfEntity
+            let subject =
+                path.map { path in "cannot search \(entity.map { "\($0).\(path)" } ?? path)" }
+                ?? "\(refusal(of: comparison))cannot search a string"
+            let remedy = sought.constantValue == nil ? "convert with CAST(…, \"NSString\")" : "pass a string instead"
             throw CoreError(
-                .predicate, "cannot search \(name) for \(element.excerpt); pass a string instead", entity: entity,
-                key: path, value: element)
+                .predicate, "\(subject) for \(element.excerpt); \(remedy)", entity: entity, key: key, value: element)
         default:
             throw predicateError(
                 "\(refusal(of: comparison))\(comparison.operator.symbol) needs a collection or a string, not \(collection.excerpt)",
@@ -208,7 +219,7 @@ extension Evaluator {
 }
 
 extension Expression {
-    /// The key path, if it starts at the evaluated object.
+    /// The key path if it starts at the evaluated object; otherwise nil.
     var pathText: String? {
         switch self {
         case .keyPath(let path), .path(.selfObject, let path): path.text

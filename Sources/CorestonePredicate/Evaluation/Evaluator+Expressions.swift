@@ -33,15 +33,16 @@ extension Evaluator {
         case .assignment(let name, let operand):
             guard let bindings else {
                 throw predicateError(
-                    "$\(name) := needs variables; pass a dictionary of variables to cst_predicate_evaluate_value "
-                        + "(evaluate) or cst_expression_value (value)", key: name)
+                    "$\(name) := needs a dictionary of variables; pass one to cst_predicate_evaluate_value (evaluate) "
+                        + "or cst_expression_value (value), or leave the assignment out", key: name)
             }
             let assigned = try value(operand)
             bindings.outermost[name] = assigned
             return assigned
         case .anyKey:
             guard case .dictionary(let values) = root else {
-                throw predicateError("ANYKEY applies to a dictionary, not to \(root.kind)", value: root)
+                throw predicateError(
+                    "ANYKEY applies to a dictionary, not to \(root.kind)", entity: object?.nameOfEntity, value: root)
             }
             return .array(Array(values.values))
         case .fetch(let request, let context, let countOnly):
@@ -52,7 +53,7 @@ extension Evaluator {
         }
     }
 
-    /// Adds the key of the operand that has the error's value, if the error does not have a key.
+    /// Returns the error with the key of the operand that has the error's value, unless the error already has a key.
     ///
     /// Only operands that are key paths are considered.
     @inline(never)
@@ -76,16 +77,18 @@ extension Evaluator {
             let base = key.withoutIndices
             if case .keyPath = base, error.entity != nil, (try? value(base)) == nil {
                 throw predicateError(
-                    "the brackets of \(expression.format) apply to the key \(key.format) only: \(error.message.withoutRemedy). "
-                        + "To index the list, put the path before the brackets in parentheses",
+                    "the brackets of \"\(expression.format)\" apply to \"\(base.format)\" only: "
+                        + "\(error.message.withoutRemedy). To index the list, put the path before the brackets in "
+                        + "parentheses",
                     key: error.key, value: error.value)
             }
             throw error
         }
         guard case .text(let name) = found else {
             throw predicateError(
-                "\(expression.format) uses \(key.format) as a key, but its value is \(found.excerpt), not a string. "
-                    + "To index a list, put the path before the brackets in parentheses",
+                "\"\(expression.format)\" uses \"\(key.format)\" as a key, but the value of the key is "
+                    + "\(found.excerpt), not a string. To index a list, put the path before the brackets in "
+                    + "parentheses",
                 entity: entityName(for: key), key: key.pathText, value: found)
         }
         return name
@@ -113,8 +116,8 @@ extension Evaluator {
             return try Evaluator(root: root, bindings: nil, arithmetic: arithmetic).value(bound.expression)
         }
         throw predicateError(
-            "$\(name) does not have a value; pass one to the evaluation, or set it with cst_predicate_new_substituted "
-                + "(substituting)", key: name)
+            "$\(name) does not have a value; set it with cst_predicate_new_substituted (substituting), or pass one to "
+                + "cst_predicate_evaluate_value (evaluate) or cst_expression_value (value)", key: name)
     }
 
     /// Evaluates `base.$name`, whose key is the value of the variable.
@@ -142,7 +145,7 @@ extension Evaluator {
         }
     }
 
-    /// Returns the element of a collection at an index.
+    /// Returns the element of a list at an index, or the value of a dictionary for a key.
     ///
     /// - Parameter source: the expression of the collection, for errors.
     func element(
@@ -153,19 +156,15 @@ extension Evaluator {
         case .array(let elements):
             guard let number = place.number, let index = Int(exactly: number) else {
                 throw predicateError(
-                    "\(source?.format ?? "a list") is indexed by a 64-bit integer, not by \(place.excerpt)",
+                    "\(source.map { "\"\($0.format)\"" } ?? "a list") is indexed by a 64-bit integer, not by "
+                        + place.excerpt,
                     entity: entityName(for: source), key: source?.pathText, value: place)
             }
             guard elements.indices.contains(index) else {
-                let remedy =
-                    switch elements.count {
-                    case 0: "use [FIRST] or [LAST] for a list that may be empty"
-                    case 1: "use 0, [FIRST] or [LAST]"
-                    case let count: "use 0 to \(count - 1), [FIRST] or [LAST]"
-                    }
                 throw predicateError(
-                    "index \(index) is out of bounds of \(source.map { "\($0.format), " } ?? "")a list of \(elements.count) "
-                        + "element\(elements.count == 1 ? "" : "s"); \(remedy)",
+                    "index \(index) is out of bounds of \(source.map { "\"\($0.format)\", " } ?? "")a list of "
+                        + "\(elements.count) element\(elements.count == 1 ? "" : "s"); check [SIZE] first, or use "
+                        + "[FIRST] or [LAST]",
                     entity: entityName(for: source), key: source?.pathText, value: place)
             }
             return elements[index]
@@ -177,7 +176,7 @@ extension Evaluator {
     }
 
     private func notIndexable(_ value: PropertyValue, _ source: Expression?) -> CoreError {
-        let name = source.map { "\($0.format), \(value.kind)," } ?? value.kind
+        let name = source.map { "\"\($0.format)\", \(value.kind)," } ?? value.kind
         let fault =
             switch value {
             case .set: "\(name) cannot be indexed; use [SIZE] only"
@@ -195,7 +194,7 @@ extension Evaluator {
         if collection.isNull { return .array([]) }
         guard let elements = collection.elements else {
             throw predicateError(
-                "SUBQUERY takes a collection, \(source.mismatch(collection))", entity: entityName(for: source),
+                "SUBQUERY takes a list or a set, \(source.mismatch(collection))", entity: entityName(for: source),
                 key: source.pathText, value: collection)
         }
         let inner = Bindings([:], outer: bindings)
@@ -235,7 +234,7 @@ extension Evaluator {
 extension Expression {
     /// Returns the value as the end of an error message, with the expression if its text differs from the value.
     func mismatch(_ value: PropertyValue) -> String {
-        format == value.excerpt ? "not \(value.excerpt)" : "but \(format) is \(value.excerpt)"
+        format == value.excerpt ? "not \(value.excerpt)" : "but \"\(format)\" is \(value.excerpt)"
     }
 }
 

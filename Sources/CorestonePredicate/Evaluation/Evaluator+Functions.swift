@@ -15,11 +15,20 @@ extension Evaluator {
             if left.number != nil, right.isZeroDivisor(of: function) {
                 if arithmetic == .nilPropagating { return .null }
                 let format = Expression.function(function, arguments).format
+                let isFixed =
+                    switch arguments[1] {
+                    case .constant, .variable: true
+                    default: false
+                    }
                 throw predicateError(
                     right.number == 0
-                        ? "division by zero in \(format); add a condition that excludes 0 as the divisor"
-                        : "division by zero in \(format), which truncates the divisor \(right.excerpt) to 0; add a condition "
-                            + "that excludes divisors between -1 and 1",
+                        ? "division by zero in \"\(format)\"; "
+                            + (isFixed
+                                ? "use another divisor" : "exclude 0 as the divisor with a condition or TERNARY")
+                        : "division by zero in \"\(format)\", which truncates the divisor \(right.excerpt) to 0; "
+                            + (isFixed
+                                ? "use another divisor"
+                                : "exclude divisors between -1 and 1 with a condition or TERNARY"),
                     entity: entityName(for: arguments[1]), key: arguments[1].pathText, value: right)
             }
             return replacingNaN(try Arithmetic.combine(function, left, right))
@@ -58,7 +67,8 @@ extension Evaluator {
         case .noIndex, .indexedBy, .inverseOrderKey: return arguments[0]
         case .distinct:
             guard let elements = arguments[0].elements else {
-                throw predicateError("distinct: takes a collection, not \(arguments[0].excerpt)", value: arguments[0])
+                throw predicateError(
+                    "distinct: takes a list or a set, not \(arguments[0].excerpt)", value: arguments[0])
             }
             return .set(Set(elements))
         case .elementAt: return try element(at: arguments[1], of: arguments[0])
@@ -115,7 +125,8 @@ extension Evaluator {
             }
             guard parts.count == 2, let latitude = parts[0].number, let longitude = parts[1].number else {
                 throw predicateError(
-                    "\(value.excerpt) is not a location; pass {latitude, longitude} in degrees, or an object with keys of these names",
+                    "\(value.excerpt) is not a location; pass {latitude, longitude} in degrees, or an object with "
+                        + "numbers for these keys",
                     value: value)
             }
             return (latitude * .pi / 180, longitude * .pi / 180)

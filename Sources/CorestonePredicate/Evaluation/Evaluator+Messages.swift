@@ -23,6 +23,10 @@ extension Evaluator {
         }
         let wanted = name.utf8.count { $0 == UInt8(ascii: ":") }
         guard wanted == arguments.count else {
+            if wanted == 0, arguments.count == 1, isKnown("\(name):") {
+                throw predicateError(
+                    "the function \"\(name)\" is not registered; did you mean \"\(name):\"?", key: name)
+            }
             throw predicateError(
                 "the function \"\(name)\" is not registered, and a method of this name takes \(wanted) "
                     + "argument\(wanted == 1 ? "" : "s") (one per colon), not \(arguments.count). Pass one per colon, "
@@ -50,7 +54,8 @@ extension Evaluator {
             let result = try function(left.withOriginals, [right.withOriginals])
             guard let truth = result.number else {
                 throw predicateError(
-                    "the function \"\(selector)\" must return a Boolean as an operator, not \(result.kind)",
+                    "the function \"\(selector)\" is used as an operator and must return a boolean, not "
+                        + "\(result.kind)",
                     key: selector,
                     value: result)
             }
@@ -67,9 +72,17 @@ extension Evaluator {
             return method == .isKind ? names.contains(wanted.string) : names.first == wanted.string
         default:
             guard let (operation, options) = method.comparison else { return false }
-            return try compare(
-                BorrowedValue(left), right, Comparison(.selfObject, operation, .selfObject, options: options))
+            let comparison = Comparison(.selfObject, operation, .selfObject, options: options)
+            do { return try compare(BorrowedValue(left), right, comparison) } catch let error as CoreError {
+                throw error.with(entity: nil, key: selector)
+            }
         }
+    }
+
+    /// Whether a function of the application or a method of plain values has the name.
+    private func isKnown(_ name: String) -> Bool {
+        FunctionRegistry.function(named: name) != nil || Message(rawValue: name) != nil
+            || ComparisonMethod(rawValue: name) != nil
     }
 
     private func value(of message: Message, _ receiver: PropertyValue, _ arguments: [PropertyValue]) throws
@@ -100,8 +113,11 @@ extension Evaluator {
         }
         let own: [String] =
             if case .object(let object as any MessageReceiver) = receiver { object.selectors } else { [] }
+        // A key of a plain value can be called without arguments, so its name does not have a colon.
+        let keys = name.utf8.contains(UInt8(ascii: ":")) ? [] : receiver.knownKeys
         let known =
-            own + FunctionRegistry.names + Message.allCases.map(\.rawValue) + ComparisonMethod.allCases.map(\.rawValue)
+            own + keys + FunctionRegistry.names + Message.allCases.map(\.rawValue)
+            + ComparisonMethod.allCases.map(\.rawValue)
         let near = nearestName(to: name, among: known.filter { $0 != name }).map { "; did you mean \"\($0)\"?" } ?? ""
         let remedy =
             near.isEmpty

@@ -3,9 +3,9 @@ import CorestoneValues
 extension Evaluator {
     /// Compares two texts; returns nil for operators that do not compare texts.
     ///
-    /// Without options, texts are ordered by their bytes, as in SQLite, and searches treat composed and decomposed
-    /// spellings as equal. The options `c` and `d` fold both sides. With `l`, texts are ordered by the rules of the
-    /// locale.
+    /// Without options, texts are ordered by their bytes, as in SQLite, and CONTAINS, BEGINSWITH and ENDSWITH treat
+    /// composed and decomposed spellings as equal. The options `c` and `d` fold both sides. With `l`, texts are ordered
+    /// by the rules of the locale.
     func compareTexts(_ left: UnsafeRawBufferPointer, _ right: Text, _ comparison: Comparison) throws -> Bool? {
         let options = comparison.options
         switch comparison.operator {

@@ -4,7 +4,7 @@ import CorestoneValues
 public enum KeyPathEvaluation {
     /// Returns the value at a key path. If a value on the path is nil, the result is nil.
     ///
-    /// - Throws: `.predicate` for an unknown key or collection operator.
+    /// - Throws: `.predicate`, for example for an unknown key or collection operator.
     public static func value(of value: PropertyValue, atKeyPath path: String) throws -> PropertyValue {
         try self.value(of: value, keys: KeyPath(path).keys[...])
     }

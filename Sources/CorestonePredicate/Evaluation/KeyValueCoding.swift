@@ -13,7 +13,7 @@ public protocol KeyValueCoding: ValueObject {
     /// Passes the value to `body`, if possible without a copy, for comparisons with constants.
     func withValue(for key: KeyName, _ body: (BorrowedValue) throws -> Bool) throws -> Bool
 
-    /// Whether the value is nil. An object can implement this without reading the value.
+    /// Whether the value of the key is nil. An object can implement this without reading the value.
     func isNull(for key: KeyName) throws -> Bool
 
     /// Returns the number of members of a to-many relationship, if it is known without reading them; otherwise nil.

@@ -2,9 +2,9 @@ import CorestoneValues
 
 /// The handling of nil and of division by zero in arithmetic.
 public enum ArithmeticRule: Sendable {
-    /// Arithmetic throws an error, as in Foundation's predicates.
+    /// A nil operand or a division by zero is an error, as in Foundation's predicates.
     case strict
-    /// Arithmetic returns nil, as in stores, so that one null value does not make a whole fetch fail.
+    /// The result is nil, as in stores, so that one null value does not make a whole fetch fail.
     case nilPropagating
 }
 

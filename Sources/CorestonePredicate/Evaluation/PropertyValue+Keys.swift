@@ -24,7 +24,7 @@ extension PropertyValue {
     }
 
     /// The keys of a plain value, for errors.
-    var knownKeys: [String] {
+    package var knownKeys: [String] {
         let keys = [
             "length", "description", "uppercaseString", "lowercaseString", "intValue", "integerValue", "longLongValue",
             "doubleValue", "floatValue", "boolValue", "stringValue", "timeIntervalSinceReferenceDate",
@@ -92,7 +92,7 @@ extension PropertyValue {
         return digits
     }
 
-    /// The number without its fraction; 0 if it does not fit into 64 bits, and nil for other values.
+    /// The number without its fraction; 0 if it does not fit into 64 bits, and nil for values other than numbers.
     private var wholePart: Int64? {
         switch self {
         case .int(let number): number

@@ -18,6 +18,7 @@ enum Statistics {
     }
 
     /// Returns the mean as a double, or as a decimal for decimals; 0 without values.
+    ///
     /// - Parameter countingNil: whether nil counts as 0; otherwise nil is ignored.
     static func average(_ values: [PropertyValue], countingNil: Bool, for name: String) throws -> PropertyValue {
         let count = countingNil ? values.count : values.count { !$0.isNull }
@@ -40,7 +41,8 @@ enum Statistics {
             } else if let number = value.number, best.number != nil {
                 // Numbers are ordered unless one of them is NaN.
                 throw predicateError(
-                    "cannot compute the \(sign > 0 ? "maximum" : "minimum"): a value is NaN; exclude NaN first",
+                    "cannot compute the \(sign > 0 ? "maximum" : "minimum"): a value is NaN; "
+                        + "exclude NaN with a condition or SUBQUERY",
                     key: key, value: number.isNaN ? value : best)
             } else {
                 throw predicateError(

@@ -33,8 +33,9 @@ enum ICUPattern {
                 } else if byte == UInt8(ascii: "[") || follows("&&") || follows("--") {
                     throw CoreError(
                         .predicate,
-                        "\"\(pattern.string)\" has a nested set or set operation at byte \(position), which is not "
-                            + "supported; use a single set, or a lookahead such as (?![aeiou])[a-z]",
+                        "the nested set or set operation at byte \(position) of \"\(pattern.string)\" is not "
+                            + "supported; use a single set or a lookahead such as (?![aeiou])[a-z], or put \\ before "
+                            + "a literal [, & or -",
                         value: .text(pattern))
                 } else {
                     isInSet = byte != UInt8(ascii: "]")
@@ -87,7 +88,7 @@ enum ICUPattern {
             return value
         }
 
-        /// Returns the length of a named set such as `[:alpha:]` within a set.
+        /// Returns the length of a named set such as `[:alpha:]` within a set; nil if the text is not a named set.
         private func lengthOfNamedSet() -> Int? {
             let tail = source[(position + 2)...].prefix(40)
             guard let colon = tail.firstIndex(of: UInt8(ascii: ":")), follows(":]", at: colon) else { return nil }

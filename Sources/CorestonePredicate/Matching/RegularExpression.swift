@@ -13,14 +13,17 @@ package final class RegularExpression: @unchecked Sendable {
 
     private struct Spare: @unchecked Sendable { let data: OpaquePointer }
 
-    /// The limit of steps of one match: enough for any reasonable pattern, and some milliseconds for a malicious one.
+    /// The maximum number of steps of one match.
+    ///
+    /// The number is enough for any reasonable pattern, and limits a malicious one to some milliseconds.
     private static let matchLimit: UInt32 = 1_000_000
-    /// The memory limit of the interpreter for one match, in KB.
+    /// The maximum memory of the interpreter for one match, in KiB.
     private static let heapLimit: UInt32 = 65_536
 
     /// Compiles a pattern.
     ///
     /// - Throws: `.predicate` if the pattern is invalid or exceeds a limit.
+    ///   `.noMemory` if an allocation fails.
     package init(_ pattern: Text, caseInsensitive: Bool) throws {
         guard pattern.count <= RegularExpression.maximumLength else {
             throw CoreError(
@@ -38,11 +41,18 @@ package final class RegularExpression: @unchecked Sendable {
         let compiled = pcre2_compile_8(
             portable.buffer.start, portable.count, flags, &number, &offset, RegularExpression.rules)
         guard let compiled else {
-            // An offset in a translated pattern differs from the offset in the original.
+            if number == PCRE2_ERROR_HEAP_FAILED {
+                throw CoreError(
+                    .noMemory,
+                    "out of memory: cannot compile the regular expression \(PropertyValue.text(pattern).excerpt); "
+                        + "free some memory",
+                    value: .text(pattern))
+            }
+            // An offset in a translated pattern can differ from the offset in the original, so it is left out.
             let place = portable == pattern ? " at byte \(offset)" : ""
             throw CoreError(
                 .predicate,
-                "\"\(pattern.string)\" cannot be compiled as a regular expression: "
+                "\(PropertyValue.text(pattern).excerpt) cannot be compiled as a regular expression: "
                     + "\(RegularExpression.reason(number))\(place)", value: .text(pattern))
         }
         code = compiled
@@ -57,7 +67,8 @@ package final class RegularExpression: @unchecked Sendable {
 
     /// Returns whether the whole text matches. Text that is not UTF-8 does not match.
     ///
-    /// - Throws: `.predicate` if the match exceeds the limit of steps or memory; `.noMemory` if an allocation fails.
+    /// - Throws: `.predicate` if the match exceeds the limit on steps or memory.
+    ///   `.noMemory` if an allocation fails.
     package func matches(_ text: UnsafeRawBufferPointer) throws -> Bool {
         var status = try withData { run(text, with: $0, options: 0) }
         if status == PCRE2_ERROR_JIT_STACKLIMIT {
@@ -74,14 +85,16 @@ package final class RegularExpression: @unchecked Sendable {
             throw CoreError(
                 .predicate,
                 "the regular expression \(PropertyValue.text(pattern).excerpt) exceeds the limit of "
-                    + "\(RegularExpression.heapLimit >> 10) MB of memory on a text of \(text.count) bytes. Shorten the text, "
-                    + "or write repeated alternatives as a set: [ab]* instead of (a|b)*", value: .text(pattern))
+                    + "\(RegularExpression.heapLimit >> 10) MB of memory on a string of \(text.count) bytes. "
+                    + "Shorten the string, or write repeated alternatives as a set: [ab]* instead of (a|b)*",
+                value: .text(pattern))
         case PCRE2_ERROR_MATCHLIMIT:
             throw CoreError(
                 .predicate,
                 "the regular expression \(PropertyValue.text(pattern).excerpt) exceeds the limit of "
-                    + "\(RegularExpression.matchLimit) steps on a text of \(text.count) bytes. Shorten the text, or avoid "
-                    + "nested and repeated unbounded parts such as (a+)+ or .*,.*,.*", value: .text(pattern))
+                    + "\(RegularExpression.matchLimit) steps on a string of \(text.count) bytes. Shorten the "
+                    + "string, or avoid nested and repeated unbounded parts such as (a+)+ or .*,.*,.*",
+                value: .text(pattern))
         default: return false
         }
     }
@@ -118,7 +131,7 @@ package final class RegularExpression: @unchecked Sendable {
         return context
     }()
 
-    /// The compilation rules: ICU's line ends and the limit of nested groups.
+    /// The compilation rules: ICU's line ends and the maximum depth of nested groups.
     private nonisolated(unsafe) static let rules: OpaquePointer? = {
         let context = pcre2_compile_context_create_8(nil)
         pcre2_set_newline_8(context, UInt32(PCRE2_NEWLINE_ANY))
@@ -126,9 +139,9 @@ package final class RegularExpression: @unchecked Sendable {
         return context
     }()
 
-    /// The limit of the length of a pattern, in bytes.
+    /// The maximum length of a pattern, in bytes.
     private static let maximumLength = 65_536
-    /// The limit of nested groups in a pattern.
+    /// The maximum depth of nested groups in a pattern.
     private static let maximumNesting: UInt32 = 100
 
     private static func reason(_ number: Int32) -> String {

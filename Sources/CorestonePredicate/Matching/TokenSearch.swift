@@ -3,7 +3,7 @@ import CorestoneValues
 /// The evaluation of TOKENMATCHES.
 ///
 /// Every word of the sought text must be the beginning of a word of the other text, in any order. With the option `w`,
-/// it must be a whole word.
+/// it must equal a whole word. A sought text without words does not match.
 enum TokenSearch {
     static func matches(
         _ text: UnsafeRawBufferPointer, _ sought: UnsafeRawBufferPointer, options: Comparison.Options

@@ -64,7 +64,7 @@ extension Lexer {
         return value
     }
 
-    /// Combines a high surrogate with the low surrogate that the next escape represents.
+    /// Combines a high surrogate with the low surrogate that the next escape represents, if it does.
     private mutating func completed(surrogate high: UInt32) -> UInt32 {
         let start = position
         if byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {

@@ -1,6 +1,6 @@
 import CorestoneValues
 
-/// The creation of syntax errors, with the expected and the found token, and a caret under the position.
+/// A factory of syntax errors, whose messages show the line with a caret under the position.
 struct SyntaxError {
     let source: [UInt8]
     /// The kind of text: "predicate" or "expression".

@@ -12,7 +12,7 @@ struct Token {
         case atKey(String)
         case string(Text)
         case number(PropertyValue)
-        /// `%@`, `%K` or the last letter of a printf conversion.
+        /// The last character of `%@`, `%K` or a printf conversion.
         case argument(UInt8)
         case symbol(Symbol)
         /// Invalid text; the parser has the error.
@@ -72,7 +72,7 @@ enum Symbol: String {
 }
 
 extension Symbol {
-    /// The comparison operator of the symbol.
+    /// The comparison operator of the symbol; nil for other symbols.
     var comparison: Comparison.Operator? {
         switch self {
         case .equal, .doubleEqual: .equal
@@ -85,7 +85,7 @@ extension Symbol {
         }
     }
 
-    /// The arithmetic function of the symbol as a binary operator.
+    /// The arithmetic function of the symbol as a binary operator; nil for other symbols.
     var function: Function? {
         switch self {
         case .plus: .add

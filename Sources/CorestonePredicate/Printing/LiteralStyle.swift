@@ -2,7 +2,9 @@
 package enum LiteralStyle: Sendable {
     /// As Core Data prints them. Types of numbers and collections, and digits of dates and decimals, can be lost.
     case plain
-    /// With all types and digits, so that the parsed text has the same meaning, unless it contains objects.
+    /// With the types and digits that affect the meaning, so that the parsed text has the same meaning.
+    ///
+    /// This does not apply to objects, which cannot be parsed.
     case exact
     /// Like `exact`, for a number whose type affects the result: 3 / 2 is 1, 3.0 / 2 is 1.5.
     case operand

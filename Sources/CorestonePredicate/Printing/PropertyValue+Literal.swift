@@ -105,7 +105,7 @@ extension PropertyValue {
 
     /// Returns the number as `%f` prints it: rounded to six decimals, ties to even.
     ///
-    /// Numbers of 2^63 and more are not printed with decimals.
+    /// Numbers with a magnitude of 2^63 or more are printed as Swift describes them, for example as `1e+19`.
     private static func sixDecimals(_ number: Double) -> String {
         guard number.magnitude < 0x1p63 else { return number.description }
         var whole = Int64(number.magnitude)

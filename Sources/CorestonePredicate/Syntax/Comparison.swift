@@ -16,14 +16,13 @@ public final class Comparison: Hashable, Sendable {
 
         public static let caseInsensitive = Options(rawValue: 1)
         public static let diacriticInsensitive = Options(rawValue: 2)
-        /// The texts are normalised by the caller; overrides the options for case and diacritics.
+        /// The texts are already normalised; overrides the options for case and diacritics.
         public static let normalized = Options(rawValue: 4)
         public static let localeSensitive = Options(rawValue: 8)
-        /// Whole words; only for token operators.
+        /// Whole words; only for TOKENMATCHES.
         public static let word = Options(rawValue: 16)
     }
 
-    /// The operators of comparisons.
     public enum Operator: Hashable, Sendable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
         case between, `in`, contains, beginsWith, endsWith, like, matches
@@ -91,7 +90,7 @@ extension Comparison.Operator {
         }
     }
 
-    /// The operator for exchanged sides.
+    /// The operator for exchanged sides. It is another one only for `<`, `<=`, `>` and `>=`.
     package var mirrored: Comparison.Operator {
         switch self {
         case .less: .greater

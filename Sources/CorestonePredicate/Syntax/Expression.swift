@@ -18,29 +18,29 @@ public indirect enum Expression: Hashable, Sendable {
     ///
     /// An element of the list `a.b` is `(a.b)[0]`.
     case computedKey(Expression, key: Expression)
-    /// `$name`
+    /// The variable `$name`.
     case variable(String)
-    /// `{a, b}`
+    /// The list `{a, b}`.
     case aggregate([Expression])
     /// A built-in function; the arithmetic operators are functions too.
     case function(Function, [Expression])
-    /// `FUNCTION(receiver, "selector", …)`
+    /// A call of a method or of a registered function: `FUNCTION(receiver, "selector", …)`.
     case message(receiver: Expression, selector: Expression, arguments: [Expression])
-    /// `list[FIRST]`, `list[2]`, `dictionary["key"]`
+    /// An element of a collection: `list[FIRST]`, `list[2]`, `dictionary["key"]`.
     case indexed(Expression, ElementIndex)
-    /// `SUBQUERY(collection, $variable, predicate)`
+    /// The members that satisfy a predicate: `SUBQUERY(collection, $variable, predicate)`.
     case subquery(Expression, variable: String, Predicate)
-    /// `TERNARY(condition, a, b)`
+    /// `a` if the condition is true, else `b`: `TERNARY(condition, a, b)`.
     case ternary(Predicate, Expression, Expression)
-    /// `a UNION b`
+    /// An operation on sets, such as `a UNION b`.
     case setOperation(SetOperator, Expression, Expression)
-    /// `CAST(value, "NSDate")`
+    /// A conversion to another type: `CAST(value, "NSDate")`.
     case cast(Expression, type: Expression)
-    /// `$name := value`
+    /// An assignment to a variable: `$name := value`.
     case assignment(variable: String, Expression)
-    /// `ANYKEY`
+    /// The keyword `ANYKEY`.
     case anyKey
-    /// `FETCH(request, context, countOnly)`
+    /// A fetch or its count: `FETCH(request, context, countOnly)`.
     case fetch(Expression, context: Expression, countOnly: Expression)
     /// A value that a closure of the application computes, in memory only.
     case block(BlockExpression, [Expression])

@@ -2,8 +2,8 @@ extension Predicate {
     /// The key paths from the evaluated object that an evaluation reads.
     ///
     /// Key paths that start at the variable of a subquery are appended to the path of its collection. Keys that are
-    /// computed during the evaluation are not included. Used for prefetching, and for checking names before a request
-    /// runs.
+    /// computed during the evaluation or read by a block are not included. Used for prefetching, and for checking names
+    /// before a request runs.
     public var keyPaths: [KeyPath] {
         var walk = KeyPathWalk()
         walk.visit(self)

@@ -14,11 +14,13 @@ extension Predicate {
     ///
     /// A key path that starts at a free variable is replaced by the value that the path has now.
     ///
-    /// - Throws: `.predicate` for the first variable without a value; errors of reading a key.
+    /// - Throws: `.predicate` for the first variable without a value.
+    ///   Errors of reading a key.
     public func binding(_ values: [String: PropertyValue]) throws -> Predicate {
         if let missing = freeVariables.first(where: { values[$0] == nil }) {
             throw CoreError(
-                .predicate, "$\(missing) in the predicate \(format) does not have a value; pass a value, or null",
+                .predicate,
+                "the variable $\(missing) does not have a value in the predicate \"\(format)\"; pass a value, or null",
                 key: missing)
         }
         var failure: (any Error)?

@@ -4,7 +4,7 @@ import CorestoneValues
 ///
 /// Immutable; any thread may read and evaluate it. See `Predicate.parse`, `evaluate` and `format`.
 public enum Predicate: Hashable, Sendable {
-    /// `TRUEPREDICATE`, `FALSEPREDICATE`
+    /// The constant `TRUEPREDICATE` or `FALSEPREDICATE`.
     case constant(Bool)
     case comparison(Comparison)
     case compound(Compound)
@@ -30,7 +30,9 @@ public final class Compound: Hashable, Sendable {
     ///   `PredicateLimits`.
     public init(_ type: CompoundType, _ parts: [Predicate]) throws {
         guard type != .not || parts.count == 1 else {
-            throw CoreError(.invalidArgument, "NOT takes exactly one predicate, not \(parts.count)")
+            throw CoreError(
+                .invalidArgument, "NOT takes exactly one predicate, not \(parts.count)", key: "predicates",
+                value: .int(Int64(parts.count)))
         }
         size = .over(parts.lazy.map(\.size))
         try size.require()

@@ -13,7 +13,7 @@ public enum PredicateLimits {
     public static let maximumNesting = 100
     /// The depth of operations in a predicate or an expression.
     ///
-    /// The depth of `1 + 2 + 3` is 2, and that of `a AND b AND c` is 1.
+    /// The depth of `1 + 2 + 3` is 2. That of `a AND b AND c` is 1 more than that of its deepest part.
     public static let maximumDepth = 400
     /// The total number of operands and operations of a predicate or an expression.
     ///
@@ -92,7 +92,7 @@ extension Expression {
         return self
     }
 
-    /// The size, counted only up to the limits, so that the time for a larger tree is bounded.
+    /// The size, counted only up to the limits, so that the time for counting a larger tree is bounded.
     var size: TreeSize {
         var budget = PredicateLimits.maximumParts
         return size(within: PredicateLimits.maximumDepth + 1, &budget)

@@ -201,8 +201,8 @@ extension RowsDraft {
         }
         shape.isWindowed = shape.isOrdered && shape.isDistinct && shape.having == nil
         if shape.isWindowed { tail += window }
-        // For a COUNT(*) that is the only column, SQLite adds up the entries of each page. That would never end in a
-        // damaged file whose pages form a cycle.
+        // For a COUNT(*) that is the only column, SQLite adds up the entries of each page. In a damaged file whose
+        // pages form a cycle, this loop would never end. A second column prevents it.
         let isAlone = keys.isEmpty && selection.columns.count == 1
         return statement(selection.columns + (isAlone ? ["1"] : []), tail: tail)
     }
@@ -230,7 +230,7 @@ extension RowsDraft {
                         "groups are ordered in memory by \"\(descriptor.keyPath)\", which is not a fetched column")
                 }
                 if descriptor.comparator != nil {
-                    throw NotExpressible("the custom comparator of \"\(descriptor.keyPath)\" sorts in memory")
+                    throw NotExpressible("the application's comparator of \"\(descriptor.keyPath)\" sorts in memory")
                 }
                 let operand = try compiler.operand(of: column, unnamed)
                 if operand.entity != nil {

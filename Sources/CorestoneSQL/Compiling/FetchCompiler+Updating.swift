@@ -6,8 +6,8 @@ import CorestoneValues
 extension FetchCompiler {
     /// Compiles a batch update to one statement that changes every row of a fetch.
     ///
-    /// - Parameter isUnique: Whether a unique constraint covers a slot. Computed values could collide while the
-    ///   statement runs, so such updates are computed in memory.
+    /// - Parameter isUnique: Returns whether a unique constraint covers a slot. Computed values of such a slot could
+    ///   collide while the statement runs, so they are computed in memory.
     /// - Returns: A statement that returns each row's primary key, entity number and computed values; nil if the update
     ///   must be computed in memory.
     package func compile(
@@ -51,7 +51,7 @@ extension FetchCompiler {
 /// A batch update that was compiled to one statement.
 package struct CompiledUpdate: Sendable {
     package let query: SQLQuery
-    /// The slots whose new values the statement returns after primary key and entity number.
+    /// The slots whose new values the statement returns after the primary key and the entity number.
     package let computed: [Int]
 }
 

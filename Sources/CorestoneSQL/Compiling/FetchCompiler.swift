@@ -28,8 +28,8 @@ package struct FetchCompiler: Sendable {
     ///   - reason: The reason for evaluating the whole predicate in memory; nil if SQL evaluates what it can express.
     ///   - use: The ranges for which R-trees are used.
     /// - Throws: `Status.predicate` for unknown names and for meaningless comparisons, which are not always detected in
-    ///   parts that are evaluated in memory. `Status.unsupported` if a part must be evaluated in memory and the fetch
-    ///   does not allow that.
+    ///   parts that are evaluated in memory.
+    ///   `Status.unsupported` if a part must be evaluated in memory and the fetch does not allow that.
     package func compile(
         _ fetch: StoreFetch, inMemory reason: String? = nil, spatial use: SpatialUse = .all
     ) throws -> CompiledFetch {
@@ -88,7 +88,8 @@ package struct FetchCompiler: Sendable {
         CoreError(
             .unsupported,
             "\(path ?? "the store") cannot evaluate the whole fetch of \(fetch.entity.name): \(reasons.joined(separator: ", ")); "
-                + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split)", entity: fetch.entity.name, file: path)
+                + "change the request, or set CST_FETCH_ALLOWS_SPLIT (split, allowsSplit)",
+            entity: fetch.entity.name, file: path)
     }
 
     /// Returns the condition that excludes rows of other entities in the table, or nil if no condition is needed.
@@ -107,15 +108,16 @@ package struct FetchCompiler: Sendable {
     }
 }
 
-/// A compiled fetch.
+/// A fetch of objects, of object IDs or of a count as SQL.
 package struct CompiledFetch: Sendable {
     /// The query from FROM on. The store prepends SELECT and the columns; the entity's table is `t0`.
     package let query: SQLQuery
     /// The part of the fetch that is done in memory on the rows; nil if SQL executes the whole fetch. With a
     /// remainder, the query does not have a LIMIT.
     package let remainder: FetchRemainder?
-    /// A statement that returns whether the query's R-tree is likely to be faster than a scan; nil without an R-tree,
-    /// or if `indexed:by:` requests the R-tree.
+    /// A statement that returns whether the query's R-tree is likely to be faster than a scan.
+    ///
+    /// nil without an R-tree, or if `indexed:by:` requests the R-tree.
     package let probe: SQLQuery?
 }
 

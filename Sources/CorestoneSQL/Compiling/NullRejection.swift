@@ -45,7 +45,7 @@ struct NullRejection {
         }
     }
 
-    /// Returns the paths that make an expression nil if they are nil.
+    /// Returns the paths of an expression whose result is nil if one of them is nil.
     private func prefixes(_ expression: Expression) -> Set<String> {
         switch expression {
         case .keyPath(let path): return variable == nil ? prefixes(path) : []

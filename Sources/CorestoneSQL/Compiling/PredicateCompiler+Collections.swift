@@ -8,7 +8,8 @@ extension PredicateCompiler {
     /// Such a comparison is false for every object or true for every object, which is rarely intended. Each comparison
     /// is logged once for each entity, regardless of its constants.
     ///
-    /// - Throws: `.predicate` for an ordering or pattern comparison, which collections do not support.
+    /// - Throws: `.predicate` if the comparison orders a collection, or searches it for a pattern, and the other side
+    ///   is not nil.
     @inline(never)
     func noteCollection(_ comparison: Comparison, _ environment: Environment) throws {
         guard let sides = try collectionSides(comparison, environment) else { return }
@@ -45,20 +46,26 @@ extension PredicateCompiler {
     }
 
     private func noOrder(_ comparison: Comparison, _ sides: CollectionSides) -> CoreError {
-        CoreError(
+        let remedy =
+            sides.endsAtObjects
+            ? "Use \(sides.path.format).@count for the number of members, or ANY with an attribute of the members"
+            : "Write \(sides.meant(comparison).format) to find objects with at least one such value"
+        return CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(sides.shown) spans a to-many relationship, and a "
-                + "collection cannot be ordered against one value. Write \(sides.meant(comparison).format) to find objects "
-                + "with at least one such value", entity: sides.entity, key: sides.keys,
-            value: sides.other.constantValue)
+            "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(sides.shown) spans a to-many relationship, and a "
+                + "collection cannot be ordered against one value. \(remedy)",
+            entity: sides.entity, key: sides.keys, value: sides.other.constantValue)
     }
 
     private func noText(_ comparison: Comparison, _ sides: CollectionSides) -> CoreError {
-        CoreError(
+        let remedy =
+            sides.endsAtObjects
+            ? "Use ANY with a string attribute of the members"
+            : "Write \(sides.meant(comparison).format) to find objects with at least one such value"
+        return CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) compares strings, "
-                + "but \(sides.shown) spans a to-many relationship, so its values are one collection. Write "
-                + "\(sides.meant(comparison).format) to find objects with at least one such value",
+            "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(comparison.operator.symbol) compares strings, "
+                + "but \(sides.shown) spans a to-many relationship, so its values are one collection. \(remedy)",
             entity: sides.entity,
             key: sides.keys, value: sides.other.constantValue)
     }
@@ -71,6 +78,16 @@ extension PredicateCompiler {
         let path, other: Expression
 
         var shown: String { "\(entity).\(keys)" }
+
+        /// Whether the path ends at objects, not at their attributes.
+        var endsAtObjects: Bool {
+            var entity = members.relationship.destination
+            for key in members.rest where key.text != "self" && key.text != "objectID" {
+                guard let relationship = entity.property(named: key.text) as? Relationship else { return false }
+                entity = relationship.destination
+            }
+            return true
+        }
 
         func meant(_ comparison: Comparison) -> Predicate {
             let turned = path == comparison.left ? comparison.operator : comparison.operator.mirrored

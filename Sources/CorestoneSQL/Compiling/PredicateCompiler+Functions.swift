@@ -136,7 +136,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Compiles a key after an attribute in a path, which is evaluated on the attribute's value.
+    /// Compiles a key that is evaluated on a value, such as `length` on the value of a string attribute.
     func key(_ key: KeyName, of operand: Operand) throws -> Operand {
         switch (key.text, operand.kind) {
         case ("self", _): return operand

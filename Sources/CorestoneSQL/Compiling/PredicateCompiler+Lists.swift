@@ -77,7 +77,7 @@ extension PredicateCompiler {
                     list.kind == .list ? "a set" : list.attributeName ?? list.constant?.excerpt ?? list.kind.name
                 throw CoreError(
                     .predicate,
-                    "\(Predicate.comparison(comparison).format) cannot be evaluated: BETWEEN takes a list of two bounds, "
+                    "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: BETWEEN takes a list of two bounds, "
                         + "{low, high}, not \(found)",
                     entity: value.attribute?.entity.name, key: value.attribute?.path, value: list.constant)
             }
@@ -86,7 +86,7 @@ extension PredicateCompiler {
         guard bounds.count == 2 else {
             throw CoreError(
                 .predicate,
-                "\(Predicate.comparison(comparison).format) cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, "
+                "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, "
                     + "not a list of \(bounds.count)",
                 entity: value.attribute?.entity.name, key: value.attribute?.path,
                 value: comparison.right.constantValue)

@@ -9,8 +9,9 @@ struct MemberTables {
     let tables: SQLFragment
     /// The condition that selects the members of the owner.
     let link: SQLFragment
-    /// The join table alone, for counts that do not read the members' rows; nil without a join table, and for the join
-    /// table of a relationship that is its own inverse.
+    /// The join table alone, for counts that do not read the members' rows.
+    ///
+    /// nil without a join table, and for the join table of a relationship that is its own inverse.
     let pairs: (table: SQLFragment, link: SQLFragment)?
 
     func select(_ result: SQLFragment, where condition: Condition?) -> SQLFragment {
@@ -52,7 +53,7 @@ extension PredicateCompiler {
         }
     }
 
-    /// Returns the members of a collection as rows, and the conditions of its subqueries.
+    /// Returns the members of a collection as rows, and the condition that combines those of its subqueries.
     mutating func rows(
         _ collection: MemberCollection, _ path: MemberPath, required: Set<String>, _ environment: Environment
     ) throws -> (rows: MemberTables, condition: Condition) {

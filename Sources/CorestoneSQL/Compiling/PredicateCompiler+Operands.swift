@@ -118,8 +118,8 @@ extension PredicateCompiler {
                 throw NotExpressible("\(object.valueDescription) is not a managed object")
             }
             let isHere = !id.isTemporary && id.store?.identifier == storeIdentifier
-            // Unsaved objects and objects of other stores are bound as -1, which does not match any row, because
-            // primary keys start at 1.
+            // Temporary IDs and IDs of other stores are bound as -1, which does not match any row, because primary keys
+            // start at 1.
             let key = SQLValue.integer(isHere ? id.reference : -1)
             return Operand(
                 sql: "\(bind: key)", kind: .object(root: id.entity.root.name), isNullable: false, constant: value)

@@ -22,7 +22,7 @@ extension PredicateCompiler {
     private mutating func term(_ descriptor: SortDescriptor, _ environment: Environment) throws -> SQLFragment {
         let key = try sortKey(descriptor, environment)
         if descriptor.comparator != nil {
-            throw NotExpressible("the custom comparator of \"\(descriptor.keyPath)\" sorts in memory")
+            throw NotExpressible("the application's comparator of \"\(descriptor.keyPath)\" sorts in memory")
         }
         let collation = key.kind.isTextual ? dialect.collation(for: descriptor.selector) : ""
         return "\(key.sql)\(collation)\(descriptor.ascending ? "" : " DESC")"

@@ -99,7 +99,7 @@ extension PredicateCompiler {
     private func property(_ key: KeyName, _ entity: Entity, of composite: Attribute? = nil) throws -> Property {
         let name = composite.map { "\($0.path).\(key.text)" } ?? key.text
         if let property = entity.property(named: name) { return property }
-        // A property of a subentity is nil for all other objects.
+        // A predicate can read a property of a subentity. The property is nil for objects of other entities.
         if let subentity = entity.withDescendants.first(where: { $0.property(named: name) != nil }),
             let property = subentity.property(named: name)
         {
@@ -132,10 +132,10 @@ extension PredicateCompiler {
             key: keys.isEmpty ? key.text : isKnown ? path : "\(path).\(key.text)")
     }
 
-    /// Returns the column of an attribute.
+    /// Returns the SQL that reads the value of an attribute.
     ///
-    /// If several subentities have an attribute of this name, the expression reads the column that the row's entity
-    /// uses.
+    /// If subentities store attributes of this name in different columns, the SQL reads the column that the row's
+    /// entity uses.
     private func polymorphic(
         _ column: String, _ alias: Alias, of attribute: Attribute, _ entity: Entity
     ) throws -> SQLFragment {
@@ -155,7 +155,7 @@ extension PredicateCompiler {
         return "COALESCE(\(columns.map { "\(alias, $0)" as SQLFragment }.joined(separator: ", ")))"
     }
 
-    /// Returns the mapping of the subentity that has a property.
+    /// Returns the mapping of the first subentity that has a property.
     private func subentityMapping(of mapping: TableMapping, with property: Property) throws -> TableMapping {
         let subentities = mapping.entity.withDescendants.filter { $0.property(named: property.path) != nil }
         if property is Relationship, subentities.contains(where: { $0.property(named: property.path) !== property }) {
@@ -170,7 +170,7 @@ extension PredicateCompiler {
         NotExpressible("\(property.entity.name).\(property.path) is transient and not in the store")
     }
 
-    /// Throws an error for a key that values of the attribute do not have. Transformable values may have any key.
+    /// Throws an error for a key that no type of value has. The value of a transformable attribute may have any key.
     private func requireKnown(_ key: KeyName, of attribute: Attribute) throws {
         let known = [
             "self", "length", "description", "uppercaseString", "lowercaseString", "intValue", "integerValue",
@@ -178,11 +178,12 @@ extension PredicateCompiler {
             "timeIntervalSince1970", "UUIDString", "absoluteString",
         ]
         if attribute.type == .transformable || known.contains(key.text) { return }
+        let own = Operand.Kind(attribute.type).sample?.knownKeys ?? known
         throw CoreError(
             .predicate,
             "\(attribute.entity.name).\(attribute.path) is of type \(attribute.type.displayName) and has no key "
                 + "\"\(key.text)\""
-                + (nearestName(to: key.text, among: known).map { "; did you mean \"\($0)\"?" } ?? ""),
+                + (nearestName(to: key.text, among: own).map { "; did you mean \"\($0)\"?" } ?? ""),
             entity: attribute.entity.name, key: "\(attribute.path).\(key.text)")
     }
 
@@ -204,6 +205,21 @@ extension PredicateCompiler {
         case .variable(let name): return environment.variables[name].map { ($0, []) }
         case .path(.variable(let name), let path): return environment.variables[name].map { ($0, path.keys[...]) }
         default: return nil
+        }
+    }
+}
+
+extension Operand.Kind {
+    /// A value of the kind, for its keys; nil for objects and lists.
+    fileprivate var sample: PropertyValue? {
+        switch self {
+        case .integer, .real, .number, .decimal: .int(0)
+        case .text: .string("")
+        case .uri: .uri(Text(""))
+        case .date: .date(0)
+        case .bytes: .bytes(Bytes([]))
+        case .uuid: .uuid(UUIDValue(high: 0, low: 0))
+        case .null, .object, .list: nil
         }
     }
 }

@@ -13,7 +13,7 @@ extension PredicateCompiler {
         try places(environment, &selection) { expression.mapped($0) }
     }
 
-    /// Replaces such parts in a tree.
+    /// Replaces the parts that SQL can compute in every expression of a tree, such as a predicate.
     ///
     /// - Parameter mapped: A function that applies a replacement to each expression of the tree.
     mutating func places<Tree>(
@@ -143,7 +143,8 @@ extension Operand {
     ///
     /// Large integers lose digits as doubles.
     fileprivate func keepsOrder(_ cell: RowCell.Form, as type: AttributeType) -> Bool {
-        switch (type, cell) {
+        let isSmall = cell == .integer16 || cell == .integer32
+        return switch (type, isSmall ? RowCell.Form.integer : cell) {
         case (_, .gathered): false
         case (.double, .integer): form == .small
         case (.undefined, _), (.integer16, .integer), (.integer32, .integer), (.integer64, .integer), (.boolean, .bool),

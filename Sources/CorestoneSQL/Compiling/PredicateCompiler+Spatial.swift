@@ -20,9 +20,11 @@ private struct IndexedRange {
     let range: SpatialRange
     let path: String
 
-    /// The conditions on the bounds in the tree, which are 32-bit floats. A lower limit below their range and an upper
-    /// limit above it are left out, because the tree stores infinity there. A limit closer to zero than the least
-    /// normal float is widened to it: SQLite rounds such values incorrectly, so that a value may be outside its own
+    /// The conditions on the bounds in the tree.
+    ///
+    /// The bounds are 32-bit floats. A lower limit below the range of floats and an upper limit above it are left out,
+    /// because the tree stores infinity there. A limit closer to zero than the least normal float is moved outwards to
+    /// that float or to its negative. SQLite rounds values near zero incorrectly, so that one may be outside its own
     /// bounds.
     var conditions: [SQLFragment] {
         let (largest, smallest) = (Double(Float.greatestFiniteMagnitude), Double(Float.leastNormalMagnitude))
@@ -61,7 +63,7 @@ struct SpatialCondition {
 
 /// The ranges for which a statement uses R-trees.
 package enum SpatialUse: Sendable {
-    /// Ranges with `indexed:by:`, and other ranges if they have two limits.
+    /// Ranges with `indexed:by:`, and other ranges if one of them in the same R-tree has two limits.
     case all
     /// Only ranges with `indexed:by:`.
     case named
@@ -249,8 +251,16 @@ extension PredicateCompiler {
         var compiler = self
         let joins = path.state
         defer { path.state = joins }
-        guard case .attribute(let found) = try compiler.resolve(keys, path), found.rest.isEmpty else {
+        let resolved = try compiler.resolve(keys, path)
+        guard case .attribute(let found) = resolved, found.rest.isEmpty else {
             let (entity, shown) = (path.mapping.entity.name, keys.map(\.text).joined(separator: "."))
+            if case .toMany(let members) = resolved {
+                let collection = keys.dropLast(members.rest.count).map(\.text).joined(separator: ".")
+                throw CoreError(
+                    .predicate,
+                    "indexed:by: takes an attribute of a single object, but \(entity).\(collection) is a to-many "
+                        + "relationship; leave indexed:by: out", entity: entity, key: shown)
+            }
             throw CoreError(
                 .predicate, "indexed:by: takes an attribute, but \(entity).\(shown) is not an attribute",
                 entity: entity,
@@ -261,7 +271,10 @@ extension PredicateCompiler {
         let indexes = sequence(first: owner, next: \.parent).flatMap(\.indexes)
         let shown = "\(attribute.entity.name).\(attribute.path)"
         guard let index = indexes.first(where: { $0.name == text.string }) else {
-            let near = nearestName(to: text.string, among: indexes.map(\.name)).map { "; did you mean \"\($0)\"?" }
+            let covering = indexes.filter { index in
+                index.elements.contains { $0.expression == nil && $0.property == attribute.path }
+            }
+            let near = nearestName(to: text.string, among: covering.map(\.name)).map { "; did you mean \"\($0)\"?" }
             throw CoreError(
                 .predicate,
                 "\(owner.name) has no index \"\(text.string)\" that covers \(shown)"
@@ -272,8 +285,8 @@ extension PredicateCompiler {
             throw CoreError(
                 .predicate,
                 "the index \"\(index.name)\" of \(owner.name) does not cover \(shown), only "
-                    + "\(index.elements.map { "\"\($0.property)\"" }.joined(separator: ", ")); name another index, or leave "
-                    + "indexed:by: out",
+                    + "\(index.elements.map { "\"\($0.expression?.text ?? $0.property)\"" }.joined(separator: ", "))"
+                    + "; name another index, or leave indexed:by: out",
                 entity: owner.name, key: attribute.path, value: .text(text))
         }
         return (index, owner)

@@ -49,8 +49,8 @@ extension PredicateCompiler {
 
     /// Compiles a statistical function as a registered aggregate function.
     ///
-    /// The registered function collects the values and evaluates them as the in-memory evaluator does. SQL can select
-    /// the result, but cannot compare or sort by it.
+    /// The registered function collects the values, and computes its result as the in-memory evaluator does. SQL can
+    /// select the result, but cannot compare or sort by it.
     mutating func gathered(
         _ function: Function, _ argument: Expression, _ environment: Environment
     ) throws -> Operand {
@@ -76,7 +76,9 @@ extension PredicateCompiler {
 }
 
 extension Operand {
-    /// The sum over rows; 0 without rows. SQL's own function fails if the sum exceeds 64 bits.
+    /// The sum over rows; 0 without rows.
+    ///
+    /// SQL's own function fails if a sum of integers exceeds 64 bits, so it is used only where that cannot happen.
     var sum: SQLFragment {
         kind == .real || form == .small || form == .boolean ? "COALESCE(SUM(\(sql)), 0)" : "cst_sum(\(sql))"
     }
@@ -84,8 +86,9 @@ extension Operand {
 
 /// A statistical function that a registered aggregate function computes.
 ///
-/// Its arguments in SQL are the value and the raw value of its `RowCell.Form`. It is used where no SQL function returns
-/// the same results as the in-memory evaluator. It returns the index of its result in the connection's list of results.
+/// The arguments of the SQL function are a value and the raw value of the value's `RowCell.Form`. The SQL function
+/// returns the index of its result in the connection's list of results. It is used where no function of SQLite returns
+/// the same results as the in-memory evaluator.
 package enum GatheringFunction: String, CaseIterable, Sendable {
     case sum = "cst_exact_sum"
     case average = "cst_exact_average"
@@ -102,7 +105,7 @@ package enum GatheringFunction: String, CaseIterable, Sendable {
         }
     }
 
-    /// Evaluates the function.
+    /// Evaluates the function as the in-memory evaluator does.
     ///
     /// - Parameter values: The values of all rows, without nulls.
     package func value(of values: [PropertyValue]) throws -> PropertyValue {

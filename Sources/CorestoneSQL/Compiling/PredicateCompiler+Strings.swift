@@ -39,17 +39,21 @@ extension PredicateCompiler {
         guard text.kind.isTextual else {
             throw CoreError(
                 .predicate,
-                "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) needs a collection "
+                "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(comparison.operator.symbol) needs a collection "
                     + "or a string\(text.mismatch())",
                 entity: text.attribute?.entity.name, key: text.attribute?.path, value: text.constant)
         }
         guard part.kind.isTextual else {
             let found = (part.attributeName ?? part.constant?.excerpt).map { " (\($0))" } ?? ""
-            let failure =
-                text.attributeName.map { "cannot search \($0)" }
-                ?? "\(Predicate.comparison(comparison).format) cannot be evaluated: cannot search a string"
+            // A text that does not name both sides begins with the comparison.
+            let start =
+                text.attributeName == nil || found.isEmpty
+                ? "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: " : ""
+            let remedy =
+                part.constant == nil ? "use a string, or convert with CAST(…, \"NSString\")" : "pass a string instead"
             throw CoreError(
-                .predicate, "\(failure) for \(part.kind.name)\(found); pass a string instead",
+                .predicate,
+                "\(start)cannot search \(text.attributeName ?? "a string") for \(part.kind.name)\(found); \(remedy)",
                 entity: text.attribute?.entity.name, key: text.attribute?.path, value: part.constant)
         }
         if let constant = part.constant?.textual {
@@ -65,8 +69,9 @@ extension PredicateCompiler {
 
     /// Compiles BEGINSWITH with a constant.
     ///
-    /// A range condition, which can use an index, covers the bytes that every Unicode form of the prefix begins with.
-    /// On the rows in this range, the registered function compares composed and decomposed forms.
+    /// A range condition, which can use an index, selects the strings that begin with the bytes common to all Unicode
+    /// forms of the constant. On the rows in this range, the registered function compares composed and decomposed
+    /// forms.
     private func beginning(
         _ left: Operand, _ right: Operand, _ constant: Text, _ options: Comparison.Options
     ) -> Condition {
@@ -132,7 +137,7 @@ extension PredicateCompiler {
             }
             throw CoreError(
                 .predicate,
-                "\(Predicate.comparison(comparison).format) cannot be evaluated: \(comparison.operator.symbol) compares strings, "
+                "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(comparison.operator.symbol) compares strings, "
                     + "not \(left.kind.name) with \(right.kind.name); compare two strings, or convert with CAST(…, \"NSString\")",
                 value: operand.constant)
         }
@@ -153,8 +158,9 @@ extension StoreFunction {
 }
 
 extension Text {
-    /// The bytes that every Unicode form of the text begins with, composed or decomposed: its ASCII prefix, without a
-    /// last letter that a combining mark follows.
+    /// The bytes that every Unicode form of the text begins with, composed or decomposed.
+    ///
+    /// These are its ASCII prefix, without a last letter that a combining mark follows.
     fileprivate var commonHead: Text {
         let ascii = asciiCount
         if ascii == count { return self }

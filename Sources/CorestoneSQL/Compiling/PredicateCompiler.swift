@@ -269,9 +269,10 @@ extension PredicateCompiler {
         guard let attribute = own.attribute, let name = own.attributeName else {
             let format = Predicate.comparison(comparison).format
             let advice =
-                left.kind.isOrdered && right.kind.isOrdered
-                ? "compare values of the same kind" : "compare them only by == or IN"
-            return CoreError(.predicate, "\(format) cannot be evaluated: \(plain); \(advice)", value: right.constant)
+                left.kind.name == right.kind.name
+                ? "compare them only by == or IN" : "compare values of the same kind"
+            return CoreError(
+                .predicate, "\"\(format)\" cannot be evaluated: \(plain); \(advice)", value: right.constant)
         }
         let remedy =
             own.kind.isOrdered ? "compare \(name) with \(own.kind.name)" : "compare \(name) only by == or IN"
@@ -289,7 +290,7 @@ extension PredicateCompiler {
             other.attribute.map { "\($0.entity.name).\($0.path)" } ?? other.constant?.excerpt ?? "the other side"
         return CoreError(
             .predicate,
-            "\(Predicate.comparison(comparison).format) cannot be evaluated: \(name) is \(own.kind.name) (\(attribute.type.displayName)), "
+            "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(name) is \(own.kind.name) (\(attribute.type.displayName)), "
                 + "\(otherName) is \(other.kind.name), \(remedy)", entity: attribute.entity.name, key: attribute.path,
             value: other.constant)
     }

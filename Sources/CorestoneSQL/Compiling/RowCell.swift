@@ -1,6 +1,7 @@
+import CorestoneModel
 import CorestonePredicate
 
-/// A value of a fetched row, which is read from one or two columns of a statement.
+/// A value that is read from one or two columns of a statement.
 package struct RowCell: Hashable, Sendable {
     /// The form of a column's values. Its raw value is an integer, so that it can be an argument of an SQL function.
     package enum Form: UInt8, Sendable {
@@ -12,10 +13,21 @@ package struct RowCell: Hashable, Sendable {
         case object
         /// The index of a result of a `GatheringFunction`.
         case gathered
+        /// The value of an attribute with this range. Like in objects, other integers are read as null.
+        case integer16, integer32
+
+        /// The form of the values of an integer attribute.
+        fileprivate init(ofIntegers attribute: Attribute?) {
+            switch attribute?.type {
+            case .integer16?: self = .integer16
+            case .integer32?: self = .integer32
+            default: self = .integer
+            }
+        }
     }
 
     package let form: Form
-    /// For objects: the index of the entity in the model, for rows without an entity number.
+    /// The index in the model of the entity that objects without an entity number have; 0 for other values.
     package let entity: UInt32
 
     /// Creates the cell of an operand, or nil if the operand cannot be a column.
@@ -23,7 +35,7 @@ package struct RowCell: Hashable, Sendable {
         guard operand.form != .opaque, operand.constant == nil else { return nil }
         entity = operand.entity?.entity.index ?? 0
         switch operand.kind {
-        case .integer: form = operand.form == .boolean ? .bool : .integer
+        case .integer: form = operand.form == .boolean ? .bool : Form(ofIntegers: operand.attribute)
         case .real: form = .real
         case .number: form = .number
         case .decimal: form = .decimal

@@ -6,7 +6,9 @@ import CorestonePredicate
 final class Scope {
     let mapping: TableMapping
     let alias: Alias
-    /// To-one paths that must not be nil for the condition to be true. They use inner joins, and all others left joins.
+    /// The to-one paths that must not be nil for the condition to be true.
+    ///
+    /// The tables at these paths use inner joins, other tables left joins.
     let required: Set<String>
     /// The joins so far. The compiler restores an earlier state if SQL cannot express a condition.
     var state = State()
@@ -45,8 +47,9 @@ struct Environment {
     let root: Scope
     /// The variables of the enclosing subqueries.
     var variables: [String: Scope] = [:]
-    /// Whether expressions are evaluated for groups instead of rows: a statistical function then covers the rows of a
-    /// group.
+    /// Whether expressions are evaluated for groups instead of rows.
+    ///
+    /// A statistical function then covers the rows of a group.
     var isGroup = false
     /// The grouping keys.
     var keys: [Expression: Operand] = [:]

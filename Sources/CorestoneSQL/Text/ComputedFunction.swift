@@ -17,7 +17,7 @@ package struct ComputedFunction: Sendable {
         .ceiling, .truncate, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement,
     ].map { ComputedFunction(function: $0) }
 
-    /// Evaluates the function.
+    /// Evaluates the function as the in-memory evaluator does.
     ///
     /// - Throws: `Status.predicate` for numbers that the function does not accept.
     package func value(of arguments: [PropertyValue]) throws -> PropertyValue {
@@ -36,7 +36,7 @@ extension ComputedFunction {
 
 /// An encoding of values as text, for lists that are bound as one JSON array.
 ///
-/// In SQLite, JSON cannot represent bytes, every double exactly, or texts that contain NUL.
+/// In SQLite, JSON can represent neither bytes nor texts that contain NUL, and it rounds some doubles.
 package enum PackedValue {
     /// The name of the registered SQL function that decodes such a text. It returns other types of values unchanged.
     package static let function = "cst_unpack"

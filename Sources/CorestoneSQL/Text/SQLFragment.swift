@@ -33,7 +33,7 @@ package struct SQLFragment: Hashable, Sendable {
     }
 }
 
-/// The alias of a table in a statement: `t0`, `t1`, …
+/// The alias of a table in a statement, such as `t0`.
 package struct Alias: Hashable, Sendable {
     let number: Int
 

@@ -13,8 +13,8 @@ extension SQLValue {
     /// Converts a value to its stored form; nil for objects and collections.
     ///
     /// Booleans and integers become integers, dates become seconds since 2001-01-01 UTC, and UUIDs become 16 bytes.
-    /// Whole decimals become integers, others reals. The target of a relationship can need a second column, for its
-    /// entity. Collections are not stored in columns.
+    /// Whole decimals of at most 64 bits become integers, others reals. The target of a relationship can need a second
+    /// column, for its entity. Collections are not stored in columns.
     package init?(_ value: PropertyValue) {
         switch value {
         case .null: self = .null

@@ -183,7 +183,7 @@ extension WriteTransaction {
     }
 }
 
-/// An insert plan for values instead of records.
+/// An `InsertPlan` that binds the values of a batch instead of records.
 private struct BatchPlan {
     let statement: Statement
     let steps: [Step]

@@ -8,8 +8,9 @@ import CorestoneValues
 extension WriteTransaction {
     /// Updates rows with one statement if SQL can express the predicate and the values.
     ///
-    /// - Returns: false, with nothing changed, if the update must be executed in memory: SQL cannot express the
-    ///   predicate or a value, or a value may need a backing file.
+    /// - Returns: false, with nothing changed, if the update must be executed in memory. The reason is that SQL cannot
+    ///   express the predicate or a value, a value may need a backing file, a computed value must be unique, or the
+    ///   statement exceeds a limit of SQLite.
     func update(_ fetch: StoreFetch, _ settings: [BatchSetting], _ changes: inout ExternalChanges) throws -> Bool {
         let entity = fetch.entity
         if settings.contains(where: { entity.layout.slots[$0.slot].role == .external }) { return false }
@@ -58,7 +59,8 @@ extension WriteTransaction {
         do { _ = try entity.requiredBatchValues(of: value, for: slot) } catch let error as CoreError {
             throw CoreError(
                 error.status, error.message, customCode: error.code, entity: error.entity, key: error.key, value: value,
-                objectURI: ObjectID.uri(ofKey: key, entity: entity.name, store: identifier))
+                objectURI: ObjectID.uri(ofKey: key, entity: entity.name, store: identifier),
+                sqliteCode: error.sqliteCode, file: error.file ?? path)
         }
     }
 }

@@ -29,14 +29,14 @@ public struct AppleCheck: Sendable {
     /// - Parameters:
     ///   - path: The path of the store, relative to the working directory at the time of the call.
     ///   - model: The model that an application would open the store with; nil for the store's cached model.
-    /// - Throws: As `Coordinator.open` for a file that is not a store; `modelMismatch` if neither `model` nor the store
-    ///   provides a model.
+    /// - Throws: As `Coordinator.open` for a file that is not a store.
+    ///   `modelMismatch` if neither `model` nor the store provides a model.
     public init(storeAt path: String, model given: Model? = nil) throws {
         let place = try StoreLocation(path)
         try place.requireStore()
         let connection = try ReadOnlyFile(place).connection
         let contents = try StoreContents(connection, place: place)
-        let cached = readCache(contents, connection)
+        let cached = readCache(contents, connection, hasModel: given != nil)
         guard let model = given ?? cached else {
             let cause = problems.first?.text ?? "\(path) does not contain a model"
             let remedy = "; pass the model that the store was written with"
@@ -58,9 +58,14 @@ public struct AppleCheck: Sendable {
         problems.append(Finding(entity: entity, property: property, text: text))
     }
 
-    private mutating func readCache(_ contents: StoreContents, _ connection: Connection) -> Model? {
+    private mutating func readCache(
+        _ contents: StoreContents, _ connection: Connection, hasModel: Bool
+    ) -> Model? {
         do { return try contents.cachedModel(connection) } catch {
-            problem((error as? CoreError)?.message ?? "\(error)")
+            let text = (error as? CoreError)?.message ?? "\(error)"
+            // The remedy for an unusable model is to pass a model.
+            let isFollowed = hasModel && (error as? CoreError)?.sqliteCode == 0
+            problem(isFollowed ? text.withoutRemedy : text)
             return nil
         }
     }

@@ -7,7 +7,7 @@ import CorestoneValues
 /// cycle, so that reading would not end.
 final class CheckBudget {
     private let connection: Connection
-    /// The remaining work, in portions.
+    /// The remaining work, in units of `portion` instructions.
     private var remaining: Int
     var isSpent: Bool { remaining <= 0 }
 

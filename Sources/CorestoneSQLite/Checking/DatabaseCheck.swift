@@ -11,8 +11,11 @@ enum DatabaseCheck {
             findings.addExamined(try pages.step(purpose) ? Int(pages.integer(0)) : 0, "pages of the database")
             let statement = try connection.prepare("PRAGMA integrity_check(\(StoreReport.limit))", purpose)
             while try statement.step(purpose) {
-                guard let line = statement.text(0), line != "ok" else { continue }
-                findings.add(.database, "the database is damaged: \(line)")
+                guard let text = statement.text(0), text != "ok" else { continue }
+                // One row may list several problems, on lines after a heading.
+                for line in text.split(separator: "\n") where !line.hasPrefix("*** in database ") {
+                    findings.add(.database, "the database is damaged: \(line)")
+                }
             }
         } catch let error as CoreError {
             if error.sqliteCode & 0xff == SQLITE_TOOBIG { return findings.add(.database, error.message) }

@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import Glibc
@@ -65,11 +66,11 @@ extension StoreCheck {
             case ENOENT, ENOTDIR: return "refers to the backing file \(name), which is missing from \(externalFolder)"
             default:
                 return "refers to the backing file \(name), which cannot be read in \(externalFolder): "
-                    + StoreLocation.text(of: code)
+                    + SystemError(code).text
             }
         }
         if access(path, R_OK) == 0 { return nil }
-        let reason = StoreLocation.text(of: errno)
+        let reason = SystemError.last.text
         return "refers to the backing file \(name), which cannot be read in \(externalFolder): \(reason)"
     }
 }

@@ -38,15 +38,16 @@ extension StoreCheck {
         ) { row in
             let isKeyed = row.integer(2) == 0
             let article = isKeyed ? "the unknown" : "the"
-            let number = row.isNull(1) ? "no entity number" : "\(article) entity number \(row.integer(1))"
-            let fault = isKeyed ? "has \(number)" : "lacks a primary key and has \(number)"
+            let number =
+                row.isNull(1) ? "does not have an entity number" : "has \(article) entity number \(row.integer(1))"
+            let fault = isKeyed ? number : "does not have a primary key and \(number)"
             return ("change \(row.integer(0)) of the history \(fault)", nil)
         }
         try report(
             .history, "SELECT Z_PK, ZCHANGETYPE FROM ACHANGE WHERE ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2)"
         ) { row in
-            let kind = row.isNull(1) ? "no kind" : "the unknown kind \(row.integer(1))"
-            return ("change \(row.integer(0)) of the history has \(kind)", nil)
+            let kind = row.isNull(1) ? "does not have a kind" : "has the unknown kind \(row.integer(1))"
+            return ("change \(row.integer(0)) of the history \(kind)", nil)
         }
         guard design.hasColumns else { return }
         try report(

@@ -66,9 +66,9 @@ extension StoreCheck {
             entity: relationship.entity.name, key: relationship.name
         ) { row in
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
-            let stored = row.isNull(2) ? "no entity number" : "entity number \(row.integer(2))"
+            let stored = row.isNull(2) ? "does not store an entity number" : "stores entity number \(row.integer(2))"
             let actual = row.isNull(3) ? "which does not have one" : "whose entity number is \(row.integer(3))"
-            return ("\(uri) stores \(stored) for the target of \(relationship.name), \(actual)", uri)
+            return ("\(uri) \(stored) for the target of \(relationship.name), \(actual)", uri)
         }
     }
 

@@ -30,8 +30,8 @@ extension StoreCheck {
                 entity: table.root.name
             ) { row in
                 let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
-                let version = row.isNull(2) ? "no version" : "the version \(row.integer(2))"
-                return ("\(uri) has \(version) (Z_OPT), but the first version is 1", uri)
+                let version = row.isNull(2) ? "does not have a version" : "has the version \(row.integer(2))"
+                return ("\(uri) \(version) (Z_OPT), but the first version is 1", uri)
             }
         }
         findings.addExamined(rows, "objects")
@@ -55,13 +55,12 @@ extension StoreCheck {
         }
         try report(
             .row,
-            "SELECT substr(quote(Z_PK), 1, 60) FROM \(table.name) WHERE Z_PK < 1"
+            "SELECT substr(quote(Z_PK), 1, 61) FROM \(table.name) WHERE Z_PK < 1"
                 + (isUnkeyed ? " OR typeof(Z_PK) <> 'integer'" : ""), entity: table.root.name
         ) { row in
-            (
-                "\(table.name) has a row with the key \(row.text(0) ?? "NULL"), but keys are integers from 1",
-                nil
-            )
+            let key = row.text(0) ?? "NULL"
+            let shown = key.count > 60 ? "\(key.prefix(60))…" : key
+            return ("\(table.name) has a row with the key \(shown), but keys are integers from 1", nil)
         }
         guard isUnkeyed else { return }
         try report(

@@ -4,7 +4,7 @@ extension StoreCheck {
     /// Checks that the file has the indexes and triggers that enforce the model, and no other triggers.
     ///
     /// Duplicates are searched only if a unique index is missing; otherwise SQLite's own check has excluded them. The
-    /// content of an R-tree index is always compared with the rows.
+    /// content of an R-tree index that exists in the required form is compared with the rows.
     mutating func checkSchemaDrift() throws {
         guard let schema = checkedSchema else { return }
         let drift = try SchemaDrift(schema, connection)
@@ -38,8 +38,9 @@ extension StoreCheck {
         }
     }
 
-    /// The schema of the model whose indexes and triggers are checked; nil for an inferred model, which does not
-    /// require any.
+    /// The schema of the model whose indexes and triggers are checked.
+    ///
+    /// nil for an inferred model, which does not require indexes or triggers.
     ///
     /// A cached model that does not match the tables is used if the file contains all of its entities.
     private var checkedSchema: StoreSchema? {

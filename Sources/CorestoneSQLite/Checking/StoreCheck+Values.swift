@@ -15,7 +15,7 @@ extension StoreCheck {
                 let check = self
                 try report(
                     .row,
-                    "SELECT Z_PK, Z_ENT, typeof(\(column.name)), substr(\(column.name), 1, 40) FROM \(table.name) "
+                    "SELECT Z_PK, Z_ENT, typeof(\(column.name)), substr(\(column.name), 1, 41) FROM \(table.name) "
                         + "WHERE \(column.name) IS NOT NULL AND (\(misfit))",
                     entity: attribute.entity.name, key: attribute.name
                 ) { row in
@@ -53,7 +53,9 @@ extension StoreCheck {
             let range = range(of: type).map { " (\($0))" } ?? ""
             return "\(kind) \(text), but its type is \(type.displayName)\(range)"
         case "blob": return "blob, but its type is \(type.displayName)"
-        default: return "\(kind) \"\(text)\", but its type is \(type.displayName)"
+        default:
+            let shown = text.count > 40 ? "\(text.prefix(40))…" : text
+            return "\(kind) \"\(shown)\", but its type is \(type.displayName)"
         }
     }
 

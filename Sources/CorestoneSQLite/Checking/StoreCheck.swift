@@ -26,9 +26,9 @@ extension StoreReport {
     ///
     /// - Parameters:
     ///   - path: The path of the store, relative to the working directory at the time of the call.
-    ///   - model: The model to read the store with, which is frozen; nil for the store's own model.
+    ///   - model: The model to read the store with; nil for the store's own model. The initialiser freezes it.
     /// - Throws: As `Coordinator.open` for a file that is not a store, or that does not match `model`. Damage is
-    ///   reported and does not throw.
+    ///   reported as a problem and not thrown.
     public init(ofStoreAt path: String, model: Model? = nil) throws {
         try model?.freeze()
         let place = try StoreLocation(path)
@@ -67,7 +67,7 @@ extension StoreReport {
             check.run()
             return budget.isSpent ? check.findings.reportPageCycle(place.given) : check.findings.report
         }
-        return try file.watch.map { try $0.reading(run) } ?? run()
+        return try file.watch.map { try $0.reading(isOpenStore: false, run) } ?? run()
     }
 }
 

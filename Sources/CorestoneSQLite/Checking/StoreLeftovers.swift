@@ -5,8 +5,9 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// The orphaned backing files of a store, to which no row refers. Interrupted saves leave them behind. They only occupy
-/// space.
+/// The orphaned backing files of a store: no row refers to them.
+///
+/// Interrupted saves leave orphaned files behind, which only occupy space.
 public struct StoreLeftovers: Sendable {
     /// The folder of the backing files.
     public let folder: String
@@ -14,8 +15,9 @@ public struct StoreLeftovers: Sendable {
     public let names: [String]
     /// The total size of the orphaned files in bytes.
     public let bytes: Int
-    /// Another store whose backing files are in the same folder, so that orphaned files cannot be identified; nil
-    /// without such a store.
+    /// The path of another database with the same folder of backing files; nil without such a database.
+    ///
+    /// If two stores share a folder, orphaned files cannot be identified, and `names` is empty.
     public let sharer: String?
 
     /// Finds orphaned files without changing anything.
@@ -30,26 +32,34 @@ public struct StoreLeftovers: Sendable {
         try place.requireStore()
         let file = try ReadOnlyFile(place)
         func search() throws -> StoreLeftovers { try StoreLeftovers(place, file.connection) }
-        self = try file.watch.map { try $0.reading(search) } ?? search()
+        self = try file.watch.map { try $0.reading(isOpenStore: false, search) } ?? search()
     }
 
     /// Removes the orphaned files, under the lock that every save acquires.
     ///
     /// - Parameter path: The path of the store, relative to the working directory at the time of the call.
     /// - Returns: The removed files.
-    /// - Throws: As `init(ofStoreAt:)`. `storeReadOnly` if the store is not writable. `storeBusy` if another process is
-    ///   saving. `storeCorrupt` for a damaged database, whose rows may be missing. `unsupported` for a folder that two
-    ///   stores share. `storeIO` for a file that cannot be removed.
+    /// - Throws: As `init(ofStoreAt:)`.
+    ///   `storeReadOnly` if the store is not writable.
+    ///   `storeBusy` if another process is saving.
+    ///   `storeCorrupt` for a damaged database, whose rows may be missing.
+    ///   `unsupported` for a folder that two stores share.
+    ///   `storeIO` for a file that cannot be removed.
     public static func remove(fromStoreAt path: String) throws -> StoreLeftovers {
         let found = try StoreLeftovers(ofStoreAt: path)
         if let sharer = found.sharer { throw found.isShared(path, sharer) }
         if found.names.isEmpty { return found }
         let report = try StoreReport(ofStoreAt: path)
         if let damage = report.problems.first(where: \.kind.hidesRows) {
+            // The incomplete last save of a log, which a crash may have interrupted, does not have a remedy of its own.
+            let remedy =
+                damage.kind == .log
+                ? "; open the store for writing, close it, and try again"
+                : "; restore the store from a backup, or recover its rows with sqlite3 FILE .recover"
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
-                "cannot identify the orphaned files of \(path), because rows may be missing "
-                    + "(\(damage.message.withoutRemedy)). Restore the store from a backup, or recover its rows with sqlite3 FILE .recover",
+                "cannot identify the orphaned files, because rows of \(path) may be missing: "
+                    + "\(damage.message)\(damage.message.hasRemedy ? "" : remedy)",
                 file: path)
         }
         return try LeftoverRemoval(StoreLocation(path)).run()
@@ -94,8 +104,9 @@ public struct StoreLeftovers: Sendable {
     private func isShared(_ path: String, _ sharer: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "\(folder) holds the backing files of both \(path) and \(sharer), so orphaned files cannot be identified; "
-                + "move one store and its files to another folder", file: path)
+            "cannot identify the orphaned files in \(folder), because \(path) shares that folder with \(sharer); "
+                + "move \(sharer) to another folder (if it is a store, with corestone copy and corestone destroy)",
+            file: path)
     }
 }
 
@@ -109,6 +120,7 @@ private struct LeftoverRemoval {
         self.place = place
         connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         connection.waitForLocks(milliseconds: LeftoverRemoval.lockTimeout)
+        connection.hasFixedTimeout = true
     }
 
     func run() throws -> StoreLeftovers {
@@ -120,39 +132,29 @@ private struct LeftoverRemoval {
                 "cannot \(purpose): \(place.given) is not writable, so it cannot be locked; make the file writable",
                 sqliteCode: SQLITE_READONLY, file: place.given)
         }
-        do { try connection.execute("BEGIN IMMEDIATE", purpose) } catch let error as CoreError
-            where error.status == .storeBusy
-        {
-            // The time-out is fixed, so the usual remedy to raise it would be false.
-            throw CoreError(
-                .storeBusy, code: .persistentStoreTimeout,
-                "\(error.message.withoutRemedy); try again while no other process saves", sqliteCode: error.sqliteCode,
-                file: place.given)
-        }
+        try connection.execute("BEGIN IMMEDIATE", purpose)
         defer { sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil) }
         let leftovers = try StoreLeftovers(place, connection)
         // A power failure must not restore an older state whose rows refer to removed files.
         guard leftovers.names.isEmpty || connection.bringCommitsToDisk() else {
             throw failure(
-                "cannot flush the last saves of the store to disk; check the disk and the file system", leftovers.folder
-            )
+                "files of \(place.given): cannot flush the last saves of the store to disk; check the disk and the "
+                    + "file system", leftovers.folder)
         }
         for name in leftovers.names {
             let path = "\(leftovers.folder)/\(name)"
             guard unlink(path) == 0 || errno == ENOENT else {
-                let code = errno
-                let isForbidden = code == EACCES || code == EPERM || code == EROFS
-                let remedy = isForbidden ? "; make the folder writable" : ""
-                throw failure("\(StoreLocation.text(of: code))\(remedy)", path)
+                let error = SystemError.last
+                let remedy = error.isReadOnly ? "; make the folder writable" : ""
+                throw failure("file \(path) of \(place.given): \(error.text)\(remedy)", path)
             }
         }
         return leftovers
     }
 
-    private func failure(_ reason: String, _ path: String) -> CoreError {
-        CoreError(
-            .storeIO, code: .persistentStoreOperation,
-            "cannot remove orphaned files of \(place.given) at \(path): \(reason)", file: path)
+    /// - Parameter rest: Completes "cannot remove the orphaned …".
+    private func failure(_ rest: String, _ path: String) -> CoreError {
+        CoreError(.storeIO, code: .persistentStoreOperation, "cannot remove the orphaned \(rest)", file: path)
     }
 }
 
@@ -199,7 +201,7 @@ extension ExternalFile {
 
     /// Returns the path of another SQLite database with the same folder of backing files.
     ///
-    /// Two stores can share a folder, because its name does not contain the extension of the store's file.
+    /// Two stores can share a folder, because the folder's name does not contain the extension of the store's file.
     static func sharer(of place: StoreLocation) -> String? {
         guard let names = FolderNames(place.folder) else { return nil }
         let folder = self.folder(ofStore: place.path)

@@ -17,13 +17,14 @@ public struct StoreReport: Sendable {
     /// The source of the model that the store was checked with; nil if the check ended before it read a model.
     package fileprivate(set) var modelSource: ModelSource?
 
-    /// The maximum number of listed problems of one kind for one table or property, so that the report of a badly
-    /// damaged store is short.
+    /// The maximum number of listed problems of one kind for one table or property.
+    ///
+    /// The limit keeps the report of a badly damaged store short.
     static let limit = 20
 
     /// Returns all problems and warnings as one error of status `storeCorrupt`, or nil without problems and warnings.
     ///
-    /// Each problem is a child of the error, with its kind as code.
+    /// Each problem or warning is a child of the error, with its kind as code.
     public func error(file: String) -> CoreError? {
         if problems.isEmpty && warnings.isEmpty { return nil }
         let children = (problems + warnings).map { problem in
@@ -40,14 +41,15 @@ public struct StoreReport: Sendable {
     }
 }
 
-/// A problem of a store.
+/// A problem or a warning of a store check.
 public struct StoreProblem: Sendable {
-    /// The condition of a store that is violated.
+    /// The kind of a problem, which is the condition that the store violates.
     public enum Kind: Int, Sendable, CaseIterable {
         /// The SQLite database itself is damaged.
         case database = 1
-        /// A row does not have a version, a key or an entity of its table, a value is invalid, or nothing prevents
-        /// duplicate keys.
+        /// A row is invalid, or nothing prevents duplicate keys.
+        ///
+        /// An invalid row lacks a version, a key or an entity of its table, or has an invalid value.
         case row
         /// A to-one relationship refers to a row that does not exist, or that has an unsuitable entity.
         case reference
@@ -60,8 +62,9 @@ public struct StoreProblem: Sendable {
         case metadata
         /// A backing file is missing or cannot be read.
         case externalData
-        /// The history refers to transactions or names that do not exist, contains invalid changes, or cannot be
-        /// checked.
+        /// The history is inconsistent or cannot be checked.
+        ///
+        /// An inconsistent history refers to transactions or names that do not exist, or contains invalid changes.
         case history
         /// Unique constraints are violated, or nothing enforces them.
         case constraint
@@ -76,7 +79,7 @@ public struct StoreProblem: Sendable {
         /// A table has a trigger that does not belong to Core Data, so the store opens read-only. A warning.
         case trigger
 
-        /// Whether rows may be missing from the results.
+        /// Whether queries of a store with this problem may return too few rows.
         package var hidesRows: Bool { self == .database || self == .log }
 
         /// Whether the store is intact despite the finding.
@@ -104,7 +107,7 @@ struct StoreFindings {
 
     mutating func setModelSource(_ source: ModelSource) { report.modelSource = source }
 
-    /// Returns the report of a check that exceeded its budget.
+    /// Adds the problem of a check that exceeded its budget, and returns the report.
     mutating func reportPageCycle(_ file: String) -> StoreReport {
         add(.database, "\(file) is damaged: its pages form a cycle; restore it from a backup")
         return report

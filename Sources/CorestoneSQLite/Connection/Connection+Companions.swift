@@ -28,9 +28,13 @@ extension Connection {
                 default: "a device"
                 }
             if kind.isEmpty { continue }
+            // The file behind a symbolic link may have saves that are not in the database file.
+            let remedy =
+                status.st_mode & S_IFMT == S_IFLNK
+                ? "replace the link with the file to which it refers" : "move \(file)\(suffix) away"
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "\(file)\(suffix) is \(kind), not a regular file, so SQLite cannot open \(path); move \(file)\(suffix) away",
+                "\(file)\(suffix) is \(kind), not a regular file, so SQLite cannot open \(path); \(remedy)",
                 file: path)
         }
     }

@@ -18,9 +18,10 @@ extension Connection {
         sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, Connection.maximumInstructions)
     }
 
-    /// Limits values by the number of expressions in the file's schema.
+    /// Limits the size of values by the number of expressions in the file's schema.
     ///
-    /// A statement keeps the result of each part of an expression until its next run, and no callback runs in between.
+    /// A statement keeps the result of each part of an expression until its next run, and no callback can check the
+    /// memory in between.
     /// The size of a value is therefore limited to its share of the memory limit for expressions. Files without such
     /// expressions, such as those of Core Data, may have values up to the value limit.
     ///
@@ -35,7 +36,7 @@ extension Connection {
             sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
         }
         sqlite3_limit(db, SQLITE_LIMIT_LENGTH, Int32(clamping: min(limits.valueBytes, share)))
-        // SQLite calls the registered functions with a pointer to this object, so it must not be replaced.
+        // SQLite calls the registered functions with a pointer to `formats`, so that object must not be replaced.
         if formats == nil { formats = try? FormatFunctions(self) }
     }
 
@@ -75,13 +76,20 @@ extension Connection {
         let value: Int
         if expressionParts > 0, most < limits.valueBytes {
             (key, value) = ("memory_limit", limits.expressionBytes)
-            let share = value / 512 < Connection.minimumShare ? "the least share" : "1/512"
-            reason =
-                searchesInExpressions && most == maximumSearchedExpressions
-                ? "a value or row exceeds \(most) bytes, \(share) of memory_limit (\(value) bytes), because the file's schema searches "
-                    + "text; raise memory_limit if the file is trusted"
-                : "a value or row exceeds \(most) bytes, the share of memory_limit (\(value) bytes) for each of the "
-                    + "\(expressionParts) terms in expressions of the file's schema; raise memory_limit if the file is trusted"
+            let limit: String
+            if searchesInExpressions, most == maximumSearchedExpressions {
+                limit =
+                    "the limit for a schema that searches text. The limit is 1/512 of memory_limit (\(value) bytes), "
+                    + "but at least \(Connection.minimumShare)"
+            } else if value / expressionParts < Connection.minimumShare {
+                limit = "the smallest limit for a schema with \(expressionParts) terms in expressions"
+            } else {
+                let terms = expressionParts == 1 ? "1 term" : "\(expressionParts) terms"
+                limit =
+                    "the limit for a schema with \(terms) in expressions. The limit is the share of memory_limit "
+                    + "(\(value) bytes) for each term"
+            }
+            reason = "a value or row exceeds \(most) bytes, \(limit); raise memory_limit if the file is trusted"
         } else {
             (key, value) = ("value_limit", limits.valueBytes)
             let remedy =

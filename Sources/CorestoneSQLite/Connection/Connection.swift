@@ -13,11 +13,13 @@ final class Connection {
     let triggers = TriggerFunctions()
     private var cache: [String: Statement] = [:]
     private var clock: UInt64 = 0
-    /// The number of runs of a `Statement`. Statements of triggers are part of the statement that fires them.
+    /// The number of statements that were run. Statements of triggers are part of the statement that fires them.
     var runs = 0
     private var isClosed = false
     /// The longest wait for locks of other connections, in milliseconds. Set only by `waitForLocks`.
     var busyTimeout: Int32 = 0
+    /// Whether the application cannot change the time-out, so that errors must not suggest it.
+    var hasFixedTimeout = false
     /// The trace that logs statements while SQL logging is enabled.
     private var trace: StatementTrace?
     private var loggedDetail: UInt32 = 0
@@ -39,7 +41,8 @@ final class Connection {
 
     /// Opens `location`, which is a file name or, with `SQLITE_OPEN_URI`, a URI. Messages show `path` instead.
     ///
-    /// - Throws: `.storeIO` if the log, the index of the log or the journal is not a regular file. Errors of SQLite.
+    /// - Throws: `.storeIO` if the log, the index of the log or the journal is not a regular file.
+    ///   Errors of SQLite.
     init(
         _ location: String, path: String, flags: Int32, limits: StoreLimits = StoreLimits(), isLogged: Bool = true
     ) throws {
@@ -95,7 +98,8 @@ final class Connection {
     ) -> CoreError {
         if code & 0xff == SQLITE_TOOBIG { return tooLarge(purpose, cocoaCode: cocoaCode) }
         return SQLiteError.make(
-            db, code: code, path: path, purpose: purpose, cocoaCode: cocoaCode, entity: entity)
+            db, code: code, path: path, purpose: purpose, cocoaCode: cocoaCode, entity: entity,
+            hasFixedTimeout: hasFixedTimeout)
     }
 
     /// Runs statements without parameters or rows.
@@ -167,8 +171,9 @@ final class Connection {
     func swallowed(_ purpose: String, entity: String?) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreSave,
-            "cannot \(purpose): \(path) ignored the row, probably because of a trigger of another program. Find the trigger "
-                + "with corestone check and drop it, or save to another store",
+            "cannot \(purpose): SQLite did not write the row to \(path), probably because of a trigger of another "
+                + "program. Find the trigger with corestone check and drop it; if the check does not list a trigger, "
+                + "restore the store from a backup",
             entity: entity, file: path)
     }
 

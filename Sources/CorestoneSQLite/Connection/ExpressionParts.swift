@@ -13,9 +13,11 @@ struct ExpressionParts {
 
     init(of connection: Connection) throws {
         let purpose = "read the schema of \(connection.path)"
-        // A table or index of Core Data usually has only one opening parenthesis.
+        // Statements with only one opening parenthesis, as those of most tables and indexes of Core Data, are skipped.
+        // An expression without another parenthesis is possible in an index, if it consists of operators.
         let statement = try connection.prepare(
-            "SELECT type, name, sql FROM sqlite_schema WHERE sql LIKE '%(%(%' OR sql LIKE '%(%WHERE%' OR type IN ('trigger', 'view')",
+            "SELECT type, name, sql FROM sqlite_schema WHERE sql LIKE '%(%(%' OR sql LIKE '%(%WHERE%' OR sql LIKE '%||%' "
+                + "OR sql LIKE '%->%' OR sql LIKE '%LIKE%' OR sql LIKE '%GLOB%' OR type IN ('trigger', 'view')",
             purpose)
         var (triggers, views): ([[SchemaToken]], [(name: String, parts: Int)]) = ([], [])
         while try statement.step(purpose) {

@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneGraph
 import CorestoneValues
 
 /// A conversion of errors of SQLite to errors of the library.
@@ -8,9 +9,10 @@ enum SQLiteError {
     /// - Parameters:
     ///   - purpose: Completes "cannot …".
     ///   - cocoaCode: The code of failures that do not have a specific code; 134180 by default.
+    ///   - hasFixedTimeout: Whether the application cannot change the time-out for locks.
     static func make(
         _ db: OpaquePointer?, code: Int32, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite,
-        entity: String? = nil
+        entity: String? = nil, hasFixedTimeout: Bool = false
     ) -> CoreError {
         let extended = db.map { sqlite3_extended_errcode($0) } ?? code
         let detail = extended & 0xff == code & 0xff ? extended : code
@@ -19,11 +21,13 @@ enum SQLiteError {
                 sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
             }
         return make(
-            code: detail, text: text, path: path, purpose: purpose, cocoaCode: cocoaCode, entity: entity)
+            code: detail, text: text, path: path, purpose: purpose, cocoaCode: cocoaCode, entity: entity,
+            hasFixedTimeout: hasFixedTimeout)
     }
 
     static func make(
-        code: Int32, text: String, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite, entity: String? = nil
+        code: Int32, text: String, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite,
+        entity: String? = nil, hasFixedTimeout: Bool = false
     ) -> CoreError {
         let status: Status
         var cause = ""
@@ -34,13 +38,15 @@ enum SQLiteError {
             return CoreError(
                 .storeBusy, code: .persistentStoreTimeout,
                 "cannot \(purpose) because another process or connection holds the lock: \(text) (SQLite \(code)); "
-                    + "try again, or raise busy_timeout_ms (busy_timeout)",
+                    + (hasFixedTimeout
+                        ? "try again while no other connection saves"
+                        : "try again, or raise busy_timeout_ms (busy_timeout)"),
                 entity: entity, sqliteCode: code, file: path)
         // SQLITE_READONLY_DBMOVED and SQLITE_IOERR_NOMEM are macros that Swift does not import.
         case SQLITE_READONLY where code >> 8 == 4:
             status = .storeReadOnly
             cause = ", because the file was moved or removed while it was open"
-            remedy = "remove the store from the coordinator and add it again"
+            remedy = StoreLocation.addingAgain
         case SQLITE_IOERR where code >> 8 == 12:
             status = .storeIO
             cause = ", because memory ran out"
@@ -53,13 +59,14 @@ enum SQLiteError {
             remedy = "restore the damaged file from a backup, or recover its rows with sqlite3 FILE .recover"
         case SQLITE_NOTADB:
             status = .notAStore
-            remedy = "pass the path of an SQLite database"
+            remedy = "pass the path of an SQLite database, or restore the damaged file from a backup"
         case SQLITE_FULL:
             status = .storeIO
             remedy = "free some space and try again"
         case SQLITE_CANTOPEN:
             status = .storeIO
-            remedy = "check that the folder exists and is readable and writable"
+            remedy =
+                "check that the folder exists and is readable and writable, and that few files are open (ulimit -n)"
         case SQLITE_IOERR:
             status = .storeIO
             remedy = "check the disk and the file system"
@@ -80,7 +87,10 @@ enum SQLiteError {
             // All statements match the schema that the file had when the store was opened.
             status = .storeCorrupt
             cause = ", because another program changed or truncated the open file"
-            remedy = "restore the file from a backup, or remove the store from the coordinator and add it again"
+            remedy = "restore the file from a backup, or \(StoreLocation.addingAgain)"
+        case SQLITE_ERROR where exceedsLimit(text):
+            status = .internal
+            remedy = "keep the request and the model within this limit of SQLite"
         default:
             status = .internal
             remedy = "run corestone check to examine the store"
@@ -88,5 +98,12 @@ enum SQLiteError {
         return CoreError(
             status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code))\(cause); \(remedy)", entity: entity,
             sqliteCode: code, file: path)
+    }
+
+    /// Whether SQLite's message reports a statement that exceeds one of its limits.
+    private static func exceedsLimit(_ text: String) -> Bool {
+        ["at most ", "too many ", "Expression tree is too large", "parser stack overflow"].contains {
+            text.hasPrefix($0)
+        }
     }
 }

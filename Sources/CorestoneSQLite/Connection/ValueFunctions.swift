@@ -111,7 +111,7 @@ private enum ExactSum {
     }
 
     private static func state(_ context: OpaquePointer?, _ size: Int) -> UnsafeMutablePointer<State>? {
-        // SQLite zeroes the bytes at the first call, which is a valid initial state.
+        // SQLite zeroes the bytes at the first call, and zeros are a valid initial state.
         sqlite3_aggregate_context(context, Int32(size))?.assumingMemoryBound(to: State.self)
     }
 

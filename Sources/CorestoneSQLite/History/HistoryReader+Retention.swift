@@ -169,7 +169,7 @@ private enum MirrorState {
         self = numbers.min().map { .exported($0) } ?? .unknown
     }
 
-    /// Returns the transaction number of a store in an archived token, or nil if its first eight levels have none.
+    /// Returns the transaction number of a store in an archived token; nil if eight levels do not contain one.
     private static func number(in archive: [UInt8], of store: String) -> Int64? {
         guard let value = try? decodeArchive(archive) else { return nil }
         return number(in: value, of: store, depth: 0)

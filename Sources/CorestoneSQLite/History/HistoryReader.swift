@@ -228,14 +228,14 @@ struct HistoryForm {
     /// The index of the first tombstone among the columns of `changeQuery`.
     let firstTombstone = 6
 
-    /// Returns the query for the changes that satisfy a condition, in their order.
+    /// Returns the query for the changes that satisfy a condition, in the order in which they were recorded.
     func changes(where condition: String) -> String { HistoryForm.changes(changeColumns, where: condition) }
 
     private static func changes(_ columns: String, where condition: String) -> String {
         "SELECT \(columns) FROM ACHANGE WHERE \(condition) ORDER BY ZTRANSACTIONID, Z_PK"
     }
 
-    /// Reads the columns of an open file; nil for a file without history.
+    /// Reads the columns of an open file; nil for a file without history, or without the necessary columns.
     init?(of connection: Connection) throws {
         let columns = try HistorySchema.columns(in: connection)
         guard let transactions = columns[.transaction], transactions.isSuperset(of: ["Z_PK", "ZTIMESTAMP"]),

@@ -34,7 +34,7 @@ struct HistorySchema {
 
     /// The column of each label, and whether it refers to `ATRANSACTIONSTRING`. A design may lack some labels.
     let labels: [Label: (column: String, isReference: Bool)]
-    /// The number of columns with preserved values of deleted objects: `ZTOMBSTONE0`, 1, 2 …
+    /// The number of columns with preserved values of deleted objects, such as `ZTOMBSTONE0`.
     let tombstoneCount: Int
     /// Whether a change records which columns it affects.
     let hasColumns: Bool

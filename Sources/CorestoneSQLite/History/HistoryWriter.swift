@@ -20,7 +20,7 @@ final class HistoryWriter {
     /// The number of the last change before this transaction.
     private var firstChange: Int64 = 0
     private var lastType = ChangeType.insert
-    /// Whether a change was recorded after one of a later kind.
+    /// Whether a change was recorded after a change of a later type, so that the changes must be sorted.
     private var isMixed = false
     private let insertion: Statement
     private var slots = EntitySlots()
@@ -212,9 +212,10 @@ extension HistoryWriter {
         guard highest <= HistoryWriter.maximumKeys else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreSave,
-                "the history of \(connection.path) is damaged: the highest key in \(table.rawValue) is \(highest), but the "
-                    + "limit is \(HistoryWriter.maximumKeys); restore the store from a backup", value: .int(highest),
-                file: connection.path)
+                "the history of \(connection.path) is damaged: the highest primary key of \(table.rawValue), in the "
+                    + "table or in Z_PRIMARYKEY, is \(highest), but the limit is \(HistoryWriter.maximumKeys); restore "
+                    + "the store from a backup",
+                value: .int(highest), file: connection.path)
         }
         return highest
     }

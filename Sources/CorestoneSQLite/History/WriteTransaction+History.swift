@@ -9,7 +9,7 @@ extension WriteTransaction {
 
     /// Deletes the oldest transactions before a number, with all of their changes.
     ///
-    /// One call deletes at most the number of changes and transactions that one save should delete.
+    /// One call deletes one step, whose size `deletionStep` and `deletionTransactions` limit.
     ///
     /// - Returns: nil for a store without history.
     func deleteHistory(before number: Int64) throws -> HistoryDeletionStep? {

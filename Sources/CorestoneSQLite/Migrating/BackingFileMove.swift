@@ -58,11 +58,13 @@ struct BackingFileMove {
 
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
         let retry = "migrate the store again"
-        let known = StoreLocation.remedy(forWriting: code, ", and \(retry)")
-        let remedy = action == "read" || known.isEmpty ? "; \(retry)" : known
+        let known =
+            action == "read"
+            ? SystemError(code).remedyForDescriptors : SystemError(code).remedyForWriting(", and \(retry)")
+        let remedy = known.isEmpty ? "; \(retry)" : known
         return CoreError(
             .storeIO, code: .migration,
-            "cannot migrate \(place.given): cannot \(action) \(path): \(StoreLocation.text(of: code))\(remedy)",
+            "cannot migrate \(place.given): cannot \(action) \(path): \(SystemError(code).text)\(remedy)",
             file: path)
     }
 }

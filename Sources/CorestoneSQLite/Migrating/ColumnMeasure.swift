@@ -43,10 +43,22 @@ func counted(_ count: Int64, _ noun: String) -> String { count == 1 ? "1 \(noun)
 
 extension Property {
     /// Returns the text of a stored value for messages, in double quotes unless the value is a number or null.
+    ///
+    /// Only the first 60 characters of a longer value are shown.
     func shown(stored text: String?) -> String {
         guard let text else { return "null" }
         let type = (self as? Attribute)?.type
-        return type == .string || type == .uri || Double(text) == nil ? "\"\(text)\"" : text
+        let shown = text.count > 60 ? "\(text.prefix(60))…" : text
+        return type == .string || type == .uri || Double(text) == nil ? "\"\(shown)\"" : shown
+    }
+
+    /// Returns the difference of a stored value from the expected one as the end of a sentence.
+    ///
+    /// Both values may be cut, and then be equal.
+    func difference(ofStored found: String?, from expected: String?) -> String {
+        found == expected
+            ? "differs from the expected value"
+            : "is \(shown(stored: found)), but \(shown(stored: expected)) was expected"
     }
 }
 
@@ -55,8 +67,9 @@ final class MeasureFunctions {
     /// `cst_measure(value, …)`: the aggregate function of `ColumnMeasure`. With several arguments, each row counts as
     /// one value.
     static let measure = "cst_measure"
-    /// `cst_content(value)`: a value of an attribute with external storage, without its mark, or the content of its
-    /// backing file. Null if the file cannot be read.
+    /// `cst_content(value)`: a value of an attribute with external storage, without its mark.
+    ///
+    /// For a value in a backing file, this is the content of the file; null if the file cannot be read.
     static let content = "cst_content"
 
     private let connection: Connection
@@ -117,7 +130,7 @@ private struct MeasureState {
     private static let places = 72
     private static let size = 8 * (4 + places)
     private static let count = 0, length = 1, hash = 2, endless = 3, sum = 4
-    /// The negated exponent of the smallest double, which is the first bit of the sum.
+    /// The negated exponent of the smallest positive double. The first bit of the sum stands for this double.
     private static let lowest = 1074
 
     private let words: UnsafeMutablePointer<Int64>

@@ -2,11 +2,11 @@ import CorestoneModel
 
 /// The source of the values of a column in the new model.
 enum ColumnSource {
-    /// A column of the former table with exactly these values.
+    /// A column of the former table with exactly the values of the new column.
     case column(String)
     /// Expressions over the former row, for rows of entities with the given former numbers. Other rows have null.
     case expressions([(numbers: [Int64], text: String)])
-    /// Links that the former model stores in another form.
+    /// Pairs of a relationship that the former model stores in another form.
     case links
     /// No source: the column is new.
     case new
@@ -33,7 +33,9 @@ struct ColumnSources {
         }
     }
 
-    /// Returns the table's entities with a property that existed in the former model, each with the property's source.
+    /// Returns the former entity and the property's source for each entity of the table that has a property.
+    ///
+    /// Entities that did not exist in the former model are left out. The source is nil if the property is new.
     private func sources(of property: Property) -> [(entity: Entity, former: Entity, source: Property?)] {
         table.entities.compactMap { entity in
             guard let former = mapping.source(of: entity), entity.property(named: property.path) === property else {
@@ -106,8 +108,7 @@ struct ColumnSources {
         return parts.isEmpty ? links(column) : combined(parts)
     }
 
-    /// Returns the source of order keys: of a to-one relationship, or of the owner of a relationship without an
-    /// inverse.
+    /// Returns the source of the order keys of a to-one relationship or of a to-many relationship without an inverse.
     private func order(_ column: ColumnSchema) -> ColumnSource {
         guard let relationship = column.property as? Relationship else { return .new }
         if relationship.isToMany { return owner(column) { formerTable.orderColumn(of: $0)?.name } }

@@ -14,7 +14,7 @@ struct ContentReplacement {
     private var purpose: String { "migrate \(connection.path)" }
     private static let source = ConvertedStore.alias
 
-    /// The number of steps that `run` reports, plus one for the caller.
+    /// The maximum number of steps that `run` reports, plus one step of the caller.
     var stepCount: Int { tables.count + converted.items.filter { $0.type == "index" }.count + 3 }
 
     func run(_ progress: MigrationProgress) throws {
@@ -105,7 +105,8 @@ struct ContentReplacement {
             .storeIO, code: .migration,
             "cannot migrate \(connection.path): the new table \(table) has \(counts[1]) of \(counts[0]) "
                 + "row\(counts[0] == 1 ? "" : "s"); check the disk, and "
-                + "migrate the store again", entity: entity(of: table), file: connection.path)
+                + "migrate the store again", entity: entity(of: table), value: .int(Int64(counts[1])),
+            file: connection.path)
     }
 
     /// Returns the root entity of a table, for an error.

@@ -21,7 +21,7 @@ struct ConvertedStore {
     let schema: StoreSchema
     /// All schema items with a statement, in the order of their creation.
     let items: [Item]
-    /// The backing files to which the rows refer.
+    /// The names of the backing files to which the rows refer.
     let externalNames: Set<String>
     var externalFolder: String { ExternalFile.folder(ofStore: path) }
 
@@ -37,7 +37,7 @@ struct ConvertedStore {
         defer { connection.close() }
         let examination: StoreExamination
         do { examination = try StoreExamination(connection, model: model, place: place) } catch let error as CoreError {
-            throw error.within("the converted content cannot be used", file: path)
+            throw error.within("the migrated copy of the store cannot be used", file: path)
         }
         self.path = path
         (contents, schema) = (examination.contents, examination.schema)

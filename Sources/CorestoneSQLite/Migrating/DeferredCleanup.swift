@@ -177,7 +177,9 @@ struct DeferredCleanup {
 
     // MARK: - Tables
 
-    /// Recreates a table without some columns. The other columns have the order of a new store.
+    /// Recreates a table without some columns.
+    ///
+    /// The columns of the model have the order of a new store. Columns of other programs follow.
     private func rebuild(_ name: String, without gone: Set<String>) throws {
         let creation: String
         var columns: [String]

@@ -21,8 +21,8 @@ struct HistoryConversion {
     private static let changed = "temp.CST_CHANGED"
     /// The entity numbers by name.
     private static let names = "temp.CST_NAME"
-    /// The table of former entities: by number, the entity number for missing objects, the number of that entity's
-    /// root, and the highest key of the root.
+    /// `FORMER`: the number of a former entity. `WANTED`: the entity number for its missing objects. `ROOT`, `HIGHEST`:
+    /// the number of that entity's root, and the highest key of the root.
     private static let successors = "temp.CST_SUCCESSOR"
     private static let masks = "temp.CST_MASK"
     private static let changes = "temp.CST_CHANGE"
@@ -55,8 +55,8 @@ struct HistoryConversion {
         guard try !connection.finds(query, purpose: purpose) else { return }
         throw CoreError(
             .internal, code: .migration,
-            "cannot \(purpose): the converted content does not have the table \(ConvertedStore.associations), by which the history is "
-                + "translated; report it as a defect of the library", file: connection.path)
+            "cannot \(purpose): the migrated copy does not have the table \(ConvertedStore.associations), by which the "
+                + "history is translated; report it as a defect of the library", file: connection.path)
     }
 
     private func createTables() throws {
@@ -133,7 +133,7 @@ struct HistoryConversion {
 
     /// Returns the entity to which most objects of each former entity were mapped.
     ///
-    /// Of several such entities, it is the one whose properties come first.
+    /// Of several such entities, it is the one that comes first in `properties`.
     private func destinations() throws -> [Pair] {
         let statement = try connection.prepare(
             "SELECT SOURCE_ENTITY, ENTITY, count(*) FROM \(HistoryConversion.associations) GROUP BY 1, 2 ORDER BY 1, 2",

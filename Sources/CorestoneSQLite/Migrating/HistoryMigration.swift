@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The conversion of a store's history for a migration.
+/// The conversion of a store's history for an in-place migration.
 ///
 /// It converts entity numbers, mask bits of changed properties and columns of preserved values. It adds an empty
 /// transaction with the migrator's author.

@@ -37,7 +37,7 @@ struct InPlaceMigration {
             try checks.before()
             try change(MigrationProgress(connection, plan.former, progress))
         } catch {
-            // A cancelled statement throws an error with SQLite's code, which is replaced.
+            // A cancelled statement throws an error of SQLite, which is replaced by that of a cancelled migration.
             if (error as? CoreError)?.status == .cancelled { throw MigrationProgress.cancelled(place.given) }
             throw functions.takeFailure() ?? error
         }

@@ -49,7 +49,7 @@ final class InPlaceVerification {
             try progress.step()
         }
         for pair in pairs {
-            pairMeasures.append(try measure(pair.former))
+            pairMeasures.append(try measure(pair.former, of: pair.relationship))
             try progress.step()
         }
     }
@@ -58,7 +58,7 @@ final class InPlaceVerification {
 
     /// Reads the migrated rows and compares them.
     ///
-    /// - Throws: `.migration` (134110) with entity and key for the first difference.
+    /// - Throws: `.migration` (134110) for the first difference, with the entity, and with the key of a property.
     func finish() throws {
         for (number, entity) in entities.enumerated() {
             try compare(entity, measures[number], try measure(entity, isFormer: false))
@@ -66,7 +66,7 @@ final class InPlaceVerification {
             try progress.step()
         }
         for (pair, expected) in zip(pairs, pairMeasures) {
-            try compare(pair, expected, try measure(pair.wanted))
+            try compare(pair, expected, try measure(pair.wanted, of: pair.relationship))
             try progress.step()
         }
     }
@@ -88,7 +88,11 @@ final class InPlaceVerification {
             if isFormer { bindDefaults(part, statement) }
             guard try statement.step(purpose) else { throw unreadable(entity.name) }
             for place in 0..<(keys.count + values.count) {
-                guard let measure = ColumnMeasure(statement.text(Int32(place))) else { throw unreadable(entity.name) }
+                guard let measure = ColumnMeasure(statement.text(Int32(place))) else {
+                    // The first measure is that of keys and versions.
+                    let column = place < keys.count ? nil : columns[start + place - keys.count]
+                    throw unreadable(entity.name, column?.attribute.path)
+                }
                 measures.append(measure)
             }
             start += InPlaceVerification.width
@@ -165,23 +169,27 @@ final class InPlaceVerification {
             guard place >= 0, place < columns.count else { throw failure("\(uri) is missing", entity.name, uri: uri) }
             let column = columns[start + place]
             let values = try connection.prepare(
-                "SELECT substr(CAST(s.C\(place) AS TEXT), 1, 60), substr(CAST(t.\(column.wanted) AS TEXT), 1, 60) \(join) "
-                    + "WHERE s.Z_PK = \(key)", purpose)
-            guard try values.step(purpose) else { throw unreadable(entity.name) }
+                "SELECT substr(CAST(s.C\(place) AS TEXT), 1, 61), substr(CAST(t.\(column.wanted) AS TEXT), 1, 61) "
+                    + "\(join) WHERE s.Z_PK = \(key)", purpose)
+            guard try values.step(purpose) else { throw unreadable(entity.name, column.attribute.path, uri: uri) }
             let (expected, found) = (values.text(0), values.text(1))
             throw failure(
-                "\(entity.name).\(column.attribute.path) of \(uri) is \(column.attribute.shown(stored: found)), but "
-                    + "\(column.attribute.shown(stored: expected)) was expected",
+                "\(entity.name).\(column.attribute.path) of \(uri) "
+                    + column.attribute.difference(ofStored: found, from: expected),
                 entity.name, column.attribute.path, found: found ?? "null", uri: uri)
         }
     }
 
     // MARK: - Relationships
 
-    private func measure(_ side: PairComparison.Side) throws -> (pairs: ColumnMeasure, dangling: Int, mismatched: Int) {
+    private func measure(
+        _ side: PairComparison.Side, of relationship: Relationship
+    ) throws -> (pairs: ColumnMeasure, dangling: Int, mismatched: Int) {
         let statement = try connection.prepare(
             "SELECT \(MeasureFunctions.measure)(\(side.columns)) \(side.preserved)", purpose)
-        guard try statement.step(purpose), let pairs = ColumnMeasure(statement.text(0)) else { throw unreadable(nil) }
+        guard try statement.step(purpose), let pairs = ColumnMeasure(statement.text(0)) else {
+            throw unreadable(relationship.entity.name, relationship.name)
+        }
         let dangling = try connection.integer("SELECT count(*) \(side.dangling)", purpose)
         return (
             pairs, dangling, try side.mismatched.map { try connection.integer("SELECT count(*) \($0)", purpose) } ?? 0
@@ -228,11 +236,11 @@ final class InPlaceVerification {
         return "x-coredata://\(uuid)/\(entity)/p\(key)"
     }
 
-    private func unreadable(_ entity: String?) -> CoreError {
+    private func unreadable(_ entity: String, _ key: String? = nil, uri: String? = nil) -> CoreError {
         CoreError(
             .internal, code: .migration,
-            "cannot \(purpose): a statement returned no row; report it as a defect of the library",
-            entity: entity, file: place.given)
+            "cannot \(purpose): a statement did not return its result; report it as a defect of the library",
+            entity: entity, key: key, objectURI: uri, file: place.given)
     }
 
     private func failure(
@@ -249,8 +257,8 @@ extension CoreError {
     ) -> CoreError {
         CoreError(
             .migration, code: .migration,
-            "the verification of the migration of \(file) failed: \(text). The store is unchanged; migrate a copy with corestone "
-                + "migrate --dry-run --verify, and report the difference", entity: entity, key: key,
+            "the verification of the migration of \(file) failed: \(text). The store is unchanged; report the "
+                + "difference as a defect of the library", entity: entity, key: key,
             value: found.map { .string($0) }, objectURI: uri, file: file)
     }
 }
@@ -309,8 +317,9 @@ private struct PairComparison {
         let preserved: String
         /// The pairs with a missing object.
         let dangling: String
-        /// The references whose entity number differs from that of their target; nil if the relationship does not store
-        /// entity numbers.
+        /// The references whose entity number differs from that of their target.
+        ///
+        /// nil if the relationship does not store entity numbers.
         let mismatched: String?
     }
 
@@ -380,7 +389,7 @@ private struct PairComparison {
         return (source.destination, source.entity)
     }
 
-    /// Returns the keys of both objects, and the order keys that are preserved.
+    /// Returns the columns with the keys of both objects, and those with order keys that are preserved.
     private static func columns(of relationship: Relationship, _ mapping: ModelMapping) -> String {
         var columns = ["owner", "member"]
         let own = LinkOrigin.sources(of: relationship, mapping)

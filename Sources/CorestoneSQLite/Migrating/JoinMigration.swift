@@ -88,7 +88,7 @@ struct JoinMigration {
     private func renames() -> [String] {
         let changed = columns.filter { $0.former != $0.wanted }
         let taken = Set(changed.map(\.former))
-        // If another column still has the new name, the column is first renamed to an unused name.
+        // A column whose new name belongs to another column until then is first renamed to an unused name.
         let direct = changed.filter { !taken.contains($0.wanted) }
         let indirect = changed.filter { taken.contains($0.wanted) }.enumerated()
         func rename(_ from: String, _ to: String) -> String {

@@ -26,7 +26,7 @@ struct MigratedDocument {
         try writeModel()
     }
 
-    /// Writes the metadata of another store of the new model. The identifier is not changed.
+    /// Writes the metadata of another store of the new model, and the new model. The store keeps its identifier.
     func write(metadataOf document: StoreDocument) throws {
         if let metadata = document.metadata { try StoreMetadata.store(metadata, in: connection) }
         try writeModel()

@@ -31,8 +31,9 @@ extension MigrationChecks {
     private func severalOwners(_ relationship: Relationship, _ count: Int64) -> CoreError {
         failure(
             relationship,
-            "does not have an inverse in the new model, so each member has one owner, but \(objects(count, of: relationship.destination)) several; "
-                + "keep the inverse, or change the objects first")
+            "does not have an inverse in the new model, so each member has one owner, but "
+                + "\(objects(count, of: relationship.destination)) several owners; keep the inverse, or change the objects first"
+        )
     }
 
     /// Returns the beginning of a message about a number of objects, with the former name of their entity.
@@ -61,8 +62,8 @@ extension MigrationChecks {
                     failure(
                         inverse,
                         "and \(relationship.entity.name).\(relationship.name) are inverses in the new model, but "
-                            + "\(count) \(count == 1 ? "pair" : "pairs") of one \(count == 1 ? "is" : "are") not in the other; make "
-                            + "them equal first"))
+                            + "\(count) \(count == 1 ? "pair of objects is" : "pairs of objects are") only in one of them; "
+                            + "make the relationships equal first"))
             }
         }
         return failures

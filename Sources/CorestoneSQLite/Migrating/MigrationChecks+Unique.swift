@@ -54,11 +54,10 @@ extension MigrationChecks {
         var groups: [CoreError] = []
         while try statement.step(purpose) {
             let keys = (statement.text(1) ?? "").split(separator: ",").compactMap { Int64($0) }
-            let values = expressions.indices.map { statement.text(Int32($0 + 2)) ?? "" }
-            let texts = zip(index.keys, values).map { key, value in
-                let text = String(value.prefix(60))
-                return index.entity.property(named: key)?.shown(stored: text) ?? "\"\(text)\""
+            let cells = zip(index.keys, expressions.indices).map { key, place in
+                cell(Int32(place + 2), of: statement, index.entity.property(named: key))
             }
+            let texts = cells.map(\.shown)
             let shown = zip(names, texts).map { "\($0) \($1)" }.joined(separator: ", ")
             let objects =
                 keys.prefix(10).map { "\(former.name)/p\($0)" }.joined(separator: ", ")
@@ -68,9 +67,23 @@ extension MigrationChecks {
                     .conflict, code: .managedObjectConstraintMerge,
                     "\(statement.integer(0)) objects of \(former.name) have \(shown), \(rule): \(objects); "
                         + "change or delete all but one",
-                    entity: former.name, key: names.first, value: values.first.map { .string($0) },
+                    entity: former.name, key: names.first, value: cells.first.map { .string($0.text) },
                     objectURI: keys.first.map { uri(former, $0) }, file: path))
         }
         return groups
+    }
+
+    /// Returns a stored value as text, and as it is shown in a message. UUIDs and dates are shown in readable form.
+    private func cell(
+        _ column: Int32, of statement: Statement, _ property: Property?
+    ) -> (text: String, shown: String) {
+        let type = (property as? Attribute)?.type
+        if type == .uuid, let uuid = statement.blob(column)?.withUnsafeBytes({ UUIDValue(bytes: $0) }) {
+            return (uuid.description, uuid.description)
+        }
+        let text = statement.text(column) ?? ""
+        if type == .date, let seconds = Double(text) { return (text, ReferenceDate.description(seconds)) }
+        let start = String(text.prefix(61))
+        return (text, property?.shown(stored: start) ?? "\"\(start)\"")
     }
 }

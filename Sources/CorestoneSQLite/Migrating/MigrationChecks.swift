@@ -33,9 +33,10 @@ struct MigrationChecks {
                 let property = column.property
                 return CoreError(
                     .migration, code: .migration,
-                    "\(property.entity.name).\(property.path) needs the column \(column.name) of \(table.formerTable?.name ?? ""), "
-                        + "which another program added; rename or drop that column", entity: property.entity.name,
-                    key: property.path, file: path)
+                    "\(property.entity.name).\(property.path) needs the column \(column.name), but "
+                        + "\(table.formerTable?.name ?? table.table.name) has a column of that name from another "
+                        + "program; rename or drop that column", entity: property.entity.name, key: property.path,
+                    file: path)
             }
         }
     }
@@ -99,13 +100,13 @@ struct MigrationChecks {
         let objects = count == 1 ? "1 object does" : "\(count) objects do"
         return CoreError(
             .migration, code: .migration,
-            "\(attribute.entity.name).\(attribute.path) is required, but \(objects) not have a value; give the attribute a default, or make "
-                + "it optional", entity: attribute.entity.name, key: attribute.path,
+            "\(attribute.entity.name).\(attribute.path) is required, but \(objects) not have a value; set a "
+                + "default value, or make the attribute optional", entity: attribute.entity.name, key: attribute.path,
             children: [
                 CoreError(
                     .validation, code: .validationMissingMandatoryProperty,
-                    "\(attribute.entity.name).\(attribute.path) is required and does not have a value; give the attribute a default, or make it "
-                        + "optional",
+                    "\(attribute.entity.name).\(attribute.path) is required and does not have a value; set a "
+                        + "default value, or make the attribute optional",
                     entity: attribute.entity.name,
                     key: attribute.path, file: path)
             ], file: path)
@@ -145,20 +146,23 @@ struct MigrationChecks {
                 else { continue }
                 let table = plan.former.table(of: former)
                 let statement = try connection.prepare(
-                    "SELECT Z_PK, substr(CAST(\(column) AS TEXT), 1, 100) FROM \(table.name) WHERE \(column) IS NOT NULL AND "
-                        + "Z_ENT = \(plan.former.number(of: former)) AND "
+                    "SELECT Z_PK, substr(CAST(\(column) AS TEXT), 1, 101) FROM \(table.name) "
+                        + "WHERE \(column) IS NOT NULL AND Z_ENT = \(plan.former.number(of: former)) AND "
                         + "\(MigrationFunctions.conversion)(\(column), \(from.rawValue), \(to.rawValue)) IS NULL "
                         + "LIMIT \(MigrationChecks.maximumDetails)", purpose)
                 while try statement.step(purpose) {
                     let (key, text) = (statement.integer(0), statement.text(1) ?? "")
-                    let shown = from == .string || from == .uri ? "\"\(text)\"" : text
+                    let isCut = text.count > 100
+                    let start = isCut ? "\(text.prefix(100))…" : text
+                    let shown = from == .string || from == .uri ? "\"\(start)\"" : start
                     failures.append(
                         CoreError(
                             .migration, code: .migration,
                             "\(former.name).\(property.source.path) has the value \(shown) (\(from.displayName)) in "
                                 + "\(former.name)/p\(key), but \(to.displayName) cannot hold it exactly; change the value first",
                             entity: former.name,
-                            key: property.source.path, value: .string(text), objectURI: uri(former, key), file: path))
+                            key: property.source.path, value: isCut ? nil : .string(text), objectURI: uri(former, key),
+                            file: path))
                 }
             }
         }

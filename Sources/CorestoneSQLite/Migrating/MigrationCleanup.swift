@@ -19,7 +19,7 @@ final class MigrationCleanup {
     var isAtCommit = false
     /// The name of the attached database.
     var attached: String?
-    /// The work folder of a route, which is retained until the end of the migration.
+    /// The work folder of a route. It is retained until the end of the migration.
     var workFolder: WorkFolder?
 
     init(_ connection: Connection, _ place: StoreLocation) {

@@ -38,8 +38,8 @@ struct MigrationCopy {
                 let code = errno
                 throw CoreError(
                     .storeIO, code: .migration,
-                    "cannot remove the backup \(place.given): \(StoreLocation.text(of: code))"
-                        + StoreLocation.remedy(forWriting: code),
+                    "cannot remove the backup \(place.given): \(SystemError(code).text)"
+                        + SystemError(code).remedyForWriting(),
                     file: place.given)
             }
         }

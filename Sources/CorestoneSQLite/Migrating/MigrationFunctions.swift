@@ -7,8 +7,9 @@ import CorestoneValues
 ///
 /// The object must outlive the statements, and `end` removes the functions.
 final class MigrationFunctions {
-    /// `cst_converted(value, from, to)`: a stored value converted to another attribute type; null if the conversion is
-    /// not exact.
+    /// `cst_converted(value, from, to)`: a stored value converted to another attribute type.
+    ///
+    /// Null if the conversion is not exact.
     static let conversion = "cst_converted"
     /// `cst_history_mask(mask, number)`: the mask of a change, translated to the slots of the new model.
     static let mask = "cst_history_mask"

@@ -79,7 +79,7 @@ struct MigrationPlan {
 // MARK: - Statements
 
 extension MigrationPlan {
-    /// The temporary names of former tables from which new tables are created.
+    /// The temporary names of former tables, which are renamed before new tables are created.
     private var temporaryNames: [String: String] {
         let targets = Set(wanted.tables.map(\.name) + wanted.joins.map(\.name))
         var names: [String: String] = [:]
@@ -123,7 +123,7 @@ extension MigrationPlan {
     /// The statements that copy the pairs of relationships that are stored in another form.
     var linkCopyStatements: [String] { links.flatMap(\.copyStatements) }
 
-    /// The statements that delete rows of entities that the new model lacks.
+    /// The statements that delete rows of entities that the new model lacks, from tables that are not rebuilt.
     var removalStatements: [String] {
         tables.compactMap { table in
             guard let formerTable = table.formerTable, !table.isRebuilt else { return nil }
@@ -189,7 +189,7 @@ extension MigrationPlan {
         }
     }
 
-    /// Returns the condition for rows that are no longer valid members, because the destination is now a subentity.
+    /// Returns the condition for members that are neither of the new destination nor of its subentities.
     private func leavingMembers(_ column: ColumnSchema, _ table: TableSchema) -> String? {
         guard column.role == .owner, let relationship = column.property as? Relationship,
             mayDangle(formerSide(relationship, ofOwners: false), relationship.destination)

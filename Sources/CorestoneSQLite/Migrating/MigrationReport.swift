@@ -144,7 +144,7 @@ extension MigrationReport.EntityReport {
 }
 
 extension MigrationPlan {
-    /// Returns the rows with the pairs of a removed to-many relationship, which are lost with it.
+    /// Returns the rows with the pairs that are lost with a removed to-many relationship; nil if no pairs are lost.
     ///
     /// A column in the members' table is counted with the to-one relationship to which it belongs.
     fileprivate func lostPairs(of relationship: Relationship) -> (table: String, condition: String)? {
@@ -199,7 +199,7 @@ extension PropertyValue {
 extension MigrationReport {
     /// Returns the report as a JSON value.
     ///
-    /// Its keys are `needed`, `losesData`, `entities`, `steps`, `warnings`, `problems` and `statements`.
+    /// Its keys are `needed`, `losesData`, `entities`, `steps`, `warnings`, `problems` and, if requested, `statements`.
     public func report(withStatements: Bool = true) -> PropertyValue {
         func texts(_ list: [String]) -> PropertyValue { .array(list.map { .string($0) }) }
         let entities = entities.map { entity -> PropertyValue in

@@ -32,7 +32,7 @@ struct RouteMigration {
             throw CoreError(
                 .storeIO, code: .migration,
                 "cannot migrate \(place.given): cannot create a folder in \(place.folder): "
-                    + "\(StoreLocation.text(of: code))\(StoreLocation.remedy(forWriting: code, in: place.folder))",
+                    + "\(SystemError(code).text)\(SystemError(code).remedyForWriting(in: place.folder))",
                 file: place.given)
         }
         remains.workFolder = workFolder

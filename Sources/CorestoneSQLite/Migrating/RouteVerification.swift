@@ -85,7 +85,7 @@ struct RouteVerification {
     ///
     /// Does nothing for content that is not a list of copied rows.
     ///
-    /// - Throws: `.migration` (134110) with entity and key for the first difference.
+    /// - Throws: `.migration` (134110) for the first difference, with the entity, and with the key of a property.
     func requireContent(_ content: ConvertedContent) throws {
         guard case .rows(let properties) = content else { return }
         let functions = try MeasureFunctions(connection, externalFolder: ExternalFile.folder(ofStore: place.path))
@@ -154,21 +154,22 @@ struct RouteVerification {
         } while start < columns.count
     }
 
-    /// Creates the error for different values of an attribute, which names the first object.
+    /// Creates the error for different values of an attribute. The error names the first object with such a value.
     private func difference(
         _ attribute: Attribute, _ former: String, _ wanted: String, of pair: Pair, count: Int64
     ) throws -> CoreError {
         let statement = try connection.prepare(
-            "SELECT s.Z_PK, substr(CAST(\(former) AS TEXT), 1, 60), substr(CAST(\(wanted) AS TEXT), 1, 60) \(objects(of: pair)) "
-                + "AND \(former) IS NOT \(wanted) LIMIT 1", purpose)
+            "SELECT s.Z_PK, substr(CAST(\(former) AS TEXT), 1, 61), substr(CAST(\(wanted) AS TEXT), 1, 61) "
+                + "\(objects(of: pair)) AND \(former) IS NOT \(wanted) LIMIT 1", purpose)
         guard try statement.step(purpose) else {
             return failure("\(pair.destination.name).\(attribute.path) differs", pair.destination.name, attribute.path)
         }
         let (expected, found) = (statement.text(1), statement.text(2))
         return failure(
-            "\(pair.destination.name).\(attribute.path) of the object that was made from \(pair.source.name)/p\(statement.integer(0)) is "
-                + "\(attribute.shown(stored: found)), but \(attribute.shown(stored: expected)) was expected "
-                + "(\(counted(count, "such value")))",
+            "\(pair.destination.name).\(attribute.path) of the object that was made from "
+                + "\(pair.source.name)/p\(statement.integer(0)) "
+                + "\(attribute.difference(ofStored: found, from: expected)) "
+                + "(\(counted(count, "value")) \(count == 1 ? "differs" : "differ"))",
             pair.destination.name, attribute.path, found: found ?? "null")
     }
 
@@ -231,7 +232,7 @@ struct RouteVerification {
 
     private func compare(_ table: String, _ columns: [String], _ entity: String, _ key: String? = nil) throws {
         let lists = stride(from: 0, to: columns.count, by: RouteVerification.width).map { start in
-            // Each part of a row includes the first column.
+            // Each part of a row includes the first column, so that values that were exchanged between rows are found.
             ([columns[0]] + columns[start..<min(start + RouteVerification.width, columns.count)]).joined(
                 separator: ", ")
         }

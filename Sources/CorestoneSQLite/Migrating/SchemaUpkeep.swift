@@ -12,7 +12,7 @@ struct SchemaUpkeep {
 
     private var purpose: String { "migrate \(connection.path)" }
 
-    /// Drops the triggers and R-trees of the former model, so that changes of the tables do not fire them.
+    /// Drops the triggers and R-trees of the former model, so that changes of the tables do not fire triggers.
     func dropTriggers() throws {
         for name in try names("trigger", "name LIKE 'Z\\_DA\\_%' ESCAPE '\\' OR name LIKE 'Z\\_RT\\_%' ESCAPE '\\'") {
             try execute("DROP TRIGGER \(name.asIdentifier)")
@@ -70,8 +70,8 @@ struct SchemaUpkeep {
 
     /// Drops indexes that are no longer needed.
     ///
-    /// These are indexes that only the former model requires, and indexes that only repeat the columns of a required
-    /// one.
+    /// These are indexes that only the former model requires, and indexes that repeat the columns of a required index
+    /// under another name. An index that differs from the required index of the same name is dropped too.
     func dropIndexes(of former: SchemaUpkeep) throws {
         let wanted = Dictionary(indexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let lists = Set(indexes.map { SchemaUpkeep.list($0.creationStatement) })
@@ -136,7 +136,7 @@ struct SchemaUpkeep {
         }.map { ForeignIndex(name: $0.name, statement: $0.statement) }
     }
 
-    /// Recreates the indexes that were dropped with their tables, if their columns still exist.
+    /// Recreates the indexes that were dropped with their tables. Logs a warning for each index for which that fails.
     func restore(_ foreign: [ForeignIndex]) throws {
         let present = Set(try fileIndexes().map(\.name))
         for index in foreign where !present.contains(index.name) {

@@ -33,7 +33,7 @@ import CorestoneValues
 // 12. After a crash, SQLite rolls the transaction back when the file is opened. The next migration by a route removes
 //     the work folder that was left (`LocalFile.removeDrafts`).
 
-/// The migration of an SQLite store, which first determines whether the store must and can be migrated.
+/// The migration of an SQLite store. It first determines whether the store must and can be migrated.
 struct StoreMigration {
     let connection: Connection
     let place: StoreLocation
@@ -55,11 +55,15 @@ struct StoreMigration {
 
     /// Migrates the store under SQLite's write lock. Does nothing if another process has migrated it in the meantime.
     ///
-    /// - Throws: `.migration` if the store cannot be migrated, `.cancelled`, and errors of SQLite and of files. The
-    ///   transaction is rolled back.
+    /// - Throws: `.migration` if the store cannot be migrated.
+    ///   `.cancelled` if the migration is cancelled.
+    ///   Errors of SQLite and of files.
+    ///   The transaction is rolled back.
     func run() throws {
         try migration.backup?.requireSound(place.given)
-        try connection.execute("PRAGMA legacy_alter_table=ON;BEGIN IMMEDIATE", purpose, cocoaCode: .migration)
+        try connection.execute("PRAGMA legacy_alter_table=ON", purpose, cocoaCode: .migration)
+        defer { sqlite3_exec(connection.db, "PRAGMA legacy_alter_table=OFF", nil, nil, nil) }
+        try connection.execute("BEGIN IMMEDIATE", purpose, cocoaCode: .migration)
         let remains = MigrationCleanup(connection, place)
         do {
             let contents = try StoreContents(connection, place: place)
@@ -67,12 +71,11 @@ struct StoreMigration {
             remains.isAtCommit = true
             try connection.execute("COMMIT", purpose, cocoaCode: .migration)
         } catch {
-            sqlite3_exec(connection.db, "ROLLBACK;PRAGMA legacy_alter_table=OFF", nil, nil, nil)
+            sqlite3_exec(connection.db, "ROLLBACK", nil, nil, nil)
             remains.didRollBack()
             throw error
         }
         remains.didCommit()
-        try connection.execute("PRAGMA legacy_alter_table=OFF", purpose, cocoaCode: .migration)
     }
 
     private func migrate(_ contents: StoreContents, _ remains: MigrationCleanup) throws {
@@ -138,8 +141,8 @@ struct StoreMigration {
                 "cannot migrate \(place.given), which can only be opened read-only: \(reason)"
                     + (reason.hasRemedy
                         ? ""
-                        : ". Open it with its own model, save it to another file with cst_coordinator_migrate_store "
-                            + "(migrate_store, migrateStore), and migrate that file"),
+                        : ". Open the store with its own model, save it to another file with "
+                            + "cst_coordinator_migrate_store (migrate_store, migrateStore), and migrate that file"),
                 file: place.given)
         }
         return Start(contents: contents, former: examination.schema, history: examination.history, method: method)

@@ -3,8 +3,9 @@ import CorestoneValues
 
 /// The migration of the table of an entity tree from the former to the new model.
 ///
-/// It follows Apple's framework since version 977. Additions and renames change the table in place. If a column is
-/// removed, the table is recreated with the column order of a new store.
+/// It follows Apple's framework since version 977. Additions and renames change the table in place. For other changes,
+/// such as the removal of a column, the table is recreated with the column order of a new store. If the migration
+/// defers the removal of columns, it does not recreate the table for them.
 struct TableMigration {
     let mapping: ModelMapping
     let former: StoreSchema
@@ -111,7 +112,7 @@ extension TableMigration {
         if current != table.name {
             statements.append("ALTER TABLE \(current.asIdentifier) RENAME TO \(table.name.asIdentifier)")
         }
-        // These columns are renamed first, because other columns may be renamed to their names.
+        // Leftover columns are renamed first, because other columns may be renamed to their former names.
         statements += leftovers.map { "ALTER TABLE \(table.name) RENAME COLUMN \($0.former) TO \($0.name)" }
         return statements + renames() + additions()
     }
@@ -172,7 +173,8 @@ extension TableMigration {
 
     /// Returns the statements that rename columns.
     ///
-    /// If another column still has the new name, the column is first renamed to an unused name.
+    /// A column is renamed after the column that has its new name. If such columns form a cycle, one of them is first
+    /// renamed to an unused name.
     private func renames() -> [String] {
         var pending: [(from: String, to: String)] = []
         for (column, source) in zip(table.columns, sources) {
@@ -209,8 +211,9 @@ extension TableMigration {
 // MARK: - Values
 
 extension TableMigration {
-    /// The statements that assign new entity numbers to the rows; empty for a new table and for a rebuilt table, which
-    /// already has the new numbers.
+    /// The statements that assign new entity numbers to the rows.
+    ///
+    /// Empty for a new table and for a rebuilt table, which already has the new numbers.
     var numberStatements: [String] {
         guard formerTable != nil, !isRebuilt else { return [] }
         var settings: [String] = []
@@ -237,8 +240,9 @@ extension TableMigration {
         }
     }
 
-    /// The attributes that are set to their default: new attributes in every row, and attributes that became required
-    /// in rows where they are null.
+    /// The attributes that are set to their default.
+    ///
+    /// These are new attributes in every row, and attributes that became required in rows where they are null.
     var defaults: [DefaultFill] {
         guard formerTable != nil else { return [] }
         return table.columns.filter { $0.role == .attribute }.flatMap { column -> [DefaultFill] in

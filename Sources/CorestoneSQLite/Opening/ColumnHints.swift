@@ -6,8 +6,9 @@ import CorestoneValues
 struct ColumnHints {
     private let contents: StoreContents
     private let connection: Connection
-    /// The columns by table that Core Data indexed: those of relationships, and before 2016 also those of some
-    /// attributes.
+    /// The columns by table that Core Data indexed.
+    ///
+    /// These are the columns of relationships, and before 2016 also those of some attributes.
     private var indexed: [String: Set<String>] = [:]
 
     /// The maximum number of values of a column that are looked up.
@@ -47,10 +48,14 @@ struct ColumnHints {
 
     /// Returns the entity that a column's name designates, or nil if no entity or several entities match.
     ///
-    /// The entity's name is equal to that of the column, with or without the owner's name before it, one name ends with
-    /// the other, or the two names have the longest common ending, of at least four letters.
+    /// The first of these rules that applies determines the entity:
+    /// - Its name is that of the column, or that of the owner followed by that of the column.
+    /// - Its name ends with that of the column.
+    /// - The name of the column ends with its name, which is the longest such name.
+    /// - Its name has the longest common ending with that of the column, of at least four letters.
     private func named(_ tail: String, _ owner: StoreContents.StoredEntity) -> StoreContents.StoredEntity? {
-        // A column that refers to an entity with subentities has a companion column for the target's entity.
+        // A column that refers to an entity with subentities has a companion column for the target's entity, so only
+        // entities without subentities are candidates here.
         let parents = Set(contents.entities.map(\.parent))
         let candidates = contents.entities.filter { !parents.contains($0.number) }.map { ($0, $0.name.uppercased()) }
         let own = owner.name.uppercased()
@@ -85,7 +90,7 @@ struct ColumnHints {
     private func root(of entity: StoreContents.StoredEntity) -> StoreContents.StoredEntity? {
         var current = entity
         while current.parent != 0 {
-            // Parents are numbered before their children.
+            // Parents are numbered before their children. The check ends the loop in a damaged file with a cycle.
             guard current.parent < current.number,
                 let parent = contents.entities.first(where: { $0.number == current.parent })
             else { return nil }

@@ -8,17 +8,21 @@ extension Connection {
     /// Before the file is known to be a store, it is not changed, not even by closing it.
     ///
     /// - Parameters:
+    ///   - busyTimeout: The time-out for locks, in milliseconds; nil for the default, which the application cannot change.
     ///   - purpose: The operation for messages, such as "destroy a.sqlite".
     ///   - mayBeDamaged: Whether a damaged file is accepted.
-    /// - Throws: `.notAStore` for a database that is not a store, `.storeReadOnly` for a file that is not writable.
+    /// - Throws: `.notAStore` for a database that is not a store.
+    ///   `.storeReadOnly` for a file that is not writable.
     static func forChanging(
-        _ place: StoreLocation, busyTimeout: Int, _ purpose: String, mayBeDamaged: Bool = false
+        _ place: StoreLocation, busyTimeout: Int?, _ purpose: String, mayBeDamaged: Bool = false
     ) throws -> Connection {
         let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
         do {
             try FileHeader(connection).requireDatabase(place, connection)
             if place.hasCompanion("-wal") { _ = cst_sqlite3_checkpoint_on_close(connection.db, 0) }
-            connection.waitForLocks(milliseconds: Int32(clamping: busyTimeout))
+            connection.waitForLocks(
+                milliseconds: Int32(clamping: busyTimeout ?? StoreOptions().busyTimeoutMilliseconds))
+            connection.hasFixedTimeout = busyTimeout == nil
             guard sqlite3_db_readonly(connection.db, "main") == 0 else {
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOperation,

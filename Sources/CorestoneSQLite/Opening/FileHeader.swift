@@ -51,9 +51,10 @@ struct FileHeader {
         throw other(try kind(place, connection, wanted: .sqlite), place)
     }
 
-    /// Throws if the file is not a store of an atomic type.
+    /// Throws if the file is not a store of the given atomic type.
     ///
-    /// A file that may be a damaged store passes, because only reading it can show whether it is one.
+    /// An empty file passes. A file that may be a damaged store passes too, because only reading it can show whether it
+    /// is one.
     func require(_ type: StoreType, _ place: StoreLocation, _ connection: Connection) throws {
         if bytes.isEmpty { return }
         let found = try storeType(connection)
@@ -82,7 +83,7 @@ struct FileHeader {
             let name = type.rawValue
             return Kind(
                 text:
-                    "\(type == .binary ? "a" : "an") \(name) store, not a store of type \(wanted.rawValue); add it with the "
+                    "\(type == .binary ? "a" : "an") \(name) store, not a store of type \(wanted.rawValue); use the "
                     + "type \"\(name)\"", isStore: true)
         }
 
@@ -90,8 +91,8 @@ struct FileHeader {
             "migrate it to an SQLite or XML store with Apple's framework (migratePersistentStore)"
     }
 
-    /// Whether the file looks like an XML store. It must be tested before `isText`, because texts in an XML store may
-    /// contain any character.
+    /// Whether the file looks like an XML store. It must be tested before `isText`, which is usually true for an XML
+    /// store too.
     private var isXMLStore: Bool { XMLParser.mayRead(bytes) && contains("<database") }
 
     private func kind(_ place: StoreLocation, _ connection: Connection, wanted: StoreType) throws -> Kind {

@@ -78,7 +78,7 @@ extension ForeignTrigger {
         return names
     }
 
-    /// Returns the root entities by the upper-case names of tables that a save may write to; nil for system tables.
+    /// Returns an entity for each table that a save may write to, by upper-case table name; nil for system tables.
     private static func entitiesByTable(_ schema: StoreSchema) -> [String: String?] {
         let own = StoreSchema.systemTables + HistorySchema.Table.allCases.map(\.rawValue)
         let pairs: [(String, String?)] =

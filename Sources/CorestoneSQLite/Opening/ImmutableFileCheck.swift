@@ -39,8 +39,9 @@ struct ImmutableFileCheck {
 
     /// Runs `body`, which reads the file.
     ///
+    /// - Parameter isOpenStore: Whether the file is a store of a coordinator, which can be removed and added again.
     /// - Throws: `.storeBusy` if the file was written in the meantime, because the result may be inconsistent.
-    func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    func reading<Result>(isOpenStore: Bool = true, _ body: () throws -> Result) throws -> Result {
         do {
             let result = try body()
             if !wasWritten { return result }
@@ -49,7 +50,9 @@ struct ImmutableFileCheck {
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
-            "\(givenPath) was changed while it was open read-only; open it again to read the new state",
+            isOpenStore
+                ? "\(givenPath) was changed while it was open read-only; \(StoreLocation.addingAgain)"
+                : "\(givenPath) was changed while it was read; try again while no other connection writes to it",
             file: givenPath)
     }
 }

@@ -2,8 +2,9 @@ import CorestoneGraph
 import Glibc
 
 extension StoreLocation {
-    /// The process that has the write-ahead log at this path open for a store that was moved elsewhere; nil if there is
-    /// no such process, or if the system does not have a list of locks.
+    /// The process that has the write-ahead log at this path open for a store that was moved elsewhere.
+    ///
+    /// nil if there is no such process, or if the system does not have a list of locks.
     ///
     /// Every reader and writer of a log locks byte 128 of its index, the `-shm` file (`UNIX_SHM_DMS` of SQLite's
     /// `os_unix.c`). The lock is looked up in the kernel's list of locks, not in the file. Closing a descriptor of the

@@ -16,8 +16,9 @@ extension Model {
     ///   - path: The path of the model.
     ///   - storePath: The path of an SQLite store, which is neither changed nor locked.
     /// - Returns: The model, frozen.
-    /// - Throws: As `init(contentsOf:)`; `.modelMismatch` (134100) if the store was written with a version that is not
-    ///   in the bundle. The message names the nearest version, and its first difference by entity and property.
+    /// - Throws: As `init(contentsOf:)`.
+    ///   `.modelMismatch` (134100) if the store was written with a version that is not in the bundle. The message names
+    ///   the nearest version, and its first difference by entity and property.
     public static func load(_ path: String, forStoreAt storePath: String) throws -> Model {
         let versions = try Model.versions(of: path)
         guard versions.count > 1, let file = try? ReadOnlyFile(StoreLocation(existing: storePath)),
@@ -88,7 +89,8 @@ private struct VersionChoice {
             if let firstFailure { throw firstFailure }
             throw CoreError(
                 .internal,
-                "cannot find the version of \(bundle) nearest to the store: no version was compared; report it as a defect of the library",
+                "cannot find the version of \(bundle) nearest to the store: the versions were not compared; "
+                    + "report it as a defect of the library",
                 file: bundle)
         }
         return try read(nearest)

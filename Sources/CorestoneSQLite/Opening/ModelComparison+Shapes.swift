@@ -49,7 +49,7 @@ extension ModelComparison {
         return nil
     }
 
-    /// Throws if a value is too large for the width that its attribute has in the model.
+    /// Throws if an integer is outside the range of the type that its attribute has in the model.
     ///
     /// - Parameter cached: The store's cached model. Without it, every attribute of a narrow type may have been wider.
     private func requireFittingIntegers(in schema: StoreSchema, _ cached: Model?) throws {
@@ -155,7 +155,7 @@ extension Property {
         switch (self, stored) {
         case (let own as Attribute, let other as Attribute):
             if own.type.isRead(as: other.type) { return nil }
-            return "is \(other.type.displayName) in the store, but \(own.type.displayName) in the model"
+            return "is of type \(other.type.displayName) in the store, but \(own.type.displayName) in the model"
         case (let own as Relationship, let other as Relationship):
             if own.isToMany != other.isToMany {
                 return "is \(other.isToMany ? "to-many" : "to-one") in the store, but not in the model"

@@ -22,7 +22,7 @@ struct ModelComparison {
     let connection: Connection
     let forWriting: Bool
     var versions = VersionRule.compared
-    /// The description of several versions of a model for messages, of which `model` is the nearest; nil for one model.
+    /// For messages, the description of several versions, the nearest of which is `model`; nil for one model.
     var candidates: String?
 
     struct Result {
@@ -82,7 +82,8 @@ struct ModelComparison {
 extension ModelComparison {
     /// Throws an error for differences between the hashes.
     ///
-    /// - Returns: The reason to open read-only if the hashes differ, but the tables can be read; nil if they match.
+    /// - Returns: The reason to open read-only if the hashes differ, but the tables can be read; nil if the hashes
+    ///   match or are not compared.
     private func compareHashes() throws -> String? {
         // Only writers need the cached model to match the metadata.
         guard source == .given || source == .cached && forWriting, let stored = contents.document.hashes else {
@@ -133,8 +134,7 @@ extension ModelComparison {
     }
 
     private static func list(_ names: [String]) -> String {
-        let shown = names.prefix(5).joined(separator: ", ")
-        return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
+        names.count > 5 ? "\(names.prefix(5).joined(separator: ", ")) and \(names.count - 5) more" : names.listed
     }
 
     func error(_ difference: Difference, value: PropertyValue? = nil) -> CoreError {
@@ -155,7 +155,8 @@ extension ModelComparison {
         let store = contents.place.given
         if let candidates {
             return "\(store) does not match any of \(candidates); the nearest is "
-                + "\(model.versionName ?? "an unnamed version"): \(what). Migrate the store to one of the versions"
+                + "\(model.versionName ?? "an unnamed version"): \(what). "
+                + "Migrate the store to one of the versions with CST_STORE_MIGRATE (migrate, corestone migrate)"
         }
         if source == .inferred {
             return
@@ -167,7 +168,8 @@ extension ModelComparison {
                 + "write-ahead log missing)"
         }
         return
-            "the model does not match \(store): \(what); open the store with the model it was written with, or migrate it"
+            "the model does not match \(store): \(what); open the store with the model it was written with, or "
+            + "migrate it with CST_STORE_MIGRATE (migrate, corestone migrate)"
     }
 }
 

@@ -56,8 +56,9 @@ struct ModelGaps {
     /// model lacks cannot become an object, and references to that row could not be preserved.
     var readOnlyReason: String? {
         hidden.first.map {
-            "it has objects of \($0.name), an entity in the tree of \($0.table.root.name) that is not in the model; migrate the store, "
-                + "or add \($0.name) to the model"
+            "it has objects of \($0.name), an entity in the tree of \($0.table.root.name) that is not in the "
+                + "model; migrate the store with CST_STORE_MIGRATE (migrate, corestone migrate), or add \($0.name) to "
+                + "the model"
         }
     }
 }

@@ -8,7 +8,7 @@ import CorestoneValues
 /// relationships that have a join table or a column with an entity number. Names of properties are
 /// those of the cached model. Names that it does not contain are in lower case, because the tables have them in upper
 /// case. An integer column is a to-one relationship if its name, its index and its values indicate one, otherwise an
-/// Integer 64 attribute. To-many relationships with a to-one inverse cannot be inferred.
+/// integer attribute. To-many relationships with a to-one inverse cannot be inferred.
 struct ModelInference {
     private let contents: StoreContents
     private let model = Model()
@@ -42,7 +42,7 @@ struct ModelInference {
                 .storeCorrupt, code: .persistentStoreOpen,
                 "cannot infer a model from the tables of \(contents.place.given): \(error.message.withoutRemedy); pass the model "
                     + "that the store was written with", entity: error.entity, key: error.key, value: error.value,
-                file: contents.place.given)
+                sqliteCode: error.sqliteCode, file: contents.place.given)
         }
     }
 
@@ -58,7 +58,7 @@ struct ModelInference {
                         + "Z_PRIMARYKEY",
                     entity: stored.name, value: .int(stored.number))
             }
-            // A superentity must have a lower number than its subentities, which rejects cycles.
+            // A superentity must have a lower number than its subentities. This rejects cycles.
             if stored.parent == 0 { continue }
             guard let parent = entities[stored.parent] else {
                 let known = contents.entities.first { $0.number == stored.parent }

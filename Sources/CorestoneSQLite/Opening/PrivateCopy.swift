@@ -9,7 +9,7 @@ struct PrivateCopy {
     private let frozen: Connection
     private let place: StoreLocation
 
-    /// Prepares the copy of a file, which `open` creates.
+    /// Prepares the copy of a file. `open` creates the copy.
     ///
     /// - Parameter frozen: A connection that has the file open as immutable.
     init(of frozen: Connection, _ place: StoreLocation) {
@@ -22,7 +22,7 @@ struct PrivateCopy {
     /// The copy is unlinked, so it is deleted with the connection, even if the process is killed.
     func open() throws -> Connection {
         guard let folder = WorkFolder.temporary("corestone-copy-") else {
-            throw failure("create a folder for a private copy of", errno)
+            throw failure("create a folder for a private copy of the store", errno)
         }
         defer { withExtendedLifetime(folder) {} }
         let target = folder.path + "/store"
@@ -40,25 +40,28 @@ struct PrivateCopy {
         return copy
     }
 
-    /// Copies the files, up to five times, until they do not change during the copy.
+    private static let maximumAttempts = 5
+
+    /// Copies the files, several times if necessary, until they do not change during the copy.
     ///
     /// Another process may be writing. Transactions that are added to the end of the log are harmless: the log is
     /// copied last, and read up to its last complete transaction.
     private func writeWhileUnchanged(_ target: String) throws {
-        for _ in 0..<5 {
+        for _ in 0..<Self.maximumAttempts {
             let before = place.fingerprint
             try write(to: target)
             if place.fingerprint == before { return }
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOpen,
-            "\(place.given) was changed while it was copied; try again while no program writes to it",
+            "cannot read \(place.given): it was changed during each of \(Self.maximumAttempts) attempts to copy it; "
+                + "try again while no program writes to it",
             file: place.given)
     }
 
     private func write(to target: String) throws {
         let output = Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard output >= 0 else { throw failure("write a private copy of", errno) }
+        guard output >= 0 else { throw failure("write a private copy of the store", errno) }
         defer { close(output) }
         var offset: Int64 = 0
         while true {
@@ -73,7 +76,7 @@ struct PrivateCopy {
         }
     }
 
-    /// Copies a log or journal. These files are not locked, so they can be read directly.
+    /// Copies a log or journal. SQLite does not lock these files, so closing their descriptors does not release locks.
     private func copyCompanion(_ source: String, to target: String) throws {
         let input = Glibc.open(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard input >= 0 else {
@@ -82,7 +85,7 @@ struct PrivateCopy {
         }
         defer { close(input) }
         let output = Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard output >= 0 else { throw failure("write a private copy of", errno) }
+        guard output >= 0 else { throw failure("write a private copy of the store", errno) }
         defer { close(output) }
         // Copies only to the current end: a writer might append faster than this loop reads.
         var status = stat()
@@ -104,7 +107,7 @@ struct PrivateCopy {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(output, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw failure("write a private copy of", errno) }
+            guard count > 0 else { throw failure("write a private copy of the store", errno) }
             rest = rest.dropFirst(count)
         }
     }
@@ -112,16 +115,16 @@ struct PrivateCopy {
     private func unreadable(_ log: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the log file \(log) of \(place.given): \(StoreLocation.text(of: code))"
-                + StoreLocation.remedy(forReading: code, lost: "restore the store and its log from a backup"),
+            "cannot read the log file \(log) of \(place.given): \(SystemError(code).text)"
+                + SystemError(code).remedyForReading(lost: "restore the store and its log from a backup"),
             file: place.given)
     }
 
     private func failure(_ action: String, _ code: Int32) -> CoreError {
         CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot \(action) \(place.given), which is needed to read its -wal or -journal file: \(StoreLocation.text(of: code))"
-                + StoreLocation.remedy(forTemporary: code), file: place.given)
+            "cannot read the log file of \(place.given): cannot \(action): \(SystemError(code).text)"
+                + SystemError(code).remedyForTemporaryFile, file: place.given)
     }
 }
 

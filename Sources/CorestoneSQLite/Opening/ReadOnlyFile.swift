@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneValues
 import Glibc
@@ -49,8 +50,8 @@ extension StoreLocation {
             if reason == ENOENT { return false }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot read the rollback journal \(companion("-journal")): \(StoreLocation.text(of: reason))"
-                    + StoreLocation.remedy(forReading: reason, lost: "restore the store and its journal from a backup"),
+                "cannot read the rollback journal \(companion("-journal")): \(SystemError(reason).text)"
+                    + SystemError(reason).remedyForReading(lost: "restore the store and its journal from a backup"),
                 file: given)
         }
         defer { close(descriptor) }

@@ -140,8 +140,9 @@ extension SchemaDrift {
         }
     }
 
-    /// The derived attributes that this library cannot compute, and for which the file does not have a trigger of
-    /// Apple's framework.
+    /// The derived attributes that neither this library nor a trigger in the file can compute.
+    ///
+    /// Only triggers of Apple's framework compute attributes that this library cannot compute.
     private var underivable: [SchemaDefect] {
         let known = Set(schema.derivedAttributes.map { ObjectIdentifier($0.attribute) })
         return schema.model.entities.flatMap(\.ownAttributes).compactMap { attribute in
@@ -160,7 +161,7 @@ extension SchemaDrift {
         }
     }
 
-    /// Returns the first columns of the table's indexes.
+    /// Returns the first columns of the table's indexes, except partial ones and expressions.
     func leadingColumns(ofTable table: String) -> Set<String> {
         Set(indexes.filter { $0.table == table && !$0.isPartial }.compactMap { $0.columns.first ?? nil })
     }
@@ -170,7 +171,7 @@ extension SchemaDrift {
         virtualTables[index.name] == SchemaDrift.normalised(index.creationStatement)
     }
 
-    /// Whether the R-tree is kept up to date: the R-tree and its triggers exist.
+    /// Whether the R-tree is kept up to date: the R-tree and its triggers exist in the required form.
     func isMaintained(_ index: SpatialIndex) -> Bool {
         isIntact(index)
             && index.triggerStatements.allSatisfy {

@@ -34,7 +34,7 @@ struct StoreContents {
         try StoreContents.checkSize(connection, header, place)
         do {
             var tables = try StoreContents.tables(connection, place)
-            try StoreContents.requireSystemTables(tables, header, place)
+            try StoreContents.requireSystemTables(tables, connection, header, place)
             unkeyedTables = try StoreContents.addColumns(to: &tables, connection, place)
             self.tables = tables
             document = try StoreContents.document(connection, place)
@@ -63,7 +63,7 @@ struct StoreContents {
         } catch let error as CoreError {
             throw CoreError(
                 error.status, code: .persistentStoreOpen,
-                "cannot read the model in \(place.given): \(error.message)", entity: error.entity, key: error.key,
+                error.messageForModel(inStoreAt: place.given), entity: error.entity, key: error.key,
                 value: error.value, sqliteCode: error.sqliteCode, file: place.given, offset: error.offset)
         }
     }
@@ -92,7 +92,7 @@ extension StoreContents {
         return tables
     }
 
-    /// Adds the columns of the tables that begin with Z, and returns those whose Z_PK is not an INTEGER PRIMARY KEY.
+    /// Adds the columns of tables with the prefix Z, and returns the tables whose Z_PK is not an INTEGER PRIMARY KEY.
     private static func addColumns(
         to tables: inout StoreTables, _ connection: Connection, _ place: StoreLocation
     ) throws -> Set<String> {
@@ -134,15 +134,15 @@ extension StoreContents {
         guard try statement.step(purpose), let identifier = statement.text(0), !identifier.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(place.given) is not a complete Core Data store: its table Z_METADATA does not have a row with an identifier; restore it "
-                    + "from a backup",
+                "\(place.given) is not a complete Core Data store: its table Z_METADATA does not have a row with an "
+                    + "identifier; restore the store from a backup",
                 file: place.given)
         }
         guard identifier.utf8.count <= longestIdentifier else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
                 "\(place.given) is damaged: its identifier in the table Z_METADATA has more than \(longestIdentifier) bytes, but a UUID "
-                    + "has 36; restore it from a backup", file: place.given)
+                    + "has 36; restore the store from a backup", file: place.given)
         }
         return try StoreDocument(identifier: identifier, propertyList: statement.blob(1) ?? [], path: place.given)
     }
@@ -159,7 +159,7 @@ extension StoreContents {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
                     "\(place.given) is damaged: the name of entity \(number) in its table Z_PRIMARYKEY has more than "
-                        + "\(longestName) bytes; restore it from a backup", file: place.given)
+                        + "\(longestName) bytes; restore the store from a backup", file: place.given)
             }
             // The rows of an entity contain its number, so the number must be valid.
             guard number > 0 else {
@@ -179,13 +179,21 @@ extension StoreContents {
 // MARK: - Files that are not stores
 
 extension StoreContents {
-    private static func requireSystemTables(_ tables: StoreTables, _ header: FileHeader, _ place: StoreLocation) throws
-    {
+    private static func requireSystemTables(
+        _ tables: StoreTables, _ connection: Connection, _ header: FileHeader, _ place: StoreLocation
+    ) throws {
+        if tables.isEmpty, try connection.isOfDestroyedStore("open \(place.given)") {
+            throw CoreError(
+                .notAStore, code: .persistentStoreOpen,
+                "\(place.given) is the empty file of a destroyed store; restore the store from a backup, or create it "
+                    + "again by opening it with a model and without CST_STORE_READ_ONLY (read_only) and "
+                    + "CST_STORE_MUST_EXIST (must_exist)", file: place.given)
+        }
         if tables.isEmpty, header.usesLog, !place.hasCompanion("-wal") {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
                 "\(place.given) does not contain tables, and its write-ahead log \(place.companion("-wal")), which may contain "
-                    + "them, is missing or empty; put it back next to the store", file: place.given)
+                    + "them, is missing or empty; put the log back next to the store", file: place.given)
         }
         let missing = StoreSchema.systemTables.dropLast().filter { tables[$0] == nil }
         guard missing.isEmpty else {

@@ -27,9 +27,10 @@ struct StoreCreation {
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
                 "\(entity).\(attribute.name) (\(attribute.type.displayName)) is derived by "
-                    + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute. Use a key path, "
-                    + "to-many.@count, to-many.attribute.@sum, canonical:(), uppercase:(), lowercase:() or now(), without a "
-                    + "filter and with the type of its result",
+                    + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute. Use one of the forms "
+                    + "attribute, to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
+                    + "uppercase:(attribute), lowercase:(attribute) and now(), without a filter and with a result of "
+                    + "the type of \(entity).\(attribute.name)",
                 entity: entity, key: attribute.name, file: place.given)
         }
     }
@@ -57,13 +58,15 @@ struct StoreCreation {
     /// Creates the store next to the log files of an old one.
     ///
     /// SQLite would apply the log of a deleted store to a file with content, but discards the log when it fills an
-    /// empty file. If a store was renamed while a process has it open, the log contains the saves of that process.
+    /// empty file. If a store was renamed while a process has it open, the log contains the saves of that process, and
+    /// the creation fails.
     private func fillBesideRemains() throws -> Bool {
         if let process = place.processUsingLog {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOpen,
-                "cannot create \(place.given): process \(process) still uses the log \(place.path)-wal of a store that was "
-                    + "renamed; close that store first, or choose another path", file: place.given)
+                "cannot create \(place.given): process \(process) still uses the write-ahead log \(place.path)-wal of "
+                    + "a store that was renamed or removed; close that store first, or choose another path",
+                file: place.given)
         }
         guard try make(place.path, options.permissionsOfNewFile(inPlaceOf: nil)) else { return false }
         do { try fill(place.path) } catch {
@@ -163,10 +166,10 @@ struct StoreCreation {
         let folder = "the folder \(place.folder)"
         let remedy =
             code == ENOENT || code == ENOTDIR
-            ? "; create \(folder) first" : StoreLocation.remedy(forWriting: code, in: folder)
+            ? "; create \(folder) first" : SystemError(code).remedyForWriting(in: folder)
         return CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot create \(place.given): \(StoreLocation.text(of: code))\(remedy)", file: place.given)
+            "cannot create \(place.given): \(SystemError(code).text)\(remedy)", file: place.given)
     }
 
     private func folderIsReadOnly(sqliteCode: Int32 = 0) -> CoreError {

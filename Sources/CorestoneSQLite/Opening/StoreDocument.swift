@@ -54,8 +54,8 @@ extension StoreMetadata {
             guard error.status == .storeCorrupt else { throw error.within(failure, file: path) }
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "\(failure): \(error.message.withoutRemedy); restore the store from a backup", file: path,
-                offset: error.offset)
+                "\(failure): \(error.message.withoutRemedy); restore the store from a backup",
+                key: error.key, value: error.value, file: path, offset: error.offset)
         }
     }
 

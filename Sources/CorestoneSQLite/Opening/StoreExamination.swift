@@ -10,7 +10,7 @@ struct UnusableCachedModel {
     let model: Model?
 }
 
-/// An examination of a store, which determines its model and the tables of the entities. The file is not changed.
+/// An examination of a store. It determines the model and the tables of the entities, and does not change the file.
 struct StoreExamination {
     let contents: StoreContents
     let schema: StoreSchema
@@ -21,7 +21,7 @@ struct StoreExamination {
     /// The reason why the store is read-only, as a clause for a message; nil if it is writable. The requirements for
     /// writers are checked only if the store is opened for writing.
     private(set) var readOnlyReason: String?
-    /// The history; nil if the store does not record one, or if its design is not supported.
+    /// The history; nil if the store does not record one or is opened for reading, or if its design is not supported.
     private(set) var history: HistorySchema?
     /// The tables and columns that the file lacks; empty unless versions are ignored.
     let gaps: ModelGaps

@@ -30,7 +30,7 @@ struct OpenedStore {
     var isNew = false
     /// The number of frames in the write-ahead log that triggers a checkpoint; 0 for never.
     var longLog = ConnectionPool.usualLongLog
-    /// A function that opens another connection; nil if readers would block each other or a writer.
+    /// A function that opens another connection; nil for a read-only store and a store without a write-ahead log.
     var openAnother: (() throws -> Connection)?
 }
 
@@ -96,15 +96,21 @@ struct StoreOpener {
     private func openInMemory() throws -> OpenedStore {
         let place = StoreLocation(nowhere: path)
         guard let model, !options.isReadOnly, !options.mustExist else {
-            let obstacles: [(applies: Bool, fault: String, remedy: String)] = [
-                (self.model == nil, "does not contain a model", "pass a model"),
-                (options.isReadOnly, "cannot be opened read-only", "leave out CST_STORE_READ_ONLY (read_only)"),
-                (options.mustExist, "cannot exist before it is opened", "leave out CST_STORE_MUST_EXIST (must_exist)"),
+            let obstacles: [(applies: Bool, key: String, fault: String, remedy: String)] = [
+                (self.model == nil, "model", "does not contain a model", "pass a model"),
+                (
+                    options.isReadOnly, "read_only", "cannot be opened read-only",
+                    "leave out CST_STORE_READ_ONLY (read_only)"
+                ),
+                (
+                    options.mustExist, "must_exist", "cannot exist before it is opened",
+                    "leave out CST_STORE_MUST_EXIST (must_exist)"
+                ),
             ].filter { $0.applies }
             throw failure(
                 .invalidArgument,
                 "\(path) is a new, empty in-memory store, which \(obstacles.map(\.fault).joined(separator: " and ")); "
-                    + obstacles.map(\.remedy).joined(separator: ", and "), place)
+                    + obstacles.map(\.remedy).joined(separator: ", and "), place, key: obstacles.first?.key)
         }
         let connection = try Connection(
             ":memory:", path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, limits: options.limits)
@@ -140,6 +146,10 @@ struct StoreOpener {
             guard let model, let migration = options.migration, migration.isAutomatic, versions == .compared else {
                 throw error
             }
+            if !options.openStores.isEmpty {
+                let document = try StoreContents(connection, place: place).document
+                try options.requireOther(than: document.identifier, at: place.absolute)
+            }
             _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
             try StoreMigration(
                 connection: connection, place: place, model: model, options: options, migration: migration
@@ -157,7 +167,9 @@ struct StoreOpener {
         if place.hasCompanion("-wal") {
             _ = cst_sqlite3_checkpoint_on_close(connection.db, 0)
             // SQLite would discard the damaged frames and all later transactions in the log.
-            if let loss = try WriteAheadLog.examine(beside: place, connection).loss, loss.isCertain {
+            if let loss = try WriteAheadLog.examine(beside: place, connection).loss,
+                loss.isCertain(isSynchronous: synchronous > 1)
+            {
                 connection.close()
                 return try openReadOnly(place)
             }
@@ -174,6 +186,7 @@ struct StoreOpener {
         var examination: StoreExamination
         do {
             examination = try examineMigrated(connection, place)
+            try options.requireOther(than: examination.contents.document.identifier, at: place.absolute)
             if examination.isToBeAdopted, examination.readOnlyReason == nil {
                 try connection.adopt(examination)
                 examination = try examine(connection, place)
@@ -223,8 +236,7 @@ struct StoreOpener {
                 connection.close()
                 throw failure(
                     .storeIO,
-                    "\(place.given) was replaced by another file; remove the store from the coordinator and add it again",
-                    place)
+                    "\(place.given) was replaced by another file; \(StoreLocation.addingAgain)", place)
             }
             connection.waitForLocks(milliseconds: busyTimeout)
             connection.distrust()
@@ -267,7 +279,7 @@ struct StoreOpener {
             try connection.execute("VACUUM", "vacuum \(place.given)", cocoaCode: .persistentStoreOpen)
         }
         if options.analyzes {
-            try connection.execute("ANALYZE", "analyze \(place.given)", cocoaCode: .persistentStoreOpen)
+            try connection.execute("ANALYZE", "analyse \(place.given)", cocoaCode: .persistentStoreOpen)
         }
     }
 
@@ -275,14 +287,18 @@ struct StoreOpener {
         // A read-only connection sorts in temporary files, because an untrusted store may be larger than memory.
         let launch = LaunchArguments.storeSettings
         if isFirst, launch.checksIntegrity { try DatabaseCheck.require(connection, place) }
-        let usual = options.isTransient ? 0 : options.normalSync ? 1 : 2
-        let synchronous = launch.synchronous ?? pragmas.number("synchronous", else: usual)
         try connection.execute(
             "PRAGMA synchronous=\(synchronous);"
                 + "PRAGMA cache_size=\(pragmas.number("cache_size", else: -max(options.cacheKilobytes, 64)));"
                 + "PRAGMA temp_store=\(pragmas.number("temp_store", else: options.isReadOnly ? 0 : 2))"
                 + (options.isTransient ? ";PRAGMA locking_mode=EXCLUSIVE" : "") + pragmas.statements,
             "open \(place.given)", cocoaCode: .persistentStoreOpen)
+    }
+
+    /// The value of the pragma `synchronous`: 0 (OFF), 1 (NORMAL), 2 (FULL) or 3 (EXTRA).
+    private var synchronous: Int {
+        let usual = options.isTransient ? 0 : options.normalSync ? 1 : 2
+        return LaunchArguments.storeSettings.synchronous ?? pragmas.number("synchronous", else: usual)
     }
 
     /// Returns why a store is read-only without its history; nil if the options permit a history, or if it is empty.
@@ -296,7 +312,8 @@ struct StoreOpener {
         }
         return
             "CST_STORE_NO_HISTORY (history=False) is set, but the store has a history, in which new saves would be missing; open the "
-            + "store without that option, or delete the history first"
+            + "store without that option, or delete the history first with cst_coordinator_delete_history "
+            + "(delete_history, deleteHistory)"
     }
 
     /// Creates the history tables and returns their design.
@@ -316,7 +333,7 @@ struct StoreOpener {
 
     /// Starts or stops recording the values that saves replace, according to the options.
     ///
-    /// A file that records them continues to do so without the option.
+    /// A store that already records these values continues to do so if the options request neither.
     private func configureOldValues(in connection: Connection) throws {
         let purpose = "open the history of \(connection.path)"
         let hasBegun = try OldValueTables.exist(in: connection, purpose)
@@ -365,9 +382,9 @@ struct StoreOpener {
     }
 
     private func failure(
-        _ status: Status, _ message: String, _ place: StoreLocation, sqliteCode: Int32 = 0
+        _ status: Status, _ message: String, _ place: StoreLocation, key: String? = nil, sqliteCode: Int32 = 0
     ) -> CoreError {
-        CoreError(status, code: .persistentStoreOpen, message, sqliteCode: sqliteCode, file: place.given)
+        CoreError(status, code: .persistentStoreOpen, message, key: key, sqliteCode: sqliteCode, file: place.given)
     }
 }
 

@@ -9,8 +9,9 @@ extension StoreType {
     /// The file is read through SQLite: opening and closing it directly would release the locks that SQLite holds on it
     /// in this process.
     ///
-    /// - Throws: `.invalidArgument` for an invalid path, `.storeIO` for a file that cannot be read, `.notAStore` for a
-    ///   folder.
+    /// - Throws: `.invalidArgument` for an invalid path.
+    ///   `.storeIO` for a file that cannot be read.
+    ///   `.notAStore` for a folder.
     package init?(ofStoreAt path: String) throws {
         let type = try StoreType.withHeader(of: path) { header, _, connection in try header.storeType(connection) }
         guard let type = type ?? nil else { return nil }
@@ -21,8 +22,9 @@ extension StoreType {
     ///
     /// A file that may be a damaged store passes.
     ///
-    /// - Throws: `.unsupported` (134000) for a store of another type, `.notAStore` (134080) for a file that is not a
-    ///   store; also as `init(ofStoreAt:)`.
+    /// - Throws: `.unsupported` (134000) for a store of another type.
+    ///   `.notAStore` (134080) for a file that is not a store.
+    ///   The errors of `init(ofStoreAt:)`.
     package func require(at path: String) throws {
         try StoreType.withHeader(of: path) { header, place, connection in try header.require(self, place, connection) }
     }

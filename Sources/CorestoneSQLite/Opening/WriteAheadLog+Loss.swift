@@ -6,12 +6,25 @@ struct LogLoss: Equatable {
     let frame: Int64
     /// The number of transactions that end in the damaged frame or after it.
     let saves: Int
-    /// Whether the log is certainly damaged, because a crash cannot leave it in this state.
-    let isCertain: Bool
+    /// Whether a frame was changed after it was written, so that the log is certainly damaged.
+    let isDamaged: Bool
+
+    /// Whether a crash cannot leave the log in this state.
+    ///
+    /// - Parameter isSynchronous: Whether each save waited for the disk (`synchronous` FULL). If not, a crash of the
+    ///   system can lose parts of several saves.
+    func isCertain(isSynchronous: Bool) -> Bool { isDamaged || saves > 1 && isSynchronous }
 
     /// A description of the loss, as a clause for a message.
     var explanation: String {
-        if !isCertain {
+        if !isDamaged, saves > 1 {
+            return
+                "\(lostSaves) in its write-ahead log cannot be read (from frame \(frame)): the log is damaged, or the "
+                + "system crashed while saves did not wait for the disk; restore the store and its log from the same "
+                + "backup, or open the store with CST_STORE_NORMAL_SYNC (sync=\"normal\") to continue without these "
+                + "saves"
+        }
+        if !isDamaged {
             return "the last save in its write-ahead log is incomplete (frame \(frame)) and was skipped: a crash "
                 + "interrupted it or the log is damaged"
         }
@@ -51,8 +64,9 @@ extension WriteAheadLog {
     /// Returns the loss caused by a frame that is damaged, or that was written before the log was restarted.
     ///
     /// The checksums of the next frame continue those of this frame. If they match, only this frame was changed after
-    /// it was written. A crash instead loses whole sectors, including the headers of frames, and SQLite does not write
-    /// a second transaction before the first is on the disk.
+    /// it was written. A crash instead loses whole sectors, including the headers of frames. With full synchronisation,
+    /// SQLite does not write a second transaction before the first is on the disk. Without it, a crash of the system
+    /// may lose sectors of several transactions.
     ///
     /// - Returns: nil for a normal end of the log.
     mutating func loss(at broken: Frame, _ offset: Int64, of size: Int64, _ header: [UInt8]) throws -> LogLoss? {
@@ -74,7 +88,6 @@ extension WriteAheadLog {
             next += length
         }
         guard saves > 0 else { return nil }
-        return LogLoss(
-            frame: (offset - 32) / length + 1, saves: saves, isCertain: isFollowed || saves > 1)
+        return LogLoss(frame: (offset - 32) / length + 1, saves: saves, isDamaged: isFollowed)
     }
 }

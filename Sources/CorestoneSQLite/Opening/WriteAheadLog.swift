@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneValues
 import Glibc
@@ -32,8 +33,8 @@ struct WriteAheadLog {
     /// Examines the log next to the file that `connection` has open.
     ///
     /// - Throws: `storeCorrupt` if the log does not belong to the file. SQLite does not report that: it applies pages
-    ///   of another state, or discards a log with a damaged header and all saves in it. `storeIO` if the log cannot be
-    ///   read.
+    ///   of another state, or discards a log with a damaged header and all saves in it.
+    ///   `storeIO` if the log cannot be read.
     static func examine(beside place: StoreLocation, _ connection: Connection) throws -> Findings {
         guard place.hasCompanion("-wal") else { return Findings() }
         var (state, loss) = try state(place, connection)
@@ -98,7 +99,7 @@ struct WriteAheadLog {
         isBigEndian = magic & 1 != 0
         let logPageSize = Int(word(header, at: 8))
         guard logPageSize == pageSize else {
-            return .stale("its pages have \(logPageSize) bytes, but those of the store \(pageSize)")
+            return .stale("its pages have \(logPageSize) bytes, but those of the store have \(pageSize)")
         }
         updateChecksums(with: header[..<24])
         guard checksums == (word(header, at: 24), word(header, at: 28)) else { return .stale("its header is damaged") }
@@ -139,7 +140,7 @@ struct WriteAheadLog {
             ?? staleIfOlder(than: file, pages: size, counter: counter) ?? .live
     }
 
-    /// Rejects a log of an earlier state of the file, whose pages would replace newer ones.
+    /// Rejects a log of an earlier state of the file, because the pages of the log would replace newer ones.
     ///
     /// - Returns: nil if the log is not older.
     private func staleIfOlder(than file: FileHeader, pages: UInt32, counter: UInt32?) -> State? {
@@ -166,8 +167,8 @@ struct WriteAheadLog {
         let unused = pageCount < (1 << 30) / pageSize + 1 && Int(pages) > (1 << 30) / pageSize ? 1 : 0
         guard added + unused < Int(pages) - pageCount else { return nil }
         return .stale(
-            "it belongs to a file of \(counted(Int64(pages), "page")), but the store has only \(pageCount) and the log \(added) more"
-        )
+            "it belongs to a file of \(counted(Int64(pages), "page")), but the store and the log together have only "
+                + "\(pageCount + added)")
     }
 
     /// Updates SQLite's running checksum, which covers all words in the byte order that the magic number indicates.
@@ -207,10 +208,10 @@ struct WriteAheadLog {
     }
 
     private static func unreadable(_ place: StoreLocation, _ code: Int32) -> CoreError {
-        let remedy = StoreLocation.remedy(forReading: code, lost: "restore the store and its log from a backup")
+        let remedy = SystemError(code).remedyForReading(lost: "restore the store and its log from a backup")
         return CoreError(
             .storeIO, code: .persistentStoreOpen,
-            "cannot read the write-ahead log \(place.companion("-wal")): \(StoreLocation.text(of: code))\(remedy)",
+            "cannot read the write-ahead log \(place.companion("-wal")): \(SystemError(code).text)\(remedy)",
             file: place.given)
     }
 }

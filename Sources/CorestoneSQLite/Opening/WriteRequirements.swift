@@ -49,8 +49,8 @@ struct WriteRequirements {
             }
             if isMisnumbered, let entity {
                 return
-                    "its table Z_PRIMARYKEY contradicts its rows: the rows of \(table.name) have the number of the "
-                    + "entity \(entity.name) (corestone check lists them)"
+                    "its table Z_PRIMARYKEY contradicts the store's rows: the rows of \(table.name) have the number of "
+                    + "the entity \(entity.name) (corestone check lists them)"
             }
         }
         return nil
@@ -95,6 +95,8 @@ struct WriteRequirements {
     }
 
     /// Returns why a statement cannot be compiled; nil if it can, or if the reason is not in the schema.
+    ///
+    /// Allows triggers to use virtual tables if the statement fires a trigger that uses one.
     private func obstacle(to text: String) -> String? {
         var handle: OpaquePointer?
         defer { sqlite3_finalize(handle) }

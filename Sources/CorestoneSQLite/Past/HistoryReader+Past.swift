@@ -13,7 +13,7 @@ extension HistoryReader {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "cannot open a past state of \(store.path): cannot create a folder in \(temporaryFolder): "
-                    + "\(StoreLocation.text(of: code))\(StoreLocation.remedy(forTemporary: code))",
+                    + "\(SystemError(code).text)\(SystemError(code).remedyForTemporaryFile)",
                 file: store.path)
         }
         let path = folder.path + "/store"
@@ -23,7 +23,7 @@ extension HistoryReader {
         let unknown = try restore(path, to: number, of: owner, unknown)
         (options.isReadOnly, options.mustExist, options.dropsOldValues) = (true, true, false)
         (options.keepsHistory, options.keepsCompleteHistory) = (false, false)
-        options.readOnlyReason = "it is the past of \(store.path); save to the present store"
+        options.readOnlyReason = "it is a past state of \(store.path); save to the present store"
         let opened = try StoreOpener(
             path, model: schema.model, options: options, versions: store.versionsOfCopies
         ).run()
@@ -57,9 +57,10 @@ extension HistoryReader {
         guard migration > number else { return }
         throw CoreError(
             .invalidArgument, code: .persistentHistoryTokenExpired,
-            "the past of \(reader.store.path) after transaction \(number) cannot be opened: transaction \(migration) migrated the "
-                + "store to its present model; choose transaction \(migration) or later", value: .int(number),
-            file: reader.store.path)
+            "cannot open the past state of \(reader.store.path) after transaction \(number): transaction "
+                + "\(migration) migrated the store to its present model; choose transaction \(migration) or later, or "
+                + "a date after it",
+            key: "transaction", value: .int(number), file: reader.store.path)
     }
 
     /// Returns the number of the last transaction of a migration; 0 without one.
@@ -135,7 +136,7 @@ extension HistoryReader {
 
     /// Returns the queries for the key and entity number of rows that may have old values.
     ///
-    /// These are rows with old values, rows on both sides of links, and former and present owners.
+    /// These are rows with old values, rows in changed pairs of join tables, and former and present owners and targets.
     private func queriesOfTouchedRows(_ connection: Connection) throws -> [String] {
         func rows(of table: TableSchema, keys: String) -> String {
             "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK IN (\(keys))"
@@ -170,7 +171,7 @@ private struct OldValueReader {
     private let purpose: String
     /// The attributes and to-one relationships by column number.
     private var columns: [Int64: Property] = [:]
-    /// The columns with the entities of to-one targets.
+    /// The to-one relationships by the number of the column with the target's entity.
     private var targetColumns: [Int64: Property] = [:]
     private let numbers: String
     private let schema: StoreSchema
@@ -236,7 +237,7 @@ private struct OldValueReader {
 }
 
 extension Statement {
-    /// Reads a column as `storedValue` does, but without the mark of an attribute that may be in a backing file.
+    /// Reads a column as `storedValue` does, but without the mark of a value that may be in a backing file.
     ///
     /// - Returns: nil for a backing file that could not be read.
     fileprivate func oldValue(_ column: Int32, of attribute: Attribute) -> PropertyValue? {

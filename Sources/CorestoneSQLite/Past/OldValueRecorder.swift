@@ -59,7 +59,9 @@ final class OldValueRecorder {
         for drop in drops { try connection.execute(drop, purpose) }
     }
 
-    /// Assigns a permanent number to each column of the store. Returns the numbers by table and column.
+    /// Assigns a permanent number to each column of an entity table, and to each join table with an empty column name.
+    ///
+    /// - Returns: The numbers by table and column.
     private static func register(
         _ schema: StoreSchema, in connection: Connection, _ purpose: String
     ) throws -> [String: [String: Int64]] {

@@ -39,7 +39,7 @@ enum OldValueTables {
         }
     }
 
-    /// Removes the tables, in the caller's transaction, which stops the recording of old values.
+    /// Removes the tables in the caller's transaction. This stops the recording of old values.
     static func remove(from connection: Connection, _ purpose: String) throws {
         for table in all { try connection.execute("DROP TABLE IF EXISTS \(table)", purpose) }
     }

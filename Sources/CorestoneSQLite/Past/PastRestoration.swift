@@ -19,7 +19,7 @@ struct PastRestoration {
     /// - Parameter unknown: The values of the copy that are already unknown.
     init(_ connection: Connection, _ schema: StoreSchema, _ unknown: UnknownValues) {
         (self.connection, self.schema, self.unknown) = (connection, schema, unknown)
-        purpose = "restore the past of \(connection.path)"
+        purpose = "restore a past state of \(connection.path)"
     }
 
     /// Restores the copy.
@@ -32,7 +32,7 @@ struct PastRestoration {
         defer { _ = cst_sqlite3_enable_triggers(connection.db, 1) }
         let indexes = try dropIndexes()
         for (first, last, isComplete) in try spans(after: number).reversed() {
-            for table in schema.tables { try recreateDeletedRows(of: table, first, last) }
+            for table in schema.tables { try recreateDeletedRows(of: table, first, last, isComplete) }
             if isComplete {
                 try undo(first, last)
             } else {
@@ -112,7 +112,7 @@ struct PastRestoration {
         while try rows.step(purpose) { unknown.remove(column.property, ofRow: rows.integer(0), table.root) }
     }
 
-    /// Marks values as unknown whose backing files could not be read when they were replaced.
+    /// Marks values as unknown if their backing files could not be read when the values were replaced.
     ///
     /// Values that are still in backing files are marked too, because the copy does not have these files.
     private mutating func becomeUnknown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
@@ -148,13 +148,23 @@ struct PastRestoration {
             + "AND ZENTITY IN (\(numbers)) AND typeof(ZENTITYPK) = 'integer'"
     }
 
-    private mutating func recreateDeletedRows(of table: TableSchema, _ first: Int64, _ last: Int64) throws {
+    /// Recreates the rows that a span deleted.
+    ///
+    /// - Parameter isComplete: Whether the span has old values, so that all attributes of these rows are known.
+    private mutating func recreateDeletedRows(
+        of table: TableSchema, _ first: Int64, _ last: Int64, _ isComplete: Bool
+    ) throws {
         let deletions = changes(.delete, of: table, first, last)
         try connection.execute(
             "INSERT OR IGNORE INTO \(table.name) (Z_PK, Z_ENT, Z_OPT) SELECT ZENTITYPK, ZENTITY, 1 \(deletions)",
             purpose)
         if unknown.isEmpty { return }
-        try forEachRow("SELECT ZENTITYPK \(deletions)") { unknown, key in unknown.removeRow(key, table.root) }
+        let excepted = unknown.exceptedRows
+        let known = table.columns.map(\.property).filter { isComplete && $0 is Attribute && excepted[$0.key] != nil }
+        try forEachRow("SELECT ZENTITYPK \(deletions)") { unknown, key in
+            unknown.removeRow(key, table.root)
+            for property in known { unknown.remove(property, ofRow: key, table.root) }
+        }
     }
 
     private mutating func removeInsertedRows(of table: TableSchema, _ first: Int64, _ last: Int64) throws {
@@ -187,9 +197,18 @@ struct PastRestoration {
                 columns[column.property.key] = (table, column.name)
             }
         }
-        for key in unknown.keysOfAllRows {
+        try connection.execute("CREATE TEMP TABLE CST_PASTKNOWN (Z_PK INTEGER PRIMARY KEY)", purpose)
+        for (key, rows) in unknown.exceptedRows {
             guard let (table, column) = columns[key] else { continue }
-            try connection.execute("UPDATE \(table.name) SET \(column) = NULL", purpose)
+            try connection.execute("DELETE FROM temp.CST_PASTKNOWN", purpose)
+            let insertion = try connection.statement("INSERT INTO temp.CST_PASTKNOWN (Z_PK) VALUES (?)", purpose)
+            for row in rows {
+                insertion.bind(row, at: 1)
+                try insertion.run(purpose)
+            }
+            try connection.execute(
+                "UPDATE \(table.name) SET \(column) = NULL WHERE Z_PK NOT IN (SELECT Z_PK FROM temp.CST_PASTKNOWN)",
+                purpose)
         }
         try unknown.forEachCell { _, row, key in
             guard let (table, column) = columns[key] else { return }

@@ -9,8 +9,11 @@ import CorestoneValues
 ///
 /// A change of one object may affect other objects without a recorded change. A deletion removes references to the
 /// object, and an update of one side of a relationship changes the other side. In a save, Apple's framework and this
-/// library record both sides. Batch requests and older versions of this library do not always record both. If a
-/// transaction records only one side, the whole relationship counts as unknown.
+/// library record both sides. Batch requests and older versions of this library do not always record both.
+///
+/// If a transaction records only the other side of a to-many relationship, the relationship counts as unknown in all
+/// objects. If a transaction deletes possible targets of a to-one relationship, nulls in that relationship count as
+/// unknown.
 struct UnrecordedRange {
     private let connection: Connection
     private let schema: StoreSchema
@@ -33,8 +36,9 @@ struct UnrecordedRange {
         /// The keys of updated properties.
         var updated: Set<UInt32> = []
 
-        /// Whether a member of a relationship without an inverse may have moved to another owner without a recorded
-        /// change.
+        /// Whether a member may have moved to another owner without a recorded change.
+        ///
+        /// The relationship does not have an inverse.
         func mayMove(_ relationship: Relationship) -> Bool {
             let (owner, member) = (relationship.entity.rootIndex, relationship.destination.rootIndex)
             return updated.contains(relationship.key) || inserted.contains(owner) || deleted.contains(owner)
@@ -105,7 +109,7 @@ struct UnrecordedRange {
         }
     }
 
-    /// Marks relationships as unknown if a transaction recorded only one side.
+    /// Marks relationships as unknown that a transaction may have changed without recording it.
     private func conclude(_ record: Record, _ unknown: inout UnknownValues) throws {
         for relationship in relationships {
             if relationship.isToMany, relationship.inverse == nil {

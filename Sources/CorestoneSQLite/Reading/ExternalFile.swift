@@ -130,7 +130,7 @@ enum ExternalFile {
     }
 
     private static func unreadable(_ path: String, _ code: Int32) -> ExternalValue {
-        unreadable(path, "cannot be read: \(StoreLocation.text(of: code))\(StoreLocation.remedy(forReading: code))")
+        unreadable(path, "cannot be read: \(SystemError(code).text)\(SystemError(code).remedyForReading())")
     }
 }
 

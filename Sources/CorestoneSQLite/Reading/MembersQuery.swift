@@ -13,8 +13,9 @@ struct MembersQuery {
     /// The number of times that the statement contains the condition on the owners.
     var repetitions: Int { isReadBothWays ? 2 : 1 }
 
-    /// Whether both columns are searched, because a pair of a relationship that is its own inverse may be stored in
-    /// only one direction.
+    /// Whether both columns are searched.
+    ///
+    /// A pair of a relationship that is its own inverse may be stored in only one direction.
     private var isReadBothWays: Bool { if case .joinTable(_, _, _, nil, true) = storage { true } else { false } }
 
     init(relationship: Relationship, storage: ToManyStorage, schema: StoreSchema, file: OpenFile, rows: Bool) {

@@ -10,7 +10,7 @@ struct RecordCursor {
     /// The filled chunks and the current one.
     private(set) var chunks: [RecordChunk]
     private(set) var chunk: RecordChunk
-    /// The record under construction.
+    /// The address of the record under construction.
     private(set) var start: UnsafeMutableRawPointer
     /// The number of bytes of the record that are used.
     private(set) var tail = 0

@@ -5,20 +5,27 @@ import CorestoneValues
 extension PropertyValue {
     /// Reads a value of a column or of a function's argument.
     ///
-    /// A value of an unsuitable type is read as null, as in records (`RowReader`).
+    /// Values of other types are converted as `RowReader` converts them, so that dictionaries and objects have the same
+    /// values: an invalid number, decimal or UUID is read as null, and so is an integer outside the range of its type.
     init(_ value: OpaquePointer?, _ form: RowCell.Form) {
         let type = sqlite3_value_type(value)
         guard type != SQLITE_NULL else {
             self = .null
             return
         }
-        let isNumber = type == SQLITE_INTEGER || type == SQLITE_FLOAT
         switch form {
-        case .bool: self = isNumber ? .bool(sqlite3_value_int64(value) != 0) : .null
-        case .integer: self = isNumber ? .int(sqlite3_value_int64(value)) : .null
-        case .real: self = isNumber ? .double(sqlite3_value_double(value)) : .null
-        case .date: self = isNumber ? .date(sqlite3_value_double(value)) : .null
-        case .number, .gathered, .object:
+        case .bool: self = PropertyValue.integer(of: value, type).map { .bool($0 != 0) } ?? .null
+        case .integer: self = PropertyValue.integer(of: value, type).map { .int($0) } ?? .null
+        case .integer16:
+            let number = PropertyValue.integer(of: value, type).flatMap { Int16(exactly: $0) }
+            self = number.map { .int(Int64($0)) } ?? .null
+        case .integer32:
+            let number = PropertyValue.integer(of: value, type).flatMap { Int32(exactly: $0) }
+            self = number.map { .int(Int64($0)) } ?? .null
+        case .real: self = PropertyValue.real(of: value, type).map { .double($0) } ?? .null
+        case .date: self = PropertyValue.real(of: value, type).map { .date($0) } ?? .null
+        case .object: self = .int(sqlite3_value_int64(value))
+        case .number, .gathered:
             self =
                 switch type {
                 case SQLITE_INTEGER: .int(sqlite3_value_int64(value))
@@ -40,6 +47,27 @@ extension PropertyValue {
             let start = sqlite3_value_blob(value)
             self = .bytes(Bytes(copying: UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))))
         case .uuid: self = PropertyValue.uuid(of: value, isText: type == SQLITE_TEXT).map { .uuid($0) } ?? .null
+        }
+    }
+
+    /// Returns a value that is a number, or text or binary data that begins with a number.
+    private static func integer(of value: OpaquePointer?, _ type: Int32) -> Int64? {
+        let number = sqlite3_value_int64(value)
+        return number != 0 || isZero(value, type) ? number : nil
+    }
+
+    /// Returns a value that is a number, or text or binary data that begins with a number.
+    private static func real(of value: OpaquePointer?, _ type: Int32) -> Double? {
+        let number = sqlite3_value_double(value)
+        return number != 0 || isZero(value, type) ? number : nil
+    }
+
+    /// Whether a value that SQLite converts to 0 is a number.
+    private static func isZero(_ value: OpaquePointer?, _ type: Int32) -> Bool {
+        switch type {
+        case SQLITE_INTEGER, SQLITE_FLOAT: true
+        case SQLITE_TEXT: sqlite3_value_text(value).map(RowReader.mayBeZero) ?? false
+        default: false
         }
     }
 

@@ -4,11 +4,11 @@ import CorestoneModel
 import CorestoneSQL
 import CorestoneValues
 
-/// A cursor over the rows of a fetch, which keeps its statement open between batches.
+/// A cursor over the rows of a fetch. It keeps its statement open between batches.
 ///
-/// The cursor reads one state of the store. Before the store writes, or its connection reads a newer state, the cursor
-/// records the remaining keys (8 bytes each). From then on, it reads those rows by key. It therefore does not block
-/// writers, and does not keep other readers in an old state.
+/// At first, the cursor reads one state of the store. Before the store writes, or its connection reads a newer state,
+/// the cursor records the remaining keys (8 bytes each). From then on, it reads the current state of those rows by key.
+/// It therefore does not block writers, and does not keep other readers in an old state.
 final class RowCursor: StoreCursor {
     private let reader: any SQLiteReading
     /// The connection of the statement.
@@ -29,9 +29,7 @@ final class RowCursor: StoreCursor {
     /// The number of bytes of rows at which a batch ends early.
     private static let batchBytes = 8 << 20
 
-    /// Creates a cursor.
-    ///
-    /// Like all other functions, it must be called by the thread that has acquired the connection.
+    /// Creates a cursor. Must be called by the thread that has acquired the connection.
     init(_ query: SQLQuery, _ fetch: StoreFetch, _ file: OpenFile, reader: any SQLiteReading) throws {
         self.reader = reader
         self.file = file

@@ -51,8 +51,9 @@ final class RowPlan {
     /// The index of the entity and of its root in the model, by entity number; `UInt32.max` for unknown numbers.
     let entityOfNumber: UnsafeMutablePointer<(index: UInt32, root: UInt32)>
     let numberLimit: Int64
-    /// The index in `entities` for rows without a valid entity number; -1 if the entity has to be read from the row, or
-    /// is abstract.
+    /// The index in `entities` for the rows of a table with only one entity.
+    ///
+    /// -1 if the entity has to be read from each row, or is abstract.
     let fallback: Int32
     let estimatedRowSize: Int
     /// The record of the attributes whose values are read as null.

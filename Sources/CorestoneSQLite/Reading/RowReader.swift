@@ -8,7 +8,7 @@ import Glibc
 struct RowReader {
     var cursor: RecordCursor
 
-    /// Returns the record of the statement's row, or nil for a row of an entity that is not in the plan.
+    /// Returns the record of the statement's row; nil for an entity that is not in the plan, or a key below 1.
     ///
     /// The primary key of the row is in column `leading`.
     @inline(__always)
@@ -34,9 +34,9 @@ struct RowReader {
 
     /// Reads one value.
     ///
-    /// A value of another storage class is converted by SQLite's rules. A value that is not a number, or that is out of
-    /// range, is read as null and recorded, because a plausible wrong value would be worse. `StoreCheck` lists such
-    /// rows.
+    /// A value of another storage class is converted by SQLite's rules. A value is read as null and recorded if it is
+    /// not a required number, decimal or UUID, or is outside the range of a 16-bit or 32-bit integer. A plausible wrong
+    /// value would be worse. `StoreCheck` lists such rows.
     @inline(__always)
     private mutating func read(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) throws {
         let column = step.column
@@ -101,13 +101,16 @@ struct RowReader {
     @inline(never)
     private func isMisfit(_ row: OpaquePointer, _ step: ColumnStep, _ plan: RowPlan) -> Bool {
         if sqlite3_column_type(row, step.column) == SQLITE_TEXT, let text = sqlite3_column_text(row, step.column),
-            "0123456789+-. ".utf8.contains(text[0])
+            RowReader.mayBeZero(text)
         {
             return false
         }
         noteMisfit(step, plan)
         return true
     }
+
+    /// Whether a text that SQLite converts to 0 is a number, as far as its first character shows.
+    static func mayBeZero(_ text: UnsafePointer<UInt8>) -> Bool { "0123456789+-. ".utf8.contains(text[0]) }
 
     @inline(never)
     private func noteMisfit(_ step: ColumnStep, _ plan: RowPlan) {
@@ -195,7 +198,8 @@ struct RowReader {
         if sqlite3_column_type(row, column) != SQLITE_NULL {
             throw CoreError(
                 .noMemory, code: .sqlite,
-                "out of memory: cannot read a row of \(plan.table.root.name); fetch fewer rows at a time",
+                "out of memory: cannot read a row of \(plan.table.root.name); free some memory, or fetch fewer rows at "
+                    + "a time",
                 entity: plan.table.root.name, sqliteCode: SQLITE_NOMEM)
         }
     }

@@ -1,8 +1,9 @@
 import CorestoneModel
 import CorestonePredicate
 
-/// A derived attribute and the triggers by which the store computes it (docs/reference/model.md, "Derived
-/// attributes").
+/// A derived attribute and the triggers by which the store computes it.
+///
+/// See docs/reference/model.md, "Derived attributes".
 ///
 /// The triggers of `to-many.@count` and `to-one.attribute` are identical to those in Apple's stores. The triggers of
 /// `now()` are identical to those that Apple's framework logs. All other triggers follow the same pattern, and use only
@@ -46,8 +47,9 @@ struct DerivedAttribute {
             ? nil : attribute.entity.withDescendants.map { schema.number(of: $0) }.sorted()
     }
 
-    /// Returns the form of a derivation, or nil if it is not supported or its result has another type than the
-    /// attribute.
+    /// Returns the form of a derivation; nil if it is not supported.
+    ///
+    /// Also returns nil if the derivation's result has another type than the attribute.
     private static func form(of expression: Expression, _ attribute: Attribute, _ schema: StoreSchema) -> Form? {
         let entity = attribute.entity
         switch expression {

@@ -58,8 +58,8 @@ extension TableSchema {
 
     /// Returns the index of a fetch index, or nil for an index that stores do not have.
     ///
-    /// Stores do not have an index over relationships only, which are already indexed, nor over elements without a
-    /// column.
+    /// Stores do not have an index over relationships only, which are already indexed, nor an index with an expression
+    /// or a condition that SQLite cannot index. A property without a column is left out of the index.
     private func index(_ index: FetchIndex, of entity: Entity) -> StoreIndex? {
         guard index.elements.contains(where: { !isRelationship($0, of: entity) }) else { return nil }
         var elements: [(column: String, suffix: String)] = []

@@ -7,8 +7,9 @@ final class JoinTable: @unchecked Sendable {
         let name: String
         /// The entity whose rows the column refers to.
         let entity: Entity
-        /// The column with the order keys of these rows among the members of the other side; nil unless that side's
-        /// relationship is ordered.
+        /// The column with the order keys of these rows among the members of the other side.
+        ///
+        /// nil unless that side's relationship is ordered.
         let orderName: String?
     }
 

@@ -16,7 +16,7 @@ struct SpatialIndex {
     let entity: Entity
     let keys: [String]
 
-    /// Creates the R-tree of an index; nil if the index is not an R-tree, or has an element without a column.
+    /// Creates the R-tree of an index; nil if the index is not an R-tree over one to five columns.
     init?(_ index: FetchIndex, of entity: Entity, in table: TableSchema) {
         // The names of the triggers contain the name of the index.
         guard index.isRTree, isIdentifier(index.name) else { return nil }
@@ -39,8 +39,9 @@ struct SpatialIndex {
         return "CREATE VIRTUAL TABLE \(name) USING RTREE (Z_PK INTEGER PRIMARY KEY\(bounds))"
     }
 
-    /// The mapping for the predicate compiler. It contains only bounds of numbers, because those of text are always
-    /// zero.
+    /// The mapping for the predicate compiler.
+    ///
+    /// It contains only the bounds of numbers and dates, because SQLite stores zero as the bounds of other values.
     var mapping: SpatialMapping {
         let bounds = zip(keys, columns).compactMap { key, column in
             entity.property(named: key)?.isSpatial == true

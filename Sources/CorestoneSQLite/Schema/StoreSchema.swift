@@ -71,7 +71,7 @@ final class StoreSchema: @unchecked Sendable {
 
     /// Returns conditions for rows that are not objects: invalid keys, and entity numbers of other tables.
     ///
-    /// Each condition is a range, for which SQLite can use an index.
+    /// SQLite can use an index for each condition.
     func strayConditions(of table: TableSchema) -> [String] {
         // Texts sort after all numbers.
         let keys = ["Z_PK < 1", "Z_PK > \(Int64.max)", "Z_PK IS NULL"]
@@ -134,7 +134,7 @@ final class StoreSchema: @unchecked Sendable {
         }
     }
 
-    /// Makes the file's R-trees available to fetches if their triggers exist and they can be read.
+    /// Makes the file's R-trees available to fetches, except those without triggers and those that cannot be read.
     ///
     /// Must be called before another thread uses the schema.
     func findSpatialIndexes(in connection: Connection) throws {
@@ -187,8 +187,9 @@ final class StoreSchema: @unchecked Sendable {
 
 /// The column or table that stores a to-many relationship.
 enum ToManyStorage {
-    /// A column of the members' table with the owner's key: the column of the inverse to-one relationship, or a
-    /// separate column if there is no inverse.
+    /// A column of the members' table with the owner's key.
+    ///
+    /// It is the column of the inverse to-one relationship, or a separate column if there is no inverse.
     case foreignKey(table: TableSchema, column: String, order: String?, isInverse: Bool)
     case joinTable(table: String, owner: String, member: String, order: String?, isReflexive: Bool)
 }

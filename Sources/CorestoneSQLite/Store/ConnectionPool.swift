@@ -15,7 +15,7 @@ final class ConnectionPool: @unchecked Sendable {
     /// The default connection.
     var first: OpenFile { lock.with { files[0] } }
     private let limit: Int
-    /// A function that opens another connection; nil if the store can have only one connection.
+    /// A function that opens another connection; nil if `OpenedStore.openAnother` is nil.
     private var open: (() throws -> OpenFile)?
     private let readCloser: IdleReadCloser
     private var path: String
@@ -155,8 +155,8 @@ final class ConnectionPool: @unchecked Sendable {
         if !mayWait, removeRejected(waiter) {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
-                "a callback of a fetch or save needs \(path), but other threads use its connections; use the store "
-                    + "before or after the fetch or save", file: path)
+                "a callback needs \(path), but other threads use its connections; use \(path) before or after the call "
+                    + "that runs the callback", file: path)
         }
         while !waiter.turn.waitBriefly() {
             guard let check, check(), removeRejected(waiter) else { continue }

@@ -11,8 +11,9 @@ extension Coordinator {
     /// - Returns: The store, which stays open until it is removed or the coordinator is released.
     /// - Throws: `storeIO`, `storeBusy`, `storeReadOnly`, `storeCorrupt` or `notAStore` if the file cannot be opened.
     ///   `modelMismatch` (134100), which names entity and property, if it was written with another model.
-    ///   `invalidArgument` for contradictory options, and for a configuration that the model lacks. `migration` if the
-    ///   store cannot be migrated. The store is not changed in these cases.
+    ///   `invalidArgument` for contradictory options, and for a configuration that the model lacks.
+    ///   `migration` if the store cannot be migrated.
+    ///   The store is not changed in these cases.
     @discardableResult
     public func addSQLiteStore(at path: String, options: StoreOptions = StoreOptions()) throws -> Store {
         // The configuration is checked first, so that no file is created for an unknown one.

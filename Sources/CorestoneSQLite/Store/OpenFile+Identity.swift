@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
@@ -65,7 +66,7 @@ extension OpenFile {
         guard code == 0 || code == ENOENT || code == ENOTDIR else {
             return CoreError(
                 .storeIO, code: .persistentStoreSave,
-                "cannot access \(connection.path): \(StoreLocation.text(of: code))"
+                "cannot access \(connection.path): \(SystemError(code).text)"
                     + (code == EACCES ? "; restore the permissions of its folders" : ""), file: connection.path)
         }
         let isThere = code == 0
@@ -74,8 +75,8 @@ extension OpenFile {
             "\(connection.path) \(isThere ? "was replaced by another file" : "no longer exists"); back up the store with "
                 + "cst_coordinator_backup_store (backup), then "
                 + (isThere
-                    ? "remove it from the coordinator and add it again. For a document, call cst_document_save_as (save_as, "
-                        + "saveAs) or cst_document_revert (revert)"
+                    ? "\(StoreLocation.addingAgain). For a document, call cst_document_save_as (save_as, saveAs) or "
+                        + "cst_document_revert (revert)"
                     : "move it to the copy with cst_coordinator_set_store_path (set_store_path, setPath). For a document, call "
                         + "cst_document_save_as (save_as, saveAs)"),
             file: connection.path)
@@ -119,9 +120,9 @@ extension OpenFile {
                 ?? "a store without an identifier"
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(connection.path) was replaced by \(other); remove the store from the coordinator and add it again, or revert "
-                    + "the document with cst_document_revert (revert)",
-                file: connection.path)
+                "\(connection.path) was replaced by \(other); \(StoreLocation.addingAgain). For a document, call "
+                    + "cst_document_revert (revert)",
+                value: there.map { .string($0) }, file: connection.path)
         }
         if let document, let propertyList, propertyList != document.propertyList {
             try requireModel(document, propertyList)
@@ -144,8 +145,9 @@ extension OpenFile {
         guard present.hashes == known.hashes else {
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                "\(connection.path) was migrated to another version of its model by another process or coordinator; remove it, and "
-                    + "add it to a coordinator with that model. Unsaved changes can still be read",
+                "\(connection.path) was migrated to another version of its model by another process or coordinator; "
+                    + "add it with cst_coordinator_add_store (add_store, addStore) to a coordinator with that version. "
+                    + "Unsaved changes can still be read",
                 file: connection.path)
         }
         document = present

@@ -39,7 +39,7 @@ extension OpenFile {
         return CoreError(
             .storeIO, code: .persistentStoreSave,
             "cannot save to \(connection.path): \(what) \(key) (\(bound)); raise \(key) if the file is trusted"
-                + (hasTriggers ? ", or drop the triggers" : ""), key: key, value: .int(Int64(value)),
+                + (hasTriggers ? ", or drop the triggers of other programs" : ""), key: key, value: .int(Int64(value)),
             sqliteCode: error.sqliteCode,
             file: connection.path)
     }

@@ -23,7 +23,7 @@ final class OpenFile: @unchecked Sendable {
     /// The check for writes; nil for a file that is locked while it is read, or that no other process can write to.
     let watch: ImmutableFileCheck?
     /// The maximum number of rows in a read-only file; `.max` for a file that may grow. In a damaged file, pages may
-    /// form a cycle, which would return rows endlessly.
+    /// form a cycle, so that a read would return rows endlessly.
     let maximumRows: Int
     /// Whether every read sees the same state: the file is immutable, a private copy, or read in one transaction.
     private let isFixed: Bool
@@ -156,7 +156,7 @@ final class OpenFile: @unchecked Sendable {
         if !isFixed { for cursor in cursors.living { cursor.detachFromStatement() } }
     }
 
-    /// Releases outdated statements and an idle read transaction.
+    /// Finalises outdated statements, and ends an idle read transaction.
     func endIdleRead() {
         if hasOutdated.load(ordering: .acquiring) { finalizeOutdated() }
         openRead?.endIfIdle()
@@ -181,7 +181,7 @@ final class OpenFile: @unchecked Sendable {
 
     func notePagesAreSound() { mayBeEndless = false }
 
-    /// Registers a new cursor. If readers would block writers, the cursor does not stay open.
+    /// Registers a new cursor. If readers would block writers, the cursor's statement does not stay open.
     func register(_ cursor: RowCursor) throws {
         cursors.add(cursor)
         if !keepsReaders && !isFixed { cursor.detachFromStatement() }

@@ -38,7 +38,7 @@ final class OpenReadTransaction {
         if isQuick { open() }
     }
 
-    /// Begins a transaction, for a fetch whose faults must see the same state.
+    /// Begins a transaction for a fetch, so that the faults that fire soon after the fetch see the same state.
     func open() {
         guard !isOpen, readCloser.begin() else { return }
         let code = sqlite3_step(begin.handle)

@@ -29,8 +29,7 @@ package struct SQLiteKind: StoreKind {
     package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws {
         let place = try StoreLocation(path)
         try place.requireStore()
-        let connection = try Connection.forChanging(
-            place, busyTimeout: StoreOptions().busyTimeoutMilliseconds, "write the metadata of \(path)")
+        let connection = try Connection.forChanging(place, busyTimeout: nil, "write the metadata of \(path)")
         defer { connection.close() }
         try StoreMetadata.store(metadata, in: connection)
     }
@@ -58,11 +57,11 @@ package struct SQLiteKind: StoreKind {
         let file = try ReadOnlyFile(origin)
         defer { file.connection.close() }
         // The lost saves of a damaged log could not be recovered from the replacement.
-        if let loss = file.loss, loss.isCertain {
+        if let loss = file.loss, loss.isCertain(isSynchronous: true) {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
-                "\(source) cannot replace \(path): the write-ahead log of \(source) is damaged (frame \(loss.frame)), and "
-                    + "\(loss.lostSaves) cannot be read. Restore the store and its log from the same backup, or move the log away",
+                "\(source) cannot replace \(path): \(loss.lostSaves) in the write-ahead log of \(source) cannot be read "
+                    + "(from frame \(loss.frame)). Restore the store and its log from the same backup, or move the log away",
                 file: source)
         }
         func transfer() throws {
@@ -72,7 +71,7 @@ package struct SQLiteKind: StoreKind {
                 .run(removing: removing)
             StoreTransfer.logMissingFiles(lost, in: folder, to: place)
         }
-        if let watch = file.watch { try watch.reading(transfer) } else { try transfer() }
+        if let watch = file.watch { try watch.reading(isOpenStore: false, transfer) } else { try transfer() }
     }
 
     package func requireReplaceable(_ path: String, options: StoreOptions) throws {

@@ -21,7 +21,9 @@ extension SQLiteReading {
     func withFile<Result>(_ body: (OpenFile) throws -> Result) throws -> Result { try withFile(only: nil, body) }
 }
 
-/// The reader of one context. It prefers the connection that it used last, and never sees an older state than before.
+/// The reader of one context.
+///
+/// It prefers the connection that it used last. Except through cursors, it does not see an older state than before.
 final class SQLiteReader: SQLiteReading, @unchecked Sendable {
     let store: SQLiteStore
     private let connections: ConnectionPool

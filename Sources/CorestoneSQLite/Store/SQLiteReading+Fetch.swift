@@ -89,7 +89,7 @@ extension SQLiteReading {
         let isWindowed = fetch.limit > 0 || fetch.offset > 0
         let statement: Statement
         if file.maximumRows < .max {
-            // SQLite counts entries per page, which would never end if the pages formed a cycle; LIMIT prevents that.
+            // SQLite counts the entries of each page. If the pages form a cycle, that never ends; LIMIT prevents this.
             statement = try self.statement(
                 "SELECT count(*) FROM (SELECT 1 FROM (SELECT 1", query, file, purpose,
                 tail: ") LIMIT \(file.maximumRows + 1))")

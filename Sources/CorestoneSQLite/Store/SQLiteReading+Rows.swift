@@ -164,7 +164,7 @@ extension SQLiteReading {
     func pageCycleError(_ table: TableSchema, byKeys: Bool = false) -> CoreError {
         let found =
             byKeys
-            ? "more rows than were requested, because its keys are repeated or its pages form a cycle"
+            ? "more rows than were requested, because its primary keys are repeated or its pages form a cycle"
             : "more rows than fit in the file, because its pages form a cycle"
         return CoreError(
             .storeCorrupt, code: .sqlite,

@@ -45,8 +45,9 @@ extension SQLiteStore {
             guard contents.document.hashes == StoreDocument.versionHashes(of: schema.model) else {
                 throw CoreError(
                     .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                    "cannot \(purpose): another process migrated the store to another version of the model; "
-                        + "remove the store from the coordinator and add it again",
+                    "cannot \(purpose): another process or coordinator migrated the store to another version of the "
+                        + "model; add the store with cst_coordinator_add_store (add_store, addStore) to a coordinator with "
+                        + "that version",
                     file: path)
             }
             let obsolete = try DeferredCleanup(connection, place, schema).run() ?? []

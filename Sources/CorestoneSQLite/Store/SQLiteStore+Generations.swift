@@ -6,8 +6,8 @@ import Glibc
 
 /// The readers of a store that are pinned to a query generation, and idle readers that can be reused.
 ///
-/// Each reader has its own connection with an open read transaction. As long as a reader is pinned, the store keeps the
-/// backing files that later saves no longer refer to.
+/// Each reader has its own connection, with an open read transaction while the reader is pinned. As long as a reader is
+/// pinned, the store keeps the backing files that later saves no longer refer to.
 final class PinnedReaders: @unchecked Sendable {
     private struct State {
         /// The pinned readers, in the order in which they were added.
@@ -121,13 +121,13 @@ extension SQLiteStore {
             guard file.keepsReaders, let location = sqlite3_db_filename(file.connection.db, "main") else {
                 let given: [String] = [
                     options.rollbackJournal ? "CST_STORE_ROLLBACK_JOURNAL (journal=\"rollback\")" : nil,
-                    options.pragmas.keys.contains { $0.lowercased() == "journal_mode" }
+                    options.pragmas.contains { $0.key.lowercased() == "journal_mode" && $0.value.lowercased() != "wal" }
                         ? "the pragma journal_mode" : nil,
                 ].compactMap { $0 }
                 let remedy =
                     given.isEmpty
-                    ? "open the store again while no other process uses it"
-                    : "open the store without \(given.joined(separator: " and without "))"
+                    ? "\(StoreLocation.addingAgain) while no other process uses it"
+                    : "\(StoreLocation.addingAgain) without \(given.joined(separator: " and without "))"
                 throw CoreError(
                     .unsupported, code: .persistentStoreOperation,
                     "\(path) uses a rollback journal, so a context pinned to a query generation would block every "
@@ -138,14 +138,14 @@ extension SQLiteStore {
             // Opened for writing, because SQLite writes the log's index even for readers.
             let connection = try Connection(
                 String(cString: location), path: path, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
-            connection.waitForLocks(milliseconds: 5000)
+            connection.waitForLocks(milliseconds: file.connection.busyTimeout)
             connection.limitExpressions()
             try connection.execute("PRAGMA query_only=1;PRAGMA cache_size=-8192", "read \(path)")
             return connection
         }
     }
 
-    /// Begins the read transaction of a pinned reader, which sees the state at its first statement.
+    /// Begins the read transaction of a pinned reader. The transaction sees the state at its first statement.
     private func beginPin() throws {
         try withFile { file in
             try file.connection.execute("BEGIN", "read \(path)")

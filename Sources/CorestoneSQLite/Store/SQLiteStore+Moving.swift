@@ -29,8 +29,8 @@ extension SQLiteStore {
                 opened.schema.creationStatements == schema.creationStatements
             else {
                 throw refusal(
-                    "\(path) is a copy of \(self.path) with other tables or entity numbers; add it to another coordinator",
-                    path)
+                    "\(path) is a copy of \(self.path) with other tables or entity numbers; add it to another "
+                        + "coordinator with cst_coordinator_add_store (add_store, addStore)", path)
             }
             if let reason = opened.readOnlyReason, !isReadOnly {
                 throw refusal(
@@ -50,6 +50,8 @@ extension SQLiteStore {
     }
 
     private func refusal(_ message: String, _ path: String, _ status: Status = .invalidArgument) -> CoreError {
-        CoreError(status, code: .persistentStoreOperation, message, file: path)
+        CoreError(
+            status, code: .persistentStoreOperation, message, key: status == .invalidArgument ? "path" : nil,
+            file: path)
     }
 }

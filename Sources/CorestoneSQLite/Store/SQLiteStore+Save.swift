@@ -34,7 +34,8 @@ extension SQLiteStore {
             guard file.connection.isAutocommit else {
                 throw CoreError(
                     .internal, code: .persistentStoreSave,
-                    "cannot save to \(path): another save is running on its connection; report it as a defect of the library",
+                    "cannot save to \(path) while this thread copies it or runs another save to it; save after the "
+                        + "callback has returned",
                     file: path)
             }
             let purpose = "save to \(path)"

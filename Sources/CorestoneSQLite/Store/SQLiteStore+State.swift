@@ -1,13 +1,16 @@
 import Glibc
 
 extension SQLiteStore {
-    /// The minimum age of the last write. Pages of a commit are in the file before they are on the disk and before
-    /// readers see them. The clock of a file system may also be coarse.
+    /// The minimum age of the last write in seconds.
+    ///
+    /// Pages of a commit are in the file before they are on the disk and before readers see them. The clock of a file
+    /// system may also be coarse.
     private static let settlingSeconds = 2
 
-    /// The identity, size and write times of the database file and of a log that is not empty; nil if one of them was
-    /// written recently, or if the database file cannot be examined. Every transaction changes the text. A checkpoint
-    /// changes it too, which only causes a needless comparison.
+    /// The identity, size and write times of the database file and of a log that is not empty.
+    ///
+    /// nil if one of these files was written recently, or if the database file cannot be examined. Every transaction
+    /// changes the text. A checkpoint changes it too, which only causes a needless comparison.
     var contentState: String? {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

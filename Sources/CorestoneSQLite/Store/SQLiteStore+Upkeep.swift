@@ -11,8 +11,9 @@ public enum CheckpointMode: UInt32, Sendable, CaseIterable {
     case passive
     /// Copies all frames. Waits for writers, and for readers of older states.
     case full
-    /// Copies all frames like `full`, and also waits until readers do not use the log, so that the next save restarts
-    /// it.
+    /// Copies all frames like `full`, and also waits until readers do not use the log.
+    ///
+    /// The next save then restarts the log.
     case restart
     /// Copies all frames like `restart`, and truncates the log to zero bytes.
     case truncate
@@ -68,8 +69,9 @@ extension SQLiteStore: SQLiteUpkeep {
         }
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
-            "cannot copy \(self.path) to \(path): another process or coordinator kept removing backing files during the "
-                + "copy; copy the store again when no other process or coordinator saves to it", file: self.path)
+            "cannot copy \(self.path) to \(path): another process or coordinator kept removing backing files "
+                + "during the copy; try again while no other process or coordinator saves to \(self.path)",
+            file: self.path)
     }
 
     private func transfer(
@@ -107,9 +109,10 @@ extension SQLiteStore: SQLiteUpkeep {
             var (frames, done): (Int32, Int32) = (-1, -1)
             let code = sqlite3_wal_checkpoint_v2(file.connection.db, "main", Int32(mode.rawValue), &frames, &done)
             guard code == SQLITE_OK else {
+                // The counts are unknown if the checkpoint did not begin.
+                let progress = frames < 0 ? "" : ", \(max(done, 0)) of \(frames) frames copied"
                 throw file.connection.error(
-                    code, "checkpoint \(path) (\(mode), \(max(done, 0)) of \(max(frames, 0)) pages copied)",
-                    cocoaCode: .persistentStoreOperation)
+                    code, "checkpoint \(path) (\(mode)\(progress))", cocoaCode: .persistentStoreOperation)
             }
             if frames < 0 { return nil }
             file.logFrames = mode == .truncate ? 0 : file.logFrames
@@ -119,17 +122,17 @@ extension SQLiteStore: SQLiteUpkeep {
 
     package func optimize() throws {
         try withFile { file in
-            try requireWritable("optimize")
+            try requireWritable("optimise")
             file.endReads()
             let isKnown = try file.connection.finds(
-                "SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'", purpose: "optimize \(path)")
+                "SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat1'", purpose: "optimise \(path)")
             try optimize(file, isKnown ? "PRAGMA optimize" : "ANALYZE")
         }
     }
 
     /// Runs a statement in a transaction that the store's watcher recognises as this store's own.
     private func optimize(_ file: OpenFile, _ statement: String) throws {
-        let (connection, purpose) = (file.connection, "optimize \(path)")
+        let (connection, purpose) = (file.connection, "optimise \(path)")
         // The limit restricts the analysis to about 1,000 rows of each index.
         let limit = try connection.integer("PRAGMA analysis_limit", purpose)
         if limit == 0 { try connection.execute("PRAGMA analysis_limit=1000", purpose) }
@@ -165,7 +168,7 @@ extension SQLiteStore: SQLiteUpkeep {
 
     /// Updates the statistics after a large commit.
     ///
-    /// If that fails, or would have to wait for a lock, a later save tries again.
+    /// If that fails, or would have to wait for a lock, the next large save tries again.
     func optimizeAfterSave(_ file: OpenFile, changes: Int) {
         guard changes >= SQLiteStore.largeSave else { return }
         try? file.connection.withoutWaiting { try optimize(file, "PRAGMA optimize") }

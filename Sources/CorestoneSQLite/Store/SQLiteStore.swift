@@ -21,7 +21,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
     var attributesReadAsNull: [Attribute] { schema.misfits.attributes(of: schema.model) }
     private let readOnlyAtFirst: String?
     private let mayWrite: Atomic<Bool>
-    /// The file of the store, and the folder of its backing files, which is empty for a store in memory.
+    /// The path of the store's file, and the folder of its backing files; the folder is empty for a store in memory.
     private let location: Locked<(path: String, externalFolder: String)>
     var path: String { location.withLock { $0.path } }
     var externalFolder: String { location.withLock { $0.externalFolder } }
@@ -68,7 +68,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
             open: open)
     }
 
-    /// Creates a read-only reader of another store that shares its schema.
+    /// Creates a read-only reader of another store, with the schema of that store and a separate connection.
     init(readingFrom store: SQLiteStore) throws {
         identifier = store.identifier
         location = Locked((store.path, store.externalFolder))

@@ -1,4 +1,5 @@
 import CSQLite
+import CorestoneFileSystem
 import CorestoneGraph
 import CorestoneValues
 import Glibc
@@ -36,12 +37,11 @@ struct StoreDestruction {
     func unlinkAll() throws {
         for companion in ["", "-wal", "-shm", "-journal"] {
             guard unlink(place.path + companion) == 0 || errno == ENOENT else {
-                let reason = errno
-                let isReadOnly = reason == EACCES || reason == EPERM || reason == EROFS
+                let error = SystemError.last
                 throw CoreError(
-                    isReadOnly ? .storeReadOnly : .storeIO, code: .persistentStoreOperation,
-                    "cannot remove \(place.companion(companion)): \(StoreLocation.text(of: reason))"
-                        + (isReadOnly ? "; make its folder writable" : ""),
+                    error.isReadOnly ? .storeReadOnly : .storeIO, code: .persistentStoreOperation,
+                    "cannot remove \(place.companion(companion)): \(error.text)"
+                        + (error.isReadOnly ? "; make its folder writable" : ""),
                     file: place.given)
             }
         }
@@ -66,8 +66,8 @@ struct StoreDestruction {
         for table in tables where try connection.finds("SELECT 1 FROM \"\(table)\" LIMIT 1", purpose: purpose) {
             return
         }
-        // The folders are removed before the file, because its lock prevents other processes from creating them.
-        // Folders that are not empty remain.
+        // The folders are removed before the file, because the lock of the file prevents other processes from creating
+        // the folders. Folders that are not empty remain.
         let folder = ExternalFile.folder(ofStore: place.path)
         for path in ExternalFile.folders(folder).reversed() { rmdir(path) }
         guard unlink(place.path) == 0 else { return }

@@ -52,7 +52,8 @@ struct StoreTransfer {
         guard place.path != origin.path else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
-                "cannot copy \(place.given) to itself; choose another path", file: place.given)
+                "cannot copy \(origin.given) to \(place.given), which is the same file; choose another path",
+                key: "path", file: place.given)
         }
         let tables = try StoreContents(source, place: origin).tables.keys
         names = try source.namesOfExternalFiles(in: tables)
@@ -93,7 +94,7 @@ struct StoreTransfer {
 
     /// Logs a warning about the backing files that a copy lacks because the store lacks them.
     ///
-    /// Files that an overwritten copy already had are kept.
+    /// A file that an overwritten copy already had is kept there, and therefore not missing.
     static func logMissingFiles(_ names: Set<String>, in folder: String, to copy: StoreLocation) {
         let own = ExternalFile.folder(ofStore: copy.path)
         let names = names.filter { !ExternalFile.isThere("\(own)/\($0)") }
@@ -121,6 +122,7 @@ struct StoreTransfer {
                         .invalidArgument, code: .persistentStoreOperation,
                         "\(place.given) is not a copy of \(origin.given) and was not changed; choose an unused path or an earlier "
                             + "copy\(origin.isNowhere ? "" : ", or call cst_coordinator_replace_store (replace_store, replaceStore)")",
+                        key: "path", value: other.flatMap { UUIDValue($0) }.map { PropertyValue.uuid($0) },
                         file: place.given)
                 }
             }
@@ -164,6 +166,8 @@ struct StoreTransfer {
         }
         // SQLite would apply the log of a deleted store to this one.
         if let suffix = ["-wal", "-journal"].first(where: { place.hasCompanion($0) }) {
+            // The log of a store that another process has created in the meantime must not be moved away.
+            guard place.sizeNow == 0 else { throw failure("create", place.given, EEXIST) }
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "\(place.given) \(place.state == .empty ? "is empty" : "does not exist"), but its log file "
@@ -204,7 +208,8 @@ struct StoreTransfer {
     private func cancelled() -> CoreError {
         CoreError(
             .cancelled, code: .persistentStoreOperation,
-            "copying \(origin.given) to \(place.given) was cancelled, and \(place.given) is unchanged",
+            "copying \(origin.given) to \(place.given) was cancelled, and \(place.given) "
+                + (place.state == .missing ? "was not created" : "is unchanged"),
             file: place.given)
     }
 
@@ -304,14 +309,14 @@ struct StoreTransfer {
     private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
         let remedy =
             switch code {
-            case _ where action == "read": StoreLocation.remedy(forReading: code)
-            case ENOENT, ENOTDIR: "; create its folder first, or choose another path"
-            case EEXIST, EISDIR, ENAMETOOLONG: "; choose another path"
-            default: StoreLocation.remedy(forWriting: code, ", or choose another path")
+            case _ where action == "read": SystemError(code).remedyForReading()
+            case ENOENT: "; create its folder first, or choose another path"
+            case ENOTDIR, EEXIST, EISDIR, ENAMETOOLONG: "; choose another path"
+            default: SystemError(code).remedyForWriting(SystemError(code).isReadOnly ? ", or choose another path" : "")
             }
         return CoreError(
             .storeIO, code: .persistentStoreOperation,
-            "cannot \(action) \(path) while copying \(origin.given) to \(place.given): \(StoreLocation.text(of: code))"
+            "cannot \(action) \(path) while copying \(origin.given) to \(place.given): \(SystemError(code).text)"
                 + remedy,
             file: path)
     }

@@ -56,8 +56,9 @@ public struct StoreViews: Sendable {
 
     /// Creates the views in a copy of the store, and replaces existing views of the same names.
     ///
-    /// - Throws: `.invalidArgument` for temporary views, and for the path of the store itself. `.storeBusy` if another
-    ///   process holds the lock. `.storeReadOnly` if the copy is not writable.
+    /// - Throws: `.invalidArgument` for temporary views, and for the path of the store itself.
+    ///   `.storeBusy` if another process holds the lock.
+    ///   `.storeReadOnly` if the copy is not writable.
     public func add(toCopyAt copy: String) throws {
         let (place, origin) = (try StoreLocation(copy), try StoreLocation(path))
         guard !isTemporary, place.path != origin.path else {
@@ -67,11 +68,10 @@ public struct StoreViews: Sendable {
                     + (isTemporary
                         ? ": temporary views end with their session; create the StoreViews with isTemporary: false"
                         : ", the store itself: Apple's framework cannot migrate a store with views; create them in a copy"),
-                file: copy)
+                key: "copy", file: copy)
         }
         let purpose = "create views in \(copy)"
-        let connection = try Connection.forChanging(
-            place, busyTimeout: StoreOptions().busyTimeoutMilliseconds, purpose)
+        let connection = try Connection.forChanging(place, busyTimeout: nil, purpose)
         defer { connection.close() }
         try connection.writing(purpose, cocoaCode: .persistentStoreOperation) {
             for view in views {

@@ -149,7 +149,7 @@ struct ViewMaker {
 
     /// Returns the attribute that serves as the title of an object, or nil if there is no suitable attribute.
     ///
-    /// It is a common name such as `title`, or a unique string.
+    /// It is a string attribute with a common name such as `title`, or with a unique constraint of its own.
     private static func title(of entity: Entity) -> Attribute? {
         let texts = entity.properties.compactMap { $0 as? Attribute }.filter { $0.type == .string && !$0.isTransient }
         for name in ["name", "title", "displayname", "fullname", "label", "filename", "identifier"] {

@@ -7,14 +7,16 @@ import Glibc
 /// A watcher of a store for commits of other connections.
 ///
 /// After each write to the store's file, log or journal, the watcher checks with SQLite whether the write was a commit.
+/// For a read-only store, it compares the sizes and times of the files instead.
 final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     private let isReadOnly: Bool
     private let notify: @Sendable (ExternalChanges) -> Void
     private let path: String
     /// The lock of the following properties, which is also held while a save of the store is committed.
     private let lock = RecursiveLock(.watch)
-    /// The source; nil after the watcher is stopped, so that the thread, which ends a moment later, does not retain the
-    /// store.
+    /// The source; nil after the watcher is stopped.
+    ///
+    /// The thread ends a moment later, and does not retain the store until then.
     private var source: Source?
     private var schema: StoreSchema?
     private let hasHistory: Bool
@@ -94,7 +96,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
     @Sendable private func check() -> FolderWatch.Check {
         lock.with {
             if source == nil { return .stopped }
-            // With a rollback journal, another process may be committing, which blocks readers.
+            // With a rollback journal, a commit of another process blocks readers. A later check reads the changes.
             guard let changes = fileState() ?? (try? unreportedChanges()) ?? nil else { return .unchanged }
             return .changed { self.notify(changes) }
         }

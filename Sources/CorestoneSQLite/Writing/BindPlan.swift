@@ -9,8 +9,9 @@ struct BindStep {
     let slot: Int
     let offset: Int
     let parameter: Int32
-    /// For to-one relationships: the parameter with the number of the target's entity; 0 if the store does not have
-    /// that column.
+    /// For to-one relationships: the parameter with the number of the target's entity.
+    ///
+    /// 0 if the store does not have a column for that number.
     let entityParameter: Int32
 
     init?(property: Property, entity: Entity, table: TableSchema, parameter: Int32) {
@@ -124,8 +125,9 @@ final class InsertPlan {
 final class UpdatePlan {
     let statement: Statement
     let steps: [BindStep]
-    /// The steps whose values may need a backing file, and the statement that reads their former values; nil without
-    /// such steps.
+    /// The steps whose values may need a backing file, and the statement that reads their former values.
+    ///
+    /// The statement is nil without such steps.
     let externalSteps: [BindStep]
     let former: Statement?
     let keyParameter: Int32
@@ -165,7 +167,7 @@ final class UpdatePlan {
 }
 
 extension ColumnStep.Kind {
-    /// Returns the kind of column for a kind of slot; nil for slots without a value.
+    /// Creates the kind of column for a kind of slot; nil for slots without a value.
     init?(_ kind: SlotKind, isExternal: Bool) {
         switch kind {
         case .none: return nil

@@ -56,7 +56,7 @@ final class ExternalWrites {
         if written.isEmpty { try makeFolder() }
         let path = "\(folder)/\(name)"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure("create", path, errno) }
+        guard descriptor >= 0 else { throw failure("create", path, errno, of: "a backing file") }
         written.append(name)
         defer { close(descriptor) }
         permissions?.ofCompanions.apply(to: descriptor)
@@ -64,27 +64,30 @@ final class ExternalWrites {
         while done < bytes.count {
             let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw failure("write", path, errno) }
+            guard count > 0 else { throw failure("write", path, errno, of: "a backing file") }
             done += count
         }
-        guard fsync(descriptor) == 0 else { throw failure("write", path, errno) }
+        guard fsync(descriptor) == 0 else { throw failure("write", path, errno, of: "a backing file") }
     }
 
     /// Creates the folder and the hidden folder that contains it.
     private func makeFolder() throws {
-        try ExternalFile.makeFolders(folder, beside: permissions) { failure("create", $0, $1) }
+        try ExternalFile.makeFolders(folder, beside: permissions) {
+            failure("create", $0, $1, of: "a folder for backing files")
+        }
         try makeDurable(ExternalFile.folders(folder)[0])
     }
 
     private func makeDurable(_ path: String) throws {
         let code = synchronise(folder: path)
-        guard code == 0 else { throw failure("write", path, code) }
+        guard code == 0 else { throw failure("write", path, code, of: "a folder for backing files") }
     }
 
-    private func failure(_ action: String, _ path: String, _ code: Int32) -> CoreError {
+    private func failure(_ action: String, _ path: String, _ code: Int32, of kind: String) -> CoreError {
+        // The caller may be a save or a batch request.
         CoreError(
             .storeIO, code: .persistentStoreSave,
-            "cannot \(action) \(path) for a backing file of \(database): \(StoreLocation.text(of: code))"
-                + StoreLocation.remedy(forWriting: code, ", and save again"), file: path)
+            "cannot \(action) \(path), \(kind) of \(database): \(SystemError(code).text)"
+                + SystemError(code).remedyForWriting(", and try again"), file: path)
     }
 }

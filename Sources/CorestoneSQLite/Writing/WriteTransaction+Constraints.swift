@@ -21,7 +21,16 @@ extension WriteTransaction {
     ) -> CoreError {
         guard error.sqliteCode & 0xff == SQLITE_CONSTRAINT else { return error }
         let table = schema.table(of: entity)
-        let properties = violatedColumns(error.message).compactMap { name in
+        let uri = key.map { ObjectID.uri(ofKey: $0, entity: entity.name, store: identifier) }
+        let columns = violatedColumns(error.message)
+        if let key, columns.contains("Z_PK") {
+            return CoreError(
+                .conflict, code: .persistentStoreSave,
+                "the primary key \(key) of a new \(entity.name) is already in use in \(path); delete the object with "
+                    + "cst_context_delete (delete), and create it again with cst_context_insert (insert)",
+                entity: entity.name, value: .int(key), objectURI: uri, sqliteCode: error.sqliteCode, file: path)
+        }
+        let properties = columns.compactMap { name in
             table.columns.first { $0.name == name }?.property
         }
         if properties.isEmpty {
@@ -29,10 +38,11 @@ extension WriteTransaction {
                 .conflict, code: .persistentStoreSave,
                 "\(name) violates a constraint of the store: \(error.message)",
                 entity: entity.name,
-                objectURI: key.map { ObjectID.uri(ofKey: $0, entity: entity.name, store: identifier) },
+                objectURI: uri,
                 sqliteCode: error.sqliteCode, file: path)
         }
-        return .notUnique(entity, properties, properties.map(value), in: path, sqliteCode: error.sqliteCode)
+        return .notUnique(
+            entity, properties, properties.map(value), in: path, objectURI: uri, sqliteCode: error.sqliteCode)
     }
 
     /// Returns the columns in SQLite's message `UNIQUE constraint failed: T.A, T.B`.

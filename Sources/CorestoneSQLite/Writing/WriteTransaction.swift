@@ -3,9 +3,9 @@ import CorestoneGraph
 import CorestoneModel
 import CorestoneValues
 
-/// A write transaction.
+/// The write transaction of one save.
 ///
-/// It exists only while `SQLiteStore` runs the body of a save, which uses a connection of the store exclusively.
+/// It exists only while `SQLiteStore` runs the body of the save, which uses a connection of the store exclusively.
 final class WriteTransaction: SaveTransaction {
     let file: OpenFile
     let path: String

@@ -1,7 +1,8 @@
 /// A locale-aware order of strings.
 ///
-/// The rules are those of the ICU library, if it is installed and not disabled. Otherwise a fallback applies, which
-/// supports letters, accents, case and numbers, but not the rules of a language. Immutable and thread-safe.
+/// The rules are those of the ICU library, if it is installed and not disabled. Otherwise, or if ICU fails, a fallback
+/// applies. It supports letters, accents, case and numbers, but not the rules of a language. Collations are immutable
+/// and thread-safe.
 public final class Collation: Sendable {
     /// The differences that a comparison ignores.
     public struct Options: OptionSet, Hashable, Sendable {
@@ -16,7 +17,7 @@ public final class Collation: Sendable {
     public let locale: String
     private let collators: ICUCollators?
 
-    /// Whether ICU compares the strings; otherwise the fallback does.
+    /// Whether ICU compares the strings, except those for which it fails; otherwise the fallback does.
     public var usesICU: Bool { collators != nil }
 
     /// The locale and the implementation. Collations with different identities may order strings differently.
@@ -44,8 +45,8 @@ public final class Collation: Sendable {
 
     /// Compares two names, with runs of digits as numbers.
     ///
-    /// Returns zero only for equal texts: of two spellings of a number, the shorter one is first, as in `file-1` and
-    /// `file-01`.
+    /// Returns zero only for identical bytes. Of two names that the rules do not distinguish, such as `file-1` and
+    /// `file-01`, the shorter one is first.
     public func compareNames(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         let order = collators?.compareNames(a, b) ?? PlainCollation(options: [], isNumeric: true).compare(a, b)
         if order != 0 { return order }

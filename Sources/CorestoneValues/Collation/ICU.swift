@@ -2,7 +2,7 @@ import Glibc
 
 /// The system's ICU library, which is opened at run time, so that this library does not depend on it.
 public enum ICU {
-    /// Whether ICU is used: false if `CORESTONE_ICU=off` was set in the environment at first use.
+    /// Whether to use ICU if it is installed: false if `CORESTONE_ICU=off` was set in the environment at first use.
     public static let isWanted = environmentValue("CORESTONE_ICU") != "off"
 
     /// The library; nil if the system does not have it.
@@ -64,7 +64,7 @@ final class ICUCollators: @unchecked Sendable {
     /// The collators, indexed by the raw value of `Collation.Options`; the last one compares names.
     private var collators: [OpaquePointer] = []
 
-    /// Opens the collators of a locale; returns nil if ICU is missing or cannot open a collator.
+    /// Opens the collators of a locale; returns nil if ICU is missing or cannot open or configure a collator.
     init?(locale: String) {
         guard let library = ICU.library else { return nil }
         self.library = library

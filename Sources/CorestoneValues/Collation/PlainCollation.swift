@@ -15,7 +15,8 @@ struct PlainCollation {
             let accents = folded(a, b, .caseInsensitive, PlainCollation.byte)
             if accents != 0 || options == .caseInsensitive { return accents }
         }
-        // If only case differs, the lower-case letter has the greater code in nearly every script.
+        // The order of the bytes is reversed, because lower case is first, but has the greater codes in nearly every
+        // script.
         return -folded(a, b, options, PlainCollation.byte)
     }
 

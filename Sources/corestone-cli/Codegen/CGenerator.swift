@@ -1,8 +1,9 @@
 import Corestone
 
-/// A generator of a C header with typed inline functions, and of a header for manual additions that includes it.
+/// A generator of a C header with typed inline functions.
 ///
-/// Most functions for properties call accessors of the library, which `NAME_bind` looks up once.
+/// If a class is not generated completely, a second header for manual additions includes the first one. Most functions
+/// for properties call accessors of the library, which `NAME_bind` looks up once.
 struct CGenerator: CodeGenerator {
     let model: GeneratedModel
     /// The prefix of every name.
@@ -110,8 +111,9 @@ struct CGenerator: CodeGenerator {
 
     // MARK: The header
 
-    /// The header, in pieces of a few lines, because a class has many lines for each property, including inherited
-    /// ones.
+    /// The header, in pieces of a few lines.
+    ///
+    /// A class has many lines for each property, including inherited ones, so the whole header is never in memory.
     private var header: AnySequence<[String]> {
         let parts: [AnySequence<[String]>] = [
             piece { head }, eachClass { ["typedef struct \(type($0)) \(type($0));"] },

@@ -26,7 +26,7 @@ extension PythonGenerator {
         return ["# \(GeneratedFile.warning)", ""] + imports(for: text, of: generated, words) + body
     }
 
-    /// The members of ManagedObject that a property of the same name overrides.
+    /// The methods and Python properties of ManagedObject that a property of the same name overrides.
     private static let taken: Set<String> = [
         "committed_value", "context", "entity_name", "fetch_from", "get", "has_changes", "id", "insert_into",
         "is_changed",

@@ -62,7 +62,7 @@ struct PythonGenerator: CodeGenerator {
             "from __future__ import annotations", "", "from corestone import Model", "",
         ] + imports + [
             "", "__all__ = [\(list(names + ["bind"]))]", "", "", "def bind(model: Model) -> Model:",
-            "    \"\"\"Binds these classes to a model, and returns it. Call it before the first object is used.\"\"\"",
+            "    \"\"\"Binds these classes to a model, before its objects are used. Returns the model.\"\"\"",
             "    return model.bind(\(model.classes.map(\.name).joined(separator: ", ")))",
         ]
     }

@@ -1,6 +1,9 @@
 import Corestone
 
-/// A generator of Swift files: for each entity a class, and a subclass for manual additions.
+/// A generator of Swift files.
+///
+/// Each class has a generated file. A class that is not generated completely also has a file with a subclass for manual
+/// additions.
 struct SwiftGenerator: CodeGenerator {
     private let model: GeneratedModel
 

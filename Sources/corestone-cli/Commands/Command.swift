@@ -14,7 +14,7 @@ extension Command {
             guard (try? Model(contentsOf: path)) != nil else { throw error }
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
-                "\(path) is a model, but \(Self.manual.command) takes a store; run \"\(Tool.name) show \(path)\" to "
+                "\(path) is a model, but \(Self.manual.command) takes a store; run \(Tool.name) show \(path) to "
                     + "describe the model", file: path)
         }
     }
@@ -23,8 +23,10 @@ extension Command {
 /// The exit codes of all commands.
 enum ExitCode: Int32 {
     case done = 0
-    /// `check`, `model lint` or another check found problems, or `model diff`, `history diff` or `convert --check`
-    /// found differences. The same code is used if `load` skipped lines, or the user did not confirm `destroy`.
+    /// A check found problems, or a comparison found differences.
+    ///
+    /// Checks are `check`, `model lint` and others; comparisons are `model diff`, `history diff` and `convert --check`.
+    /// The same code is used if `load` skipped lines, or the user did not confirm `destroy`.
     case problems = 1
     /// Wrong usage: an unknown command, option, entity or key, or an invalid predicate.
     case usage = 2

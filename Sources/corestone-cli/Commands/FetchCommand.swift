@@ -74,7 +74,7 @@ struct FetchCommand: Command {
         }
         var taken: Set<String> = []
         if let twice = names.first(where: { !taken.insert($0).inserted }) {
-            throw UsageError("--columns contains \"\(twice)\" twice; remove one of the two")
+            throw UsageError("--columns contains \"\(twice)\" more than once; remove all but one")
         }
         return names
     }

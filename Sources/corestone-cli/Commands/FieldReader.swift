@@ -1,6 +1,6 @@
 import Corestone
 
-/// A reader of the fields of objects, which records values that cannot be read, so that the rest is still printed.
+/// A reader of the fields of objects. It records values that cannot be read, so that all other values are printed.
 ///
 /// Examples are a value whose backing file is missing, because the store was copied without its folder, and a value
 /// whose type differs from its attribute's type.
@@ -54,7 +54,7 @@ final class FieldReader {
         return try? decodeArchive(bytes.array)
     }
 
-    /// Throws an error that lists the properties with values that could not be read.
+    /// Throws an error that lists the properties with values that could not be read, if there are any.
     func finish() throws {
         let misfits = stores.flatMap(\.attributesReadAsNull).filter { nulls.contains(ObjectIdentifier($0)) }
         let names = failures.map(\.property) + misfits.map { "\($0.entity.name).\($0.path)" }
@@ -67,6 +67,7 @@ final class FieldReader {
             "cannot read some values of \(names.joined(separator: ", ")), which are null in JSON and empty in other formats"
                 + reason,
             entity: first?.entity ?? misfits.first?.entity.name, key: first?.key ?? misfits.first?.path,
-            value: first?.value, objectURI: first?.objectURI, file: first?.file ?? stores.first?.path)
+            value: first?.value, objectURI: first?.objectURI, sqliteCode: first?.sqliteCode ?? 0,
+            file: first?.file ?? stores.first?.path)
     }
 }

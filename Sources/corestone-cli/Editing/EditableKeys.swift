@@ -16,7 +16,7 @@ extension Model {
             for old in model.versionIdentifiers { try model.removeVersionIdentifier(old) }
             for new in assignment.value.split(separator: ",") { try model.addVersionIdentifier(String(new)) }
         }
-        try EditableKey.apply(assignments, to: self, [identifier] + extras, of: "a model")
+        try EditableKey.apply(assignments, to: self, [identifier] + extras, and: "currentVersion", of: "a model")
     }
 }
 
@@ -24,7 +24,7 @@ extension Entity {
     func edit(_ assignments: [Assignment]) throws {
         let (info, rest) = assignments.userInfo
         for (key, value) in info { try setUserInfo(value, forKey: key) }
-        try EditableKey.apply(rest, to: self, Entity.keys, of: "an entity")
+        try EditableKey.apply(rest, to: self, Entity.keys, and: "userInfo.KEY", of: "an entity")
     }
 
     private static let keys: [EditableKey<Entity>] = [
@@ -59,13 +59,16 @@ extension Property {
     func edit(_ assignments: [Assignment]) throws {
         let (info, rest) = assignments.userInfo
         for (key, value) in info { try setUserInfo(value, forKey: key) }
+        let other = "userInfo.KEY"
         switch self {
         case let attribute as Attribute:
-            try EditableKey.apply(rest, to: attribute, Attribute.keys + Property.keys(), of: "an attribute")
+            try EditableKey.apply(rest, to: attribute, Attribute.keys + Property.keys(), and: other, of: "an attribute")
         case let relationship as Relationship:
-            try EditableKey.apply(rest, to: relationship, Relationship.keys + Property.keys(), of: "a relationship")
+            try EditableKey.apply(
+                rest, to: relationship, Relationship.keys + Property.keys(), and: other, of: "a relationship")
         case let fetched as FetchedProperty:
-            try EditableKey.apply(rest, to: fetched, FetchedProperty.keys + Property.keys(), of: "a fetched property")
+            try EditableKey.apply(
+                rest, to: fetched, FetchedProperty.keys + Property.keys(), and: other, of: "a fetched property")
         default: break
         }
     }
@@ -135,7 +138,7 @@ extension Attribute {
         if let value = type.value(source: text) { return value }
         guard let form = type.sourceForm else {
             throw UsageError(
-                "\(entity.name).\(name) is of type \(type.sourceName) and cannot have a default value in a source "
+                "\(entity.name).\(name) is of type \(type.displayName) and cannot have a default value in a source "
                     + "model; omit \(assignment.key)")
         }
         throw UsageError("\(assignment.key) of \(entity.name).\(name) takes \(form), not \"\(text)\"")
@@ -149,7 +152,8 @@ extension Attribute {
             if let value = kind.value(source: text) { return value }
             guard kind != .boolean, kind != .uuid, let form = type == .string ? lengths : kind.sourceForm else {
                 throw UsageError(
-                    "\(entity.name).\(name) is of type \(kind.sourceName) and cannot have bounds; omit \(assignment.key)"
+                    "\(entity.name).\(name) is of type \(kind.displayName) and cannot have bounds; omit "
+                        + "\(assignment.key)"
                 )
             }
             throw UsageError("\(assignment.key) of \(entity.name).\(name) takes \(form), not \"\(text)\"")
@@ -171,7 +175,7 @@ extension AttributeType {
         case .integer16: return "an integer from \(Int16.min) to \(Int16.max)"
         case .integer32: return "an integer from \(Int32.min) to \(Int32.max)"
         case .integer64: return "an integer from \(Int64.min) to \(Int64.max)"
-        case .decimal: return "a decimal number of up to 38 digits"
+        case .decimal: return "a decimal number of up to 38 digits with an exponent from -128 to 127"
         case .double, .float: return "a finite number"
         case .boolean: return "YES or NO"
         case .date: return "a number of seconds since 2001-01-01 in UTC"

@@ -1,4 +1,5 @@
 import Corestone
+import CorestoneFileSystem
 import Glibc
 
 /// A source model that a command changes in place.
@@ -15,17 +16,17 @@ struct EditedModel {
     }
 
     /// Creates the error for a path that is not a source model.
-    private static func notSource(_ path: String) -> UsageError {
+    static func notSource(_ path: String) -> UsageError {
         if access(path, F_OK) == 0 {
             return UsageError(
-                "\(path) is not a source model, which is an .xcdatamodeld or .xcdatamodel folder; convert a compiled "
-                    + "model with \"\(Tool.name) model decompile\"")
+                "\(path) is not a source model; pass an .xcdatamodeld or .xcdatamodel folder, or create one from a "
+                    + "compiled model or a store with \(Tool.name) model decompile")
         }
         let reason = errno
-        guard reason == ENOENT else { return UsageError("cannot open \(path): \(String(cString: strerror(reason)))") }
+        guard reason == ENOENT else { return UsageError("cannot open \(path): \(SystemError(reason).text)") }
         return UsageError(
-            "\(path) does not exist; create a source model with \"\(Tool.name) model new \(path)\", or convert a "
-                + "compiled model with \"\(Tool.name) model decompile\"")
+            "\(path) does not exist; create a source model with \(Tool.name) model new, or convert a compiled model "
+                + "with \(Tool.name) model decompile")
     }
 
     /// Writes the model to its path, after checking it.
@@ -45,7 +46,7 @@ struct EditedModel {
             let name = "\(attribute.entity.name).\(attribute.path)"
             throw CoreError(
                 .model, code: .coreData,
-                "\(name) is derived by \"\(attribute.derivation?.expression.text ?? "")\", \(obstacle)"
+                "\(name) is derived by \"\(attribute.derivation?.sourceText ?? "")\", \(obstacle)"
                     + (obstacle.hasRemedy ? "" : "; correct the derivation, or remove \(name)"),
                 entity: attribute.entity.name, key: attribute.name,
                 file: path)
@@ -63,6 +64,10 @@ struct EditedModel {
         guard let version = versions.first(where: { $0.name == name }) else {
             let hint = nearestName(to: name, among: versions.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
             throw UsageError("\(path) does not have a version \"\(name)\"\(hint)")
+        }
+        guard versions.count > 1 else {
+            throw UsageError(
+                "\"\(name)\" is the only version of \(path) and cannot be removed; delete \(path) instead")
         }
         guard !version.isCurrent else {
             throw UsageError(
@@ -107,7 +112,8 @@ struct EditedModel {
         case constraint(Name)
         case version(String)
 
-        init(_ text: String) throws {
+        /// Parses an argument. The second operand in `manual` describes the accepted forms, for errors.
+        init(_ text: String, of manual: Manual) throws {
             let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
             guard parts.count == 2 else {
                 self = text == "." ? .model : .named(try Name(text))
@@ -131,17 +137,16 @@ struct EditedModel {
             case "version": self = .version(parts[1])
             default:
                 let hint = nearestName(to: parts[0], among: kinds).map { "; did you mean \"\($0):\"?" }
-                let forms =
-                    "write ENTITY, ENTITY.PROPERTY, template:NAME, configuration:NAME, index:ENTITY.NAME, "
-                    + "constraint:ENTITY.ATTRIBUTE,… or version:NAME"
-                throw UsageError("\"\(parts[0]):\" is not a prefix of a model element\(hint ?? "; \(forms)")")
+                throw UsageError(
+                    "\"\(parts[0]):\" is not a prefix of a model element"
+                        + (hint ?? "; write \(manual.operands[1].meaning)"))
             }
         }
     }
 
     func template(_ name: String) throws -> FetchRequestTemplate {
         if let template = model.fetchRequestTemplates[name] { return template }
-        throw nothing("a fetch request", name, among: Array(model.fetchRequestTemplates.keys))
+        throw nothing("a fetch request template", name, among: Array(model.fetchRequestTemplates.keys))
     }
 
     func configuration(_ name: String) throws -> ModelConfiguration {
@@ -149,8 +154,17 @@ struct EditedModel {
         throw nothing("a configuration", name, among: model.configurations.map(\.name))
     }
 
-    func nothing(_ what: String, _ name: String, of entity: Entity, _ names: [String]) -> UsageError {
-        nothing(what, name, among: names, owner: entity.name)
+    /// Creates the error for a missing index or unique constraint. `names` returns the names in one entity.
+    func nothing(_ what: String, _ name: String, of entity: Entity, _ names: (Entity) -> [String]) -> UsageError {
+        var ancestor = entity.parent
+        while let current = ancestor {
+            if names(current).contains(name) {
+                return UsageError(
+                    "\(entity.name) does not have \(what) \"\(name)\" of its own; use \(current.name).\(name)")
+            }
+            ancestor = current.parent
+        }
+        return nothing(what, name, among: names(entity), owner: entity.name)
     }
 
     private func nothing(
@@ -221,13 +235,21 @@ struct EditableKey<Subject>: Sendable {
         self.set = set
     }
 
-    static func apply(_ assignments: [Assignment], to subject: Subject, _ keys: [EditableKey], of what: String) throws {
+    /// Sets keys of a model element.
+    ///
+    /// - Parameters:
+    ///   - other: A key that the caller sets, for errors.
+    ///   - what: The kind of the element, for errors.
+    static func apply(
+        _ assignments: [Assignment], to subject: Subject, _ keys: [EditableKey], and other: String, of what: String
+    ) throws {
         for assignment in assignments {
             guard let key = keys.first(where: { $0.name == assignment.key }) else {
-                let hint = nearestName(to: assignment.key, among: keys.map(\.name)).map { "; did you mean \"\($0)\"?" }
+                let names = keys.map(\.name) + [other]
+                let hint = nearestName(to: assignment.key, among: names).map { "; did you mean \"\($0)\"?" }
                 throw UsageError(
                     "\"\(assignment.key)\" is not a key of \(what)"
-                        + (hint ?? "; use one of \(keys.map(\.name).joined(separator: ", "))"))
+                        + (hint ?? "; use one of \(names.joined(separator: ", "))"))
             }
             try key.set(subject, assignment)
         }

@@ -34,7 +34,7 @@ enum FileLimits {
     private static func mistake(_ text: String, _ parts: [String]) -> UsageError {
         let names = StoreLimits.names.joined(separator: ", ")
         guard parts.count == 2 else {
-            return UsageError("\(option) takes NAME=NUMBER with one of the names \(names), not \"\(text)\"")
+            return UsageError("\(option) takes NAME=NUMBER, not \"\(text)\"; use one of the names \(names)")
         }
         guard StoreLimits.names.contains(parts[0]) else {
             let hint = nearestName(to: parts[0], among: StoreLimits.names).map { "did you mean \"\($0)\"?" }

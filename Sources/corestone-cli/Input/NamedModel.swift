@@ -1,4 +1,5 @@
 import Corestone
+import CorestoneFileSystem
 import Glibc
 
 /// A model from the command line: a model file or folder, or a store that contains its model.
@@ -42,10 +43,12 @@ struct NamedModel {
 
     /// Creates the error for a version of a path that does not contain versions.
     private static func withoutVersions(_ path: String, _ option: String) -> UsageError {
-        if access(path, F_OK) == 0 { return UsageError("\(path) is not a bundle of model versions; omit \(option)") }
+        if access(path, F_OK) == 0 {
+            return UsageError("\(path) is not a bundle of model versions; omit \(option), or pass a bundle")
+        }
         let reason = errno
         if reason == ENOENT { return UsageError("\(path) does not exist; check the path") }
-        return UsageError("cannot open \(path): \(String(cString: strerror(reason)))")
+        return UsageError("cannot open \(path): \(SystemError(reason).text)")
     }
 
     /// Returns the earlier versions in the bundle, in the order of their names.
@@ -62,7 +65,7 @@ struct NamedModel {
     init(_ options: Options) throws { try self.init(options.operand(0) ?? "", version: options["version"]) }
 }
 
-/// Whether a path is a folder, or its name or first bytes are those of a model, not of a store.
+/// Returns whether a path is a folder, or its name or first bytes are those of a model, not of a store.
 func looksLikeModel(_ path: String) -> Bool {
     if OutputFile.isFolder(path) { return true }
     let kinds = [".xcdatamodel", ".xcdatamodeld", ".mom", ".momd", ".omo", "/contents"]

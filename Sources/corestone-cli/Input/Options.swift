@@ -15,11 +15,11 @@ struct Options {
     /// Returns an operand by index, or nil if it was omitted.
     func operand(_ place: Int) -> String? { place < operands.count ? operands[place] : nil }
 
-    /// Returns the value as an integer of at least 0, or `fallback` if the option was not passed.
-    func number(_ name: String, or fallback: Int) throws -> Int {
+    /// Returns the value as an integer of at least `least`, or `fallback` if the option was not passed.
+    func number(_ name: String, or fallback: Int, from least: Int = 0) throws -> Int {
         guard let text = self[name] else { return fallback }
-        guard let number = Int(text), number >= 0 else {
-            throw UsageError("--\(name) must be an integer from 0 to \(Int.max), not \"\(text)\"")
+        guard let number = Int(text), number >= least else {
+            throw UsageError("--\(name) must be an integer from \(least) to \(Int.max), not \"\(text)\"")
         }
         return number
     }
@@ -97,10 +97,10 @@ extension Manual {
         }
         let missing = operands.dropFirst(given.count).filter { !$0.isOptional }
         if let first = missing.first { throw failure("\(command) requires \(first.name): \(first.meaning)") }
-        let paths = ["STORE", "STORE|MODEL", "MODEL", "OLDER", "NEWER", "OLD", "NEW", "FOLDER", "FILE"]
+        let paths = ["STORE", "STORE|MODEL", "MODEL", "OLDER", "NEWER", "OLD", "NEW", "FOLDER", "FILE", "TO"]
         for (place, text) in given.enumerated() where text.isEmpty {
             let name = operands[min(place, operands.count - 1)].name
-            if paths.contains(name) { throw failure("\(name) is empty; pass a path") }
+            if paths.contains(name) { throw failure("\(name) is an empty string; pass a path") }
         }
     }
 

@@ -10,7 +10,7 @@ enum CSV {
             byte != UInt8(ascii: "\"") && byte != UInt8(ascii: ",") && byte != 0x0A && byte != 0x0D
         }
         if isPlain, !text.isEmpty, text.first != " ", text.last != " " { return text }
-        // The loop works on bytes, because a quote with a combining accent is one character.
+        // The loop works on bytes, because a quote with a combining accent is a single `Character`.
         var bytes = [UInt8(ascii: "\"")]
         for byte in text.utf8 {
             if byte == UInt8(ascii: "\"") { bytes.append(byte) }
@@ -43,7 +43,7 @@ enum Formula {
 
     private static let apostrophe = UInt8(ascii: "'")
 
-    /// Whether a spreadsheet would run a cell with this text.
+    /// Returns whether a spreadsheet would run a cell with this text.
     ///
     /// Such text begins with `=`, `+`, `-` or `@`, including their full-width forms, or with a tab or a line end.
     private static func begins(_ text: Substring.UTF8View) -> Bool {

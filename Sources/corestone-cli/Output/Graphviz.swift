@@ -1,4 +1,5 @@
 import Corestone
+import CorestoneFileSystem
 import Glibc
 
 /// The interface to Graphviz's program `dot`, which draws diagrams.
@@ -11,7 +12,7 @@ enum Graphviz {
         var pipeEnds: [Int32] = [0, 0]
         guard pipe(&pipeEnds) == 0 else {
             throw failure(
-                "cannot create a pipe to draw \(file.path): \(String(cString: strerror(errno))); close other files, or raise the limit of open files (ulimit -n)",
+                "cannot create a pipe to draw \(file.path): \(SystemError.last.text); close other files, or raise the limit of open files (ulimit -n)",
                 file)
         }
         var actions = posix_spawn_file_actions_t()
@@ -33,7 +34,7 @@ enum Graphviz {
                     ? "cannot draw \(file.path): Graphviz is not installed or not in PATH; install it (Debian: apt-get "
                         + "install graphviz), or write its text format with -o FILE.dot"
                     : "cannot start dot, a program of Graphviz, to draw "
-                        + "\(file.path): \(String(cString: strerror(error)))"
+                        + "\(file.path): \(SystemError(error).text)"
                         + ([EAGAIN, ENOMEM].contains(error) ? "" : "; check the installation of Graphviz"),
                 file)
         }
@@ -46,7 +47,7 @@ enum Graphviz {
             let reason =
                 signal == 0
                 ? "exit status \(status >> 8 & 0xFF); see the message of dot on standard error"
-                : "ended by signal \(signal); run the command again"
+                : "ended by signal \(signal); run the command again, or write the diagram as text with -o FILE.dot"
             throw failure("dot, a program of Graphviz, failed to draw \(file.path): \(reason)", file)
         }
         try file.commitDraft()

@@ -4,7 +4,7 @@ import Glibc
 /// The output on standard error.
 ///
 /// The tool's own output there goes through this type, so that text from files, names and paths cannot control the
-/// terminal or look like a message of the tool. Log lines of the library and messages of `dot` do not.
+/// terminal or look like a message of the tool. Log lines of the library and messages of `dot` bypass this type.
 enum Messages {
     /// The maximum length of a message in bytes; the middle of a longer message is left out.
     private static let maximumBytes = 64 << 10

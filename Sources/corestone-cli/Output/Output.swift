@@ -1,4 +1,5 @@
 import Corestone
+import CorestoneFileSystem
 import Glibc
 
 /// Buffered standard output. If the reader of a pipe closes it early, the tool ends without an error.
@@ -16,7 +17,7 @@ final class Output {
         var status = stat()
         return fstat(STDOUT_FILENO, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
     }()
-    /// The columns of the terminal, or the value of `COLUMNS`; nil if the length of lines is not limited.
+    /// The number of columns of the terminal, or the value of `COLUMNS`; nil if the length of lines is not limited.
     let width: Int?
     private let usesColour: Bool
     private var buffer: [UInt8] = []
@@ -84,7 +85,7 @@ final class Output {
 
     private func put(_ text: String) throws {
         buffer.append(contentsOf: text.utf8)
-        // A terminal is flushed immediately; a pipe gets few large pieces.
+        // Output to a terminal is flushed immediately; a pipe or a file receives few large pieces.
         if buffer.count >= Output.capacity || isTerminal { try flush() }
     }
 
@@ -105,7 +106,7 @@ final class Output {
                     let target = [ENOSPC, EDQUOT].contains(code) ? "a file on a disk with free space" : "a file"
                     throw CoreError(
                         .storeIO,
-                        "cannot write to standard output: \(String(cString: strerror(code))); redirect it to \(target)")
+                        "cannot write to standard output: \(SystemError(code).text); redirect it to \(target)")
                 }
             }
         }

@@ -1,4 +1,5 @@
 import Corestone
+import CorestoneFileSystem
 import Glibc
 
 /// A file that the tool replaces atomically if its content changes. Devices, pipes and sockets are written to directly.
@@ -90,7 +91,7 @@ struct OutputFile {
         return true
     }
 
-    /// Whether another file has the same bytes.
+    /// Returns whether another file has the same bytes.
     private func hasContent(ofFileAt other: String) -> Bool {
         guard let file = fopen(path, "rb") else { return false }
         defer { fclose(file) }
@@ -155,28 +156,26 @@ struct OutputFile {
 
     /// The text of `errno`, with a remedy for a file that cannot be written.
     static var reason: String {
-        let code = errno
+        let error = SystemError.last
         let remedy =
-            switch code {
-            case ENOENT, ENOTDIR: "create its folder first"
-            case ENOSPC, EDQUOT: "free some space, and run the command again"
-            case EACCES, EPERM, EROFS: "make its folder writable, or choose another path"
-            case EISDIR, EEXIST, ENAMETOOLONG, ELOOP, EINVAL, ETXTBSY: "choose another path"
-            case EMFILE, ENFILE: "close other files, or raise the limit of open files (ulimit -n)"
-            default: ""
+            switch error.number {
+            case ENOENT: "; create its folder first"
+            case ENOTDIR, EISDIR, EEXIST, ENAMETOOLONG, ELOOP, EINVAL, ETXTBSY: "; choose another path"
+            default:
+                error.remedyForWriting(error.isReadOnly ? ", or choose another path" : ", and run the command again")
             }
-        return String(cString: strerror(code)) + (remedy.isEmpty ? "" : "; \(remedy)")
+        return error.text + remedy
     }
 
     private func removalFailure(_ code: Int32) -> CoreError {
         let remedy =
             switch code {
-            case EACCES, EPERM, EROFS: "; make it and the folder that contains it writable"
+            case _ where SystemError(code).isReadOnly: "; make it and the folder that contains it readable and writable"
             case ENOTEMPTY, EEXIST: "; remove the folders in it, or make it writable"
             default: ""
             }
         return CoreError(
-            .storeIO, "cannot remove the folder \(path): \(String(cString: strerror(code)))\(remedy)",
+            .storeIO, "cannot remove the folder \(path): \(SystemError(code).text)\(remedy)",
             file: path)
     }
 

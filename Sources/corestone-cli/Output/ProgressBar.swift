@@ -1,7 +1,7 @@
 import Corestone
 import Glibc
 
-/// A progress bar on standard error, which is shown only on a terminal, unless it is forced.
+/// A progress bar on standard error. Unless it is forced, the bar is shown only on a terminal.
 ///
 /// It is first drawn after half a second, then at most ten times a second, and removed at the end.
 final class ProgressBar {

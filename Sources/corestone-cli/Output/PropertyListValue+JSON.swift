@@ -1,7 +1,7 @@
 import Corestone
 
 extension JSON {
-    /// Converts a property list value. Data is base64, dates are ISO 8601.
+    /// Converts a property list value. Data becomes base64, and dates become ISO 8601.
     init(_ value: PropertyListValue) {
         switch value {
         case .null: self = .null

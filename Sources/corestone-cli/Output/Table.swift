@@ -30,8 +30,8 @@ struct Table {
     ///
     /// - Parameters:
     ///   - sample: Rows that determine the widths of the columns; later rows may be wider.
-    ///   - width: The columns of the terminal; nil if the width is not limited. Cells are then not truncated, but long
-    ///     values break the alignment of their line.
+    ///   - width: The width of the terminal; nil if the width is not limited. In the latter case, cells are not
+    ///     truncated, but long values break the alignment of their line.
     init(_ columns: [Column], sample: [[String]], width: Int?) {
         let natural = columns.indices.map { place in
             sample.reduce(DisplayWidth.of(columns[place].title)) { max($0, DisplayWidth.of($1[place].visible())) }

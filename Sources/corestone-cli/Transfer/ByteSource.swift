@@ -1,4 +1,5 @@
 import Corestone
+import CorestoneFileSystem
 import Glibc
 
 /// A position in a file.
@@ -76,7 +77,9 @@ final class ByteSource {
             place = end
             if bytes.count > ByteSource.longest {
                 throw LoadFailure(
-                    line: start, message: "the line exceeds the limit of 1 GB; put each object on its own line")
+                    line: start,
+                    message: "the line exceeds 1 GB, the limit for one object; put each object on its own line, "
+                        + "or shorten its values")
             }
             guard end < count else { continue }
             if try next() == 0x0D, try peek() == 0x0A { _ = try next() }
@@ -105,16 +108,13 @@ final class ByteSource {
     }
 
     private static func failure(_ path: String) -> CoreError {
-        let code = errno
+        let error = SystemError.last
         let remedy =
-            switch code {
-            case _ where path == standardInput: "; redirect a file to it, or pass FILE"
-            case ENOENT, ENOTDIR: "; check the path"
-            case EACCES, EPERM: "; make the file readable"
-            default: ""
-            }
+            path == standardInput
+            ? "; redirect a file to it, or pass FILE"
+            : error.isMissing ? "; check the path" : error.remedyForReading(lost: nil)
         return CoreError(
-            .storeIO, "cannot read \(path): \(String(cString: strerror(code)))\(remedy)",
+            .storeIO, "cannot read \(path): \(error.text)\(remedy)",
             file: path == standardInput ? nil : path)
     }
 }

@@ -30,9 +30,7 @@ final class CSVLoadReader: LoadReader {
                 line: line,
                 message:
                     "the line has \(plural(fields.count, "field")) for \(plural(columns.count, "column")); "
-                    + (fields.count > columns.count
-                        ? "put quotes around text that contains a separator"
-                        : "add an empty field for each missing value")
+                    + CSVLoadReader.remedy(fields.count, columns.count)
             )
         }
         var (name, entity): (String?, String?)
@@ -46,6 +44,16 @@ final class CSVLoadReader: LoadReader {
             }
         }
         return LoadRecord(line: line, name: name, entityName: entity, fields: found)
+    }
+
+    /// Returns the remedy for a line with the wrong number of fields.
+    private static func remedy(_ fields: Int, _ columns: Int) -> String {
+        if fields < columns {
+            return "add an empty field for each missing value, or put quotes around text that contains a line break"
+        }
+        return columns == 1
+            ? "put quotes around text that contains a separator, or set the separator of the file with --separator"
+            : "remove the extra fields, or put quotes around text that contains a separator"
     }
 
     private func readHead() throws {
@@ -65,9 +73,9 @@ final class CSVLoadReader: LoadReader {
         }
         let known = Set(names.compactMap { $0.map { Text($0) } })
         if let unknown = map.keys.sorted().first(where: { !known.contains($0) })?.string {
-            let hint =
-                nearestName(to: unknown, among: names.compactMap { $0 }).map { "; did you mean \"\($0)\"?" } ?? ""
-            throw UsageError("--map: \(source.name) does not have a column \"\(unknown)\"\(hint)")
+            let hint = nearestName(to: unknown, among: names.compactMap { $0 }).map { "; did you mean \"\($0)\"?" }
+            let remedy = names.count == 1 ? "; set the separator of the file with --separator" : ""
+            throw UsageError("--map: \(source.name) does not have a column \"\(unknown)\"\(hint ?? remedy)")
         }
         columns = result
     }
@@ -82,7 +90,8 @@ final class CSVLoadReader: LoadReader {
 
     /// Reads a row; nil at the end of the file.
     ///
-    /// An empty field without quotes is nil. An invalid row is read to its end before the error is thrown.
+    /// An empty field without quotes is nil. An invalid row is read to its end before the error is thrown, unless a
+    /// quoted field exceeds the limit.
     private func row() throws -> [String?]? {
         guard try source.peek() != nil else { return nil }
         let line = source.position
@@ -117,7 +126,8 @@ final class CSVLoadReader: LoadReader {
                         line: line,
                         message: "\(name(fields.count)) has an unterminated quote"
                             + (last > line.line ? ", so the field includes the rest of the file" : "")
-                            + "; close the quote, or double a quote that is text (\"\")")
+                            + "; close the quote, or put quotes around the field and double each quote in its "
+                            + "text (\"\")")
                 }
             default:
                 if isQuoted, wrong == nil {

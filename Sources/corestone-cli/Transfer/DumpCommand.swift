@@ -113,7 +113,7 @@ struct DumpCommand: Command {
                     + (needsEntity ? "dump one entity at a time without --output" : "omit --output")
                     + " to print the dump anyway",
                 entity: error.entity, key: error.key, value: error.value, objectURI: error.objectURI,
-                file: error.file)
+                sqliteCode: error.sqliteCode, file: error.file)
         }
         // An incomplete dump must not replace an existing file.
         for file in files { try file.commit() }

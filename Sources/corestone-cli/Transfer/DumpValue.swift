@@ -2,7 +2,7 @@ import Corestone
 
 /// The conversion of values to text without loss.
 enum DumpValue {
-    /// Returns the value as JSON. Numbers that other JSON readers could not represent are strings.
+    /// Returns the value as JSON. Decimals, NaN and infinities are strings, because JSON readers could not keep them.
     static func json(_ value: PropertyValue) -> JSON {
         switch value {
         case .bool(let flag): .bool(flag)

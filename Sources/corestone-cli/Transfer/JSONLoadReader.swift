@@ -88,7 +88,8 @@ final class JSONLoadReader: LoadReader {
         try source.readLine(into: &bytes)
         while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
         guard bytes.first == UInt8(ascii: "{") else { throw JSONLoadReader.noObject(place, bytes) }
-        return try record(bytes, place, column, " of the line; use --format json for objects of several lines")
+        return try record(
+            bytes, place, column, "line", "complete the object, or use --format json for objects of several lines")
     }
 
     /// Reads an object up to its closing brace.
@@ -102,7 +103,7 @@ final class JSONLoadReader: LoadReader {
                 if found.count < JSONLoadReader.excerptBytes { found.append(byte) }
                 _ = try source.next()
             }
-            throw JSONLoadReader.noObject(place, found)
+            throw JSONLoadReader.noObject(place, found, isElement: state != .plain)
         }
         var bytes: [UInt8] = []
         var (depth, isText, isEscaped) = (0, false, false)
@@ -128,31 +129,39 @@ final class JSONLoadReader: LoadReader {
                 throw LoadFailure(
                     line: place,
                     message:
-                        "the line has an object that exceeds the limit of 1 GB; check that its braces and quotes are closed"
+                        "the object that begins here exceeds the limit of 1 GB; check that its braces and quotes "
+                        + "are closed"
                 )
             }
         }
         return try record(
-            bytes, place, column, " of the file; close the object that begins here, or check that the file is complete")
+            bytes, place, column, "file", "close the object that begins here, or check that the file is complete")
     }
 
     /// The number of bytes of an excerpt, enough for 40 characters of UTF-8.
     private static let excerptBytes = 160
 
-    private static func noObject(_ line: FilePlace, _ found: [UInt8]) -> LoadFailure {
+    /// Creates the error for text that is not an object.
+    ///
+    /// - Parameter isElement: Whether the text is in an array, so that the file is not CSV.
+    private static func noObject(_ line: FilePlace, _ found: [UInt8], isElement: Bool = false) -> LoadFailure {
         let text = String(decoding: found.prefix(excerptBytes), as: UTF8.self)
         let excerpt = text.count > 40 ? String(text.prefix(39)) + "…" : text
         return LoadFailure(
             line: line,
             message:
-                "the text \(LoadField.value(.string(excerpt)).excerpt) is not a JSON object, which begins with \"{\"; use "
-                + "--format csv for CSV")
+                "the text \(LoadField.value(.string(excerpt)).excerpt) is not a JSON object, which begins with \"{\""
+                + (isElement ? "" : "; use --format csv for CSV"))
     }
 
     /// Parses a record.
     ///
-    /// - Parameter end: The clause of the message for incomplete JSON, with a remedy.
-    private func record(_ bytes: [UInt8], _ line: FilePlace, _ column: Int, _ end: String) throws -> LoadRecord {
+    /// - Parameters:
+    ///   - whole: What ends too early if the JSON is incomplete, for the message.
+    ///   - remedy: The remedy for incomplete JSON.
+    private func record(
+        _ bytes: [UInt8], _ line: FilePlace, _ column: Int, _ whole: String, _ remedy: String
+    ) throws -> LoadRecord {
         do {
             guard case .dictionary(let members) = try decodeJSON(bytes, allowsTwins: false, keepsDigits: true) else {
                 throw JSONLoadReader.noObject(line, bytes)
@@ -162,7 +171,9 @@ final class JSONLoadReader: LoadReader {
             guard error.offset >= 0 else { throw LoadFailure(line: line, message: error.message) }
             let tail = " (at byte \(error.offset))"
             let words = error.message.hasSuffix(tail) ? String(error.message.dropLast(tail.utf8.count)) : error.message
-            if error.offset >= bytes.count { throw LoadFailure(line: line, message: "\(words) at the end\(end)") }
+            if error.offset >= bytes.count {
+                throw LoadFailure(line: line, message: "\(words) (at the end of the \(whole)); \(remedy)")
+            }
             let (lines, columns) = JSONLoadReader.place(of: error.offset, in: bytes, from: column)
             let where_ = lines > 0 ? "line \(line.line + lines), column \(columns)" : "column \(columns)"
             throw LoadFailure(line: line, message: "\(words) (\(where_))")
@@ -189,8 +200,9 @@ final class JSONLoadReader: LoadReader {
             case .text(let text): return text.string
             case .int(let number): return String(number)
             case .some(let other):
+                let types = key == "@id" ? "a string or a 64-bit integer" : "a string"
                 throw LoadFailure(
-                    line: line, message: "\(key) must be a string or an integer, not \(LoadField.value(other).excerpt)")
+                    line: line, message: "\(key) must be \(types), not \(LoadField.value(other).excerpt)")
             }
         }
         let fields = members.filter { $0.key != "@id" && $0.key != "@entity" }.sorted { $0.key < $1.key }

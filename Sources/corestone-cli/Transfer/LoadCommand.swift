@@ -1,4 +1,5 @@
 import Corestone
+import CorestoneFileSystem
 import Glibc
 
 /// `corestone load`: loads objects from JSON or CSV files.
@@ -88,7 +89,7 @@ struct LoadCommand: Command {
         let bytes = Array((mark == "tab" ? "\t" : mark).utf8)
         guard bytes.count == 1, bytes[0] < 0x80, ![0x22, 0x0A, 0x0D].contains(bytes[0]) else {
             throw UsageError(
-                "--separator must be tab or one ASCII character other than a double quote or a line break, such as \";\", not "
+                "--separator must be tab or one ASCII character other than a double quote or a line break, not "
                     + "\"\(mark)\""
             )
         }
@@ -119,8 +120,8 @@ struct LoadCommand: Command {
         rules.skipsUnknown = options.has("skip-unknown")
         rules.isTrial = isTrial
         rules.keepsGoing = options.has("keep-going")
-        // Without --batch, only SQLite stores are saved in batches, because each save of another type writes the whole
-        // file.
+        // With --keep-going but without --batch, only SQLite stores are saved in batches, because each save of another
+        // type writes the whole file.
         let streams = rules.keepsGoing && coordinator.stores.first?.type == .sqlite
         rules.batchSize = isTrial ? nil : batchSize ?? (streams ? 1000 : nil)
         let bar = ProgressBar("loading", .bytes)
@@ -175,8 +176,8 @@ struct LoadCommand: Command {
             : JSONLoadReader(source, isByLine: form == .jsonl)
         if form != .csv, !map.isEmpty {
             throw UsageError(
-                "--map only applies to csv, but \(source.name) is read as \(form.rawValue); omit --map, or "
-                    + "use --format csv")
+                "--map only applies to csv, but \(source.name) is read as \(form.rawValue); use --format csv if it is "
+                    + "csv, or load it without --map")
         }
         while true {
             do {
@@ -221,8 +222,12 @@ struct LoadCommand: Command {
                     "\(store) already exists and is of type \(found.rawValue); omit --type, or choose another path")
             }
             if !isTrial, let reason = coordinator.stores.first?.readOnlyReason {
+                let isInferred = coordinator.stores.first?.modelSource == .inferred
                 throw CoreError(
-                    .storeReadOnly, code: .persistentStoreOpen, "cannot write \(store): \(reason)", file: store)
+                    .storeReadOnly, code: .persistentStoreOpen,
+                    "cannot write \(store): \(reason)"
+                        + (isInferred ? ". Add --model MODEL to use the original model" : ""),
+                    file: store)
             }
             return (coordinator, false)
         }
@@ -241,7 +246,7 @@ struct LoadCommand: Command {
         if stat(store, &status) == 0 { return "\(store) is empty; add --model MODEL to create a store in it" }
         let reason = errno
         if reason == ENOENT { return "\(store) does not exist; add --model MODEL to create it" }
-        return "cannot open \(store): \(String(cString: strerror(reason)))"
+        return "cannot open \(store): \(SystemError(reason).text)"
     }
 
     /// Deletes a new, empty store, unless another process has saved into it meanwhile.

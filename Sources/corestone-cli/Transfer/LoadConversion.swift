@@ -75,7 +75,9 @@ extension CoreError {
         if let value, let text = value.plainText {
             let short = LineText.short(text)
             if !words.utf8.elementsEqual(short.utf8), !LineText.contains(words, short) {
-                words += " (the value is \(value.excerpt))"
+                let problem = words.withoutRemedy
+                let remedy = String(Substring(words.utf8.dropFirst(problem.utf8.count)))
+                words = "\(problem) (the value is \(value.excerpt))\(remedy)"
             }
         }
         if let entity, let key, !LineText.contains(words, key) { words = "\(entity).\(key): \(words)" }

@@ -33,7 +33,7 @@ enum LoadField {
         }
     }
 
-    /// Returns the names of objects, or nil if the value cannot be a name. Only a to-many field is split at spaces.
+    /// Returns the names of objects, or nil if the value cannot be a name. Only a to-many CSV field is split at spaces.
     func references(isToMany: Bool) -> [String]? {
         switch self {
         case .text(let text?) where isToMany:

@@ -58,8 +58,9 @@ extension Loader {
                     + ", not \(field.excerpt)",
                 entity: relationship.entity.name, key: relationship.name, value: field.content)
         }
-        let found = try names.compactMap { try object(named: $0) }
-        try check(found, relationship, names)
+        let objects = try names.map { ($0, try object(named: $0)) }
+        let found = objects.compactMap(\.1)
+        try check(found, relationship, objects.filter { $0.1 != nil }.map(\.0))
         return found.count == names.count
             ? .members(relationship, found) : .pending(relationship, names: names, found: found)
     }
@@ -67,7 +68,7 @@ extension Loader {
     /// Checks the members of a relationship.
     ///
     /// - Parameter names: The names of the members, for errors.
-    private func check(_ members: [ManagedObject], _ relationship: Relationship, _ names: [String] = []) throws {
+    func check(_ members: [ManagedObject], _ relationship: Relationship, _ names: [String] = []) throws {
         let other = members.firstIndex { !$0.objectID.entity.isKind(of: relationship.destination) }
         guard let other else { return }
         let label = names.count == members.count ? " (\(PropertyValue.string(names[other]).excerpt))" : ""

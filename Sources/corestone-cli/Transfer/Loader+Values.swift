@@ -37,7 +37,7 @@ extension Loader {
         if case .text = field { remedy = "--map to rename the column, or \(remedy)" }
         return CoreError(
             .invalidArgument, "\(entity.name) does not have a property \"\(key)\"\(hint ?? "; use") \(remedy)",
-            entity: entity.name, key: key)
+            entity: entity.name, key: key, value: field.content)
     }
 
     /// Validates an object, except for its relationships, which later lines may change.
@@ -110,7 +110,7 @@ extension Loader {
         return try context.fetch(request).first
     }
 
-    /// Whether the object still has the values, which an earlier line may have changed.
+    /// Returns whether the object still has the values, which an earlier line may have changed.
     private func has(_ key: UniqueKey, _ object: ManagedObject) throws -> Bool {
         try zip(key.names, key.values).allSatisfy { try object.value(forKeyPath: $0) == $1 }
     }

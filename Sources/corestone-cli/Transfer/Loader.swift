@@ -2,8 +2,9 @@ import Corestone
 
 /// A loader of objects from the records of files. It saves all objects together at the end, or in batches.
 ///
-/// A line is checked completely before it changes an object. A rejected line therefore does not have an effect: delete
-/// rules do not apply, and changes of earlier lines to the same object are kept.
+/// A line is checked before it changes an object, and an object is restored if a value is rejected. A rejected line
+/// therefore does not have an effect: delete rules do not apply, and changes of earlier lines to the same object are
+/// kept.
 final class Loader {
     struct Rules {
         /// The entity of lines without an entity.
@@ -136,14 +137,17 @@ final class Loader {
         guard let name = record.entityName else {
             if let entity = rules.entity { return entity }
             throw LoadFailure(
-                line: record.line, message: "the line does not have an entity; add --entity, or @entity in the line")
+                line: record.line,
+                message: "the line does not have an entity; add --entity NAME, or a key or column @entity")
         }
         do {
             let entity = try model.requireEntity(named: name)
             guard !entity.isAbstract else {
-                let remedy = entity.children.isEmpty ? "use another entity" : "use one of its subentities"
+                let hasConcrete = model.entities.contains { !$0.isAbstract && $0.isKind(of: entity) }
                 throw LoadFailure(
-                    line: record.line, message: "\(name) is abstract and cannot have objects; \(remedy)")
+                    line: record.line,
+                    message: "\(name) is abstract and cannot have objects"
+                        + (hasConcrete ? "; use one of its subentities" : ""))
             }
             return entity
         } catch let error as CoreError { throw LoadFailure(line: record.line, message: error.message) }
@@ -171,7 +175,7 @@ final class Loader {
         }
     }
 
-    /// Whether any entity in the same tree has a property of that name.
+    /// Returns whether any entity in the same tree has a property of that name.
     func isKnown(_ key: String, inFamilyOf entity: Entity) -> Bool {
         let root = entity.root
         if let known = familyNames[root.index] { return known.contains(key) }
@@ -205,9 +209,11 @@ final class Loader {
                 }
                 for (name, object) in found where object == nil { try rejectDangling(each, name) }
             }
-            do { try set(.members(each.relationship, found.compactMap(\.1)), of: owner, each.line) } catch let error
-                as CoreError
-            {
+            let members = found.compactMap(\.1)
+            do {
+                try check(members, each.relationship, found.filter { $0.1 != nil }.map(\.0))
+                try set(.members(each.relationship, members), of: owner, each.line)
+            } catch let error as CoreError {
                 try reject(LoadFailure(line: each.line, message: error.lineMessage))
             }
         }
@@ -218,8 +224,9 @@ final class Loader {
         let failure = LoadFailure(
             line: link.line,
             message:
-                "\(link.relationship.entity.name).\(link.relationship.name) refers to \"\(name)\", which is not an @id in the "
-                + "files\(rules.keepsGoing ? " and is omitted" : ""); add the object, or correct the @id"
+                "\(link.relationship.entity.name).\(link.relationship.name) refers to \"\(name)\", which is not "
+                + (name.hasPrefix("x-coredata://") ? "the URI of an object in the store" : "the @id of a loaded object")
+                + "\(rules.keepsGoing ? " and is omitted" : ""); load the object, or correct the reference"
         )
         try rejectOnce(failure)
     }
@@ -352,7 +359,8 @@ final class Loader {
                     (
                         place, keeper,
                         "\(batchObjects[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
-                            + "but \(conflict.constraint.joined(separator: ", ")) must be unique; \(remedy)"
+                            + "but \(conflict.constraint.count == 1 ? "" : "the combination of ")"
+                            + "\(conflict.constraint.listed) must be unique; \(remedy)"
                     ))
             }
         }
@@ -375,15 +383,19 @@ final class Loader {
     private func resolveLinks(saved links: ArraySlice<PendingLink>) throws {
         for each in links {
             let owner = try context.object(with: each.owner)
-            var members: [ManagedObject] = []
+            var (names, members) = ([String](), [ManagedObject]())
             for name in each.names {
                 if let member = try object(named: name) {
+                    names.append(name)
                     members.append(member)
                 } else {
                     try rejectDangling(each, name)
                 }
             }
-            do { try set(.members(each.relationship, members), of: owner, each.line) } catch let error as CoreError {
+            do {
+                try check(members, each.relationship, names)
+                try set(.members(each.relationship, members), of: owner, each.line)
+            } catch let error as CoreError {
                 try rejectOnce(LoadFailure(line: each.line, message: error.lineMessage))
             }
         }

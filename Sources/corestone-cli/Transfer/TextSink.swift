@@ -46,7 +46,7 @@ final class TextFile: TextSink {
         descriptor = -1
     }
 
-    /// Renames the file to its path. Without this call the file is deleted.
+    /// Renames the temporary file to the path. Without this call, the temporary file is deleted.
     func commit() throws {
         isCommitted = true
         if !isSpecial { try file.commitDraft() }

@@ -752,7 +752,7 @@ final class AtomicFileTests: XCTestCase {
                 XCTAssertEqual(error?.code, CocoaCode.persistentStoreTimeout.rawValue)
                 XCTAssertEqual(error?.file, path(name))
                 XCTAssertTrue(
-                    error?.message.contains("another process or coordinator has locked \(path(name)) for 4 ms") == true,
+                    error?.message.contains("coordinator has locked \(path(name)) (waited 4 ms)") == true,
                     error?.message ?? "")
                 if !coordinator.stores.isEmpty { XCTAssertTrue(context.hasChanges) }
             }
@@ -834,9 +834,10 @@ final class AtomicFileTests: XCTestCase {
             XCTAssertEqual(
                 error?.message,
                 type == .binary
-                    ? "\(path(name)) has objects of Book, which the model does not have; open it with the model it was written with"
-                    : "\(path(name)) was written with another model: the version hashes of Author, Novel differ, and the store "
-                        + "does not have Shelf, and the model does not have Book; open it with that model")
+                    ? "\(path(name)) has the entity Book, which the model does not have; open the store with the model it was written with"
+                    : "\(path(name)) was written with another model: the version hashes of Author and Novel differ, and the "
+                        + "store does not have Shelf, and the model does not have Book; open the store with the model it was written with"
+            )
         }
     }
 

@@ -5,8 +5,9 @@ import XCTest
 
 @testable import CorestoneAtomicStores
 
-/// The parts of stores that are kept in memory as a whole: rows by key, sets of keys, members, and the columns of a
-/// binary file.
+/// The parts of stores that are kept in memory as a whole.
+///
+/// These are rows by key, sets of keys, members, and the columns of a binary file.
 final class NodesTests: XCTestCase {
     private var state: UInt64 = 42
 
@@ -285,8 +286,8 @@ final class NodesTests: XCTestCase {
             XCTAssertEqual(error?.file, "shelf")
             XCTAssertEqual(
                 error?.message,
-                "shelf does not have unused primary keys for Book: the highest key is \(Int64.max - 1); insert the objects "
-                    + "into a new store")
+                "shelf has too few unused primary keys for 1 new Book object: the highest key is \(Int64.max - 1); "
+                    + "insert the objects into a new store")
         }
     }
 
@@ -393,7 +394,9 @@ final class NodesTests: XCTestCase {
         let skipped = SkippedContent()
         XCTAssertNil(skipped.readOnlyReason)
         skipped.add("Book", "title")
-        let end = " that the model does not have and a save would lose; migrate the store, or add them to the model"
+        let end =
+            " that the model does not have and a save would lose; migrate the store with CST_STORE_MIGRATE (migrate, "
+            + "corestone migrate), or add them to the model"
         XCTAssertEqual(skipped.readOnlyReason, "the file has values of Book.title" + end)
         skipped.add("Book", "title")
         XCTAssertEqual(skipped.readOnlyReason, "the file has values of Book.title" + end)

@@ -86,6 +86,11 @@ final class XMLReadingTests: XCTestCase {
     }
 
     func testInvalidValuesAreRejected() throws {
+        let typeNames = [
+            "string": "String", "bool": "Boolean", "int16": "Integer 16", "int32": "Integer 32", "int64": "Integer 64",
+            "float": "Float", "double": "Double", "date": "Date", "decimal": "Decimal", "binary": "Binary Data",
+            "uuid": "UUID", "uri": "URI",
+        ]
         for (name, type, text) in [
             ("title", "string", "\\u00d8"), ("flag", "bool", ""), ("flag", "bool", "2"), ("flag", "bool", "11"),
             ("i16", "int16", "32768"), ("i16", "int16", "-32769"), ("i16", "int16", ""), ("i16", "int16", "1.0"),
@@ -103,7 +108,8 @@ final class XMLReadingTests: XCTestCase {
             XCTAssertEqual(error.key, name)
             XCTAssertEqual(error.file, path)
             XCTAssertTrue(error.message.contains("Thing.\(name) is \""), error.message)
-            XCTAssertTrue(error.message.contains("\", which is not a valid \(type)"), error.message)
+            let shown = try XCTUnwrap(typeNames[type])
+            XCTAssertTrue(error.message.contains("\", which is not a value of type \(shown)"), error.message)
             let quoted = text.count > 60 ? "\(text.prefix(60))…" : text
             XCTAssertEqual(error.value, .string(quoted))
             XCTAssertTrue(error.message.contains("is \"\(quoted)\","), error.message)
@@ -112,9 +118,9 @@ final class XMLReadingTests: XCTestCase {
 
     func testTypesThatDifferFromTheModelAreRejected() throws {
         for (name, type, own) in [
-            ("i16", "int32", "int16"), ("i64", "int32", "int64"), ("real", "float", "double"),
-            ("title", "uri", "string"),
-            ("data", "string", "binary"), ("flag", "int16", "bool"), ("made", "nonsense", "date"),
+            ("i16", "int32", "Integer 16"), ("i64", "int32", "Integer 64"), ("real", "float", "Double"),
+            ("title", "uri", "String"),
+            ("data", "string", "Binary Data"), ("flag", "int16", "Boolean"), ("made", "nonsense", "Date"),
         ] {
             let error = failure { try open(attribute(name, type, "1")) }
             XCTAssertEqual(error.status, .modelMismatch)

@@ -257,7 +257,7 @@ final class ContainerTests: XCTestCase {
         made.wait()
         let error = failure { try container.close() }
         XCTAssertEqual(error.status, .unsavedChanges)
-        XCTAssert(error.message.contains("another thread"), error.message)
+        XCTAssert(error.message.contains("the calling thread cannot"), error.message)
         XCTAssertNil(container.unsavedChanges.first?.counts)
         end.signal()
         ended.wait()
@@ -336,7 +336,7 @@ final class ContainerTests: XCTestCase {
         XCTAssertTrue(
             error.message.contains(
                 "cannot find the model \"Nothing\" (.momd, .mom, .xcdatamodeld, .xcdatamodel) in "
-                    + [path("m"), path("p"), path("q")].joined(separator: ", ")), error.message)
+                    + "\(path("m")), \(path("p")), \(path("q")), "), error.message)
     }
 
     func testStoreFileNameFollowsContainerNameAndType() throws {

@@ -350,6 +350,27 @@ final class DocumentTests: XCTestCase {
         }
     }
 
+    func testObserversReceiveStatesInOrderWhenAHandlerChangesTheState() throws {
+        let document = try Document(model: model(), queue: .caller)
+        try document.saveAs(path("a"))
+        let first = Locker<[Document.State]>([])
+        let second = Locker<[Document.State]>([])
+        let observations = [
+            document.observe { state in
+                first.with { $0.append(state) }
+                guard state == .edited else { return }
+                do { try document.save() } catch { XCTFail("\(error)") }
+                XCTAssertEqual(first.with { $0.last }, [], "the save was delivered before it returned")
+            },
+            document.observe { state in second.with { $0.append(state) } },
+        ]
+        try add("a", to: document)
+        XCTAssertEqual(first.with { $0 }, [.edited, [.edited, .saving], []])
+        XCTAssertEqual(second.with { $0 }, [.edited, [.edited, .saving], []])
+        for observation in observations { observation.cancel() }
+        try document.close()
+    }
+
     func testStateReportsAConflict() throws {
         for type in DocumentTests.types {
             let file = path("a.\(type.rawValue)")

@@ -263,8 +263,14 @@ final class RecordTests: XCTestCase {
             ("next", .bool(true), .typeMismatch, "Node.next takes a URI or a record of Node, not a boolean"),
             ("leaves", leaf, .typeMismatch, "Node.leaves takes a list of URIs or records of Leaf, not a string"),
             ("leaves", .dictionary([:]), .typeMismatch, "takes a list of URIs or records"),
-            ("leaves", .array([.int(1)]), .typeMismatch, "takes a URI or a record of Leaf"),
-            ("next", .dictionary(["@id": .int(1)]), .typeMismatch, "takes a string with a URI as the @id of Node"),
+            (
+                "leaves", .array([.int(1)]), .typeMismatch,
+                "Node.leaves takes a list of URIs or records of Leaf, not a list with an integer"
+            ),
+            (
+                "next", .dictionary(["@id": .int(1)]), .typeMismatch,
+                "the @id of a record in Node.next takes a URI as a string, not an integer"
+            ),
             (
                 "next", "nowhere", .invalidArgument,
                 "Node.next cannot refer to \"nowhere\", which is not the URI of an object in an open store"

@@ -97,7 +97,8 @@ final class StoreTypeTests: XCTestCase {
         for (error, words) in [
             (
                 failure { _ = try StoreMetadata(ofStoreAt: "x", type: type) },
-                "return metadata unless it is open: metadata(ofStoreAt:) is not implemented; open the store"
+                "return metadata unless it is open: metadata(ofStoreAt:) is not implemented; call addStore and "
+                    + "metadata(of:), or implement it"
             ),
             (
                 failure { try coordinator.destroyStore(type, at: "x") },
@@ -105,7 +106,8 @@ final class StoreTypeTests: XCTestCase {
             ),
             (
                 failure { try coordinator.replaceStore(type, at: "x", byStoreAt: "y") },
-                "be replaced: replaceStore(at:byStoreAt:) is not implemented; migrate the store instead"
+                "be replaced: replaceStore(at:byStoreAt:) is not implemented; call migrateStore instead, or "
+                    + "implement it"
             ),
         ] {
             XCTAssertEqual(error.status, .unsupported)
@@ -119,7 +121,8 @@ final class StoreTypeTests: XCTestCase {
         let moving = failure { try coordinator.setPath("two", of: store) }
         XCTAssertTrue(
             moving.message.contains(
-                "cannot be moved: move(to:) is not implemented; remove the store and add it at the new path"),
+                "cannot be moved: move(to:) is not implemented; call remove(_:) and addStore with the new path, or "
+                    + "implement it"),
             moving.message)
         XCTAssertEqual(store.path, "one")
         let backup = failure { try coordinator.backup(store, to: path("copy")) }
@@ -187,12 +190,16 @@ final class StoreTypeTests: XCTestCase {
                 "use CST_STORE_POSTS_OWN_CHANGES (posts_own_changes) instead"
             ),
             ("NSPersistentStoreConnectionPoolMaxSizeKey", "use max_connections instead"),
-            ("NSPersistentStoreForceDestroyOption", "use CST_STORE_FORCE_DESTROY (force) instead"),
+            (
+                "NSPersistentStoreForceDestroyOption",
+                "use CST_STORE_FORCE_DESTROY (force) with cst_coordinator_destroy_store (destroy_store, "
+                    + "destroyStore) instead"
+            ),
             ("NSValidateXMLStoreOptions", "did you mean \"NSValidateXMLStoreOption\"?"),
-            ("NSSQLitePragmaOption", "did you mean \"NSSQLitePragmasOption\"?"),
-            ("zzz", "leave it out. The accepted options are NSPersistentStoreUbiquitousContentNameKey, "),
+            ("NSSQLitePragmaOption", "did you mean \"NSSQLitePragmasOption\"? Use pragmas instead of that option"),
+            ("zzz", "leave it out"),
             // A prefix of a known name is unknown.
-            ("NSBinaryStore", "leave it out. The accepted options are NSPersistentStoreUbiquitousContentNameKey, "),
+            ("NSBinaryStore", "leave it out"),
         ] {
             let error = failure {
                 _ = try warnings(.inMemory) { $0.foreignOptions = ["NSValidateXMLStoreOption", name] }

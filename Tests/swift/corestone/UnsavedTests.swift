@@ -1,4 +1,5 @@
 import Corestone
+import TestSupport
 import XCTest
 
 /// Unsaved changes: closing fails by default if there are any, and the log reports those that are lost.
@@ -15,13 +16,7 @@ final class UnsavedTests: XCTestCase {
         try FileManager.default.removeItem(atPath: folder)
     }
 
-    private func model() throws -> Model {
-        let model = Model()
-        for name in ["Department", "Employee"] {
-            try model.addEntity(named: name).addAttribute(named: "name", type: .string, isOptional: false)
-        }
-        return model
-    }
+    private func model() throws -> Model { try Model(text: Checkout.company) }
 
     private func container() throws -> Container {
         let container = try Container(name: "Shop", model: model(), application: "corestone-test")

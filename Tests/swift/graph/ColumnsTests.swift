@@ -191,7 +191,9 @@ extension ColumnsTests {
             do { return "gave \(try body())" } catch { return "\(error)" }
         }
         let text = complaint { try context.sum(of: "name", in: "Employee") }
-        XCTAssertTrue(text.contains("the sum of Employee.name: its type is String, not a number; use count"), text)
+        XCTAssertTrue(
+            text.contains("the sum of Employee.name: Employee.name is of type String, but must be a number; use count"),
+            text)
         let many = complaint { try context.sum(of: "staff.age", in: "Department") }
         XCTAssertTrue(many.contains("staff is to-many") && many.contains("staff.@count"), many)
         let object = complaint { try context.maximum(of: "department", in: "Employee") }

@@ -24,9 +24,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(error.code, 134080)
         XCTAssertEqual(error.file, "memory")
         XCTAssertEqual(
-            error.message,
-            "memory has the identifier \(store.identifier), like memory, which the coordinator already has open; use "
-                + "that store, or another coordinator")
+            error.message, "memory is already open in the coordinator; use the open store, or another coordinator")
         XCTAssertEqual(coordinator.stores.count, 1)
     }
 
@@ -53,11 +51,15 @@ final class CoordinatorTests: GraphTestCase {
         let fetch = failure { _ = try context.fetch("Employee") }
         XCTAssertEqual(fetch.status, .invalidArgument)
         XCTAssertEqual(
-            fetch.message, "cannot fetch Employee: the coordinator is closed; create a new coordinator")
+            fetch.message,
+            "cannot fetch Employee: the coordinator is closed; create a new coordinator or container, or open the "
+                + "document again")
         let save = failure { try context.save() }
         XCTAssertEqual(save.status, .invalidArgument)
         XCTAssertEqual(
-            save.message, "cannot save Department objects: the coordinator is closed; create a new coordinator")
+            save.message,
+            "cannot save Department objects: the coordinator is closed; create a new coordinator or container, or open "
+                + "the document again")
     }
 
     func testWarningsOfOptionsPrecedeWarningsOfTheStore() throws {
@@ -137,7 +139,8 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(
             error.message,
             "no open store can hold Task objects: memory has the configuration \"People\", and Task is in the configuration \"Work\"; "
-                + "add a store with that configuration, or without a configuration")
+                + "call cst_coordinator_add_store (add_store, addStore) with that configuration, or without a "
+                + "configuration")
         let context = Context(coordinator: coordinator)
         let new = try context.insert("Task")
         let refused = failure { try context.assign(new, to: stores[0]) }

@@ -1,8 +1,9 @@
 import Corestone
 import XCTest
 
-/// The same random changes in a store of dictionaries, in SQLite and in an atomic store: the objects of a context,
-/// and those that a new context reads after each save, must be the same in all stores.
+/// The same random changes in a store of dictionaries, in SQLite and in an atomic store.
+///
+/// The objects of a context, and those that a new context reads after each save, must be the same in all stores.
 final class DifferentialTests: XCTestCase {
     private var folder = ""
 
@@ -40,8 +41,9 @@ final class DifferentialTests: XCTestCase {
         XCTAssertEqual(try context.count("Item"), 1)
     }
 
-    /// Members added through the inverse are appended to an ordered list, whether or not it was loaded, and
-    /// regardless of their index in the previous list.
+    /// Members added through the inverse are appended to an ordered list.
+    ///
+    /// Neither whether the list was loaded nor their index in the previous list makes a difference.
     func testMembersAddedThroughTheInverseAreAppended() throws {
         let model = try GraphTestCase.company()
         let coordinator = try Coordinator(model: model)

@@ -41,7 +41,7 @@ final class FaultingTests: GraphTestCase {
         context.countsSingleFaults = true
         XCTAssertEqual(context.singleFaults, [])
         context.countsSingleFaults = false
-        XCTAssertNil(context.faultLoader.watch)
+        XCTAssertNil(context.faultState.watch)
     }
 
     func testPrefetchedAndCachedRowsDoNotCountAsSingleFaults() throws {

@@ -90,6 +90,18 @@ final class FetchedPropertyTests: XCTestCase {
         XCTAssertEqual(failure { _ = try ada.fetched("namesakes") }?.status, .objectGone)
     }
 
+    func testKeyPathAcceptsEveryNameThatValueForKeyAccepts() throws {
+        let (ada, other) = (try insert("Ada", 20), try insert("Ada", 30))
+        try context.save()
+        for name in ["name", "entity", "objectID", "namesakes"] {
+            XCTAssertEqual(try ada.value(forKeyPath: name), try ada.value(forKey: name), name)
+        }
+        XCTAssertEqual(try ada.value(forKeyPath: "entity.name"), .string("Person"))
+        XCTAssertEqual(try ada.value(forKeyPath: "namesakes"), .array([.object(other)]))
+        XCTAssertEqual(try ada.value(forKeyPath: "namesakes.@count"), .int(1))
+        XCTAssertEqual(failure { _ = try ada.value(forKeyPath: "nmae") }?.status, .invalidArgument)
+    }
+
     func testFetchedPropertyAppliesOrderLimitAndUserInfo() throws {
         let people = [try insert("A", 5), try insert("B", 50), try insert("C", 30)]
         XCTAssertTrue(try people[0].fetched("oldest") == [people[2]])

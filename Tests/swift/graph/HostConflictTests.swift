@@ -1,8 +1,9 @@
 import Corestone
 import XCTest
 
-/// Changes of other writers to the rows of a custom store: the conflicts that the store reports in a save, and the rows
-/// that it returns after a save.
+/// Changes of other writers to the rows of a custom store.
+///
+/// The tests cover the conflicts that the store reports in a save, and the rows that it returns after a save.
 final class HostConflictTests: XCTestCase {
     /// The rows of a store, incremental or atomic.
     private final class Desk: @unchecked Sendable {

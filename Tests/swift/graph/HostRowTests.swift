@@ -5,8 +5,9 @@ import XCTest
 
 @testable import CorestoneCustomStores
 
-/// The rows that a custom store pushes, one by one: which of them are accepted, the errors about the others, and the
-/// values that are requested later.
+/// The rows that a custom store pushes, one by one.
+///
+/// The tests cover which rows are accepted, the errors about the others, and the values that are requested later.
 final class HostRowTests: XCTestCase {
     private var model: Model!
     private var names: RowNames!
@@ -98,7 +99,7 @@ final class HostRowTests: XCTestCase {
         try other.freeze()
         let foreign = PushedRow(other.entity(named: "Person"), .integer(1), version: 1)
         for (purpose, row, entity, words) in [
-            (.load, row(nil, 1), nil, "a row 1: its entity is missing; pass an entity with each row"),
+            (.load, row(nil, 1), nil, "row 1: its entity is missing; pass an entity with each row"),
             (
                 fetch, foreign, "Person",
                 "Person 1: Person belongs to another model; pass an entity of the store's model"
@@ -292,9 +293,9 @@ final class HostRowTests: XCTestCase {
         for (name, value, words) in [
             ("boss", .bool(true), "is to-one and takes a reference, not a boolean"),
             ("boss", .double(1), "takes a reference"),
-            ("friends", .int(3), "is to-many and takes an array of references, not an integer"),
-            ("friends", .string("x"), "takes an array of references"),
-            ("friends", .array([.int(1), .null]), "takes an array of references, not an array with null"),
+            ("friends", .int(3), "is to-many and takes a list of references, not an integer"),
+            ("friends", .string("x"), "takes a list of references"),
+            ("friends", .array([.int(1), .null]), "takes a list of references, not a list with null"),
             ("boss", .string(""), "is to-one and takes a reference, not an empty string"),
         ] as [(String, PropertyValue, String)] {
             let error = failure { try sink(fetch).push([row("Person", 1, [name: value])]) }

@@ -24,8 +24,9 @@ final class InsertedAgainTests: GraphTestCase {
             Set(try department.members("employees").map { try $0.get("name") ?? "" }), ["Ada", "Bob"])
     }
 
-    /// The context that had deleted the row applies the delete rules of its owner to it, also if a value was read while
-    /// the row did not exist, so that the object counted as deleted.
+    /// The context that had deleted the row applies the delete rules of its owner to it.
+    ///
+    /// It also does so if a value was read while the row did not exist, so that the object counted as deleted.
     func testDeletingContextAppliesDeleteRulesToTheReinsertedRow() throws {
         for merges in [true, false] {
             for (isMissed, processes) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -88,8 +89,9 @@ final class InsertedAgainTests: GraphTestCase {
         XCTAssertEqual(try found.memberCount("projects"), 0)
     }
 
-    /// A context deletes a target before it reads a row that refers to it: the delete rules also apply to the row that
-    /// it inserts again.
+    /// A context deletes a target before it reads a row that refers to it.
+    ///
+    /// The delete rules also apply to the row that the context inserts again.
     func testReinsertedRowDoesNotReferToATargetDeletedInTheSameSave() throws {
         for processes in [true, false] {
             let department = try context.insert("Department", ["name": "R&D"])

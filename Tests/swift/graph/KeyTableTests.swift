@@ -3,6 +3,31 @@ import XCTest
 @testable import CorestoneGraph
 
 final class KeyTableTests: XCTestCase {
+    /// A damaged store may contain key 0, which marks the free entries of the table.
+    func testKeyTableContainsKeyZeroOnlyAfterItWasSet() {
+        func pointer(_ number: Int) -> UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: number)! }
+        let table = KeyTable()
+        for key in 1...10 { table.set(Int64(key), pointer(key)) }
+        for key in 1...10 { table.remove(Int64(key)) }
+        XCTAssertNil(table.find(0))
+        XCTAssertNil(table.remove(0))
+        XCTAssertEqual(table.count, 0)
+        XCTAssertTrue(table.setIfAbsent(0, pointer(1)))
+        XCTAssertFalse(table.setIfAbsent(0, pointer(2)))
+        XCTAssertEqual(table.set(0, pointer(3)), pointer(1))
+        for key in 1...100 { table.set(Int64(key), pointer(key)) }
+        XCTAssertEqual(table.count, 101)
+        XCTAssertEqual(table.find(0), pointer(3))
+        var keys: Set<Int64> = []
+        table.forEach { key, _ in keys.insert(key) }
+        XCTAssertEqual(keys, Set(0...100))
+        XCTAssertNil(table.remove(0, of: pointer(4)))
+        XCTAssertEqual(table.remove(0, of: pointer(3)), pointer(3))
+        for key in 1...100 { XCTAssertEqual(table.remove(Int64(key)), pointer(key)) }
+        XCTAssertNil(table.find(0))
+        XCTAssertEqual(table.count, 0)
+    }
+
     /// Compared with a dictionary: dense keys, strides, negative keys and random keys, with removals in between.
     func testKeyTableMatchesADictionary() {
         var generator = SystemRandomNumberGenerator()

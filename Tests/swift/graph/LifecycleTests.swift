@@ -256,6 +256,39 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertNil(try ada.get("age") as Int?)
     }
 
+    func testSetOfSeveralObjectsChangesNothingWhenSetNilValueThrows() throws {
+        try hooked([
+            "Employee": hooks {
+                $0.setNilValue = { object, key in
+                    if key == "rating" { throw HostError() }
+                    try object.set("age", 7)
+                }
+            }
+        ])
+        let ada = try employee("Ada")
+        let bob = try employee("Bob")
+        try ada.set("age", 36)
+        func value(_ object: ManagedObject, _ name: String, _ value: PropertyValue) throws
+            -> (target: ManagedObject, value: ManagedObject.Prepared)
+        {
+            let key = try object.entity.requireProperty(named: name).key
+            return (target: object, value: try object.prepare(value, key: key))
+        }
+        XCTAssertThrowsError(
+            try ManagedObject.apply([
+                value(bob, "name", .text("Eve")), value(ada, "age", .null), value(bob, "rating", .null),
+            ])
+        ) { XCTAssertTrue($0 is HostError) }
+        XCTAssertEqual(try bob.get("name"), "Bob")
+        XCTAssertEqual(try ada.get("age"), 36)
+        XCTAssertEqual(try bob.get("rating"), 1000.0)
+        // The last value of a property counts.
+        try ManagedObject.apply([
+            value(ada, "age", .int(5)), value(ada, "age", .null), value(bob, "age", .null), value(bob, "age", .int(6)),
+        ])
+        XCTAssertEqual([try ada.get("age"), try bob.get("age")], [7, 6] as [Int?])
+    }
+
     func testObjectChangedWithoutTrackingIsSaved() throws {
         let ada = try employee("Ada")
         try context.save()

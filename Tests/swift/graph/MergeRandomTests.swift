@@ -1,8 +1,9 @@
 import Corestone
 import XCTest
 
-/// Two contexts change the same few objects at random and save under random policies: after each merge, the store is
-/// consistent, and both see it after a refresh.
+/// Two contexts change the same few objects at random and save under random policies.
+///
+/// After each merge, the store is consistent, and both contexts see it after a refresh.
 final class MergeRandomTests: GraphTestCase {
     private var random = SplitMix(seed: 0)
 

@@ -122,8 +122,9 @@ final class MergedRelationshipTests: GraphTestCase {
         XCTAssertFalse(here.hasChanges)
     }
 
-    /// Undo does not change members that were not loaded and are correct in the store: the row of a refreshed member
-    /// refers to its owner.
+    /// Undo does not change members that were not loaded and are correct in the store.
+    ///
+    /// The row of a refreshed member refers to its owner.
     func testUndoOfARefreshedChangeLeavesNoPendingMembers() throws {
         for (away, then, expected) in [(nil, "C", [0, 0, 1]), ("B", "B", [0, 1, 0])] {
             try setUpWithError()

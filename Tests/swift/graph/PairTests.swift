@@ -1,8 +1,9 @@
 import Corestone
 import XCTest
 
-/// Many-to-many and to-one relationships under random changes, saves and rollbacks: both sides agree with a set of
-/// pairs, and no member is listed twice.
+/// Many-to-many and to-one relationships under random changes, saves and rollbacks.
+///
+/// Both sides agree with a set of pairs, and no member is listed twice.
 final class PairTests: GraphTestCase {
     private struct Pair: Hashable {
         let employee: ObjectIdentifier

@@ -75,8 +75,9 @@ final class QueuePartsTests: GraphTestCase {
                 XCTAssertEqual((error as? CoreError)?.status, .invalidHandle)
                 XCTAssertEqual(
                     (error as? CoreError)?.message,
-                    "context \"import\" (created at a.swift:2) does not accept work: its stores are closed or being closed; queue work "
-                        + "before that, or open the stores with a new coordinator")
+                    "context \"import\" (created at a.swift:2) does not accept work: its stores are closed or being closed; "
+                        + "use the context before the stores are closed, or open them with a new coordinator, "
+                        + "container or document")
             }
         }
         var ran = 0
@@ -86,6 +87,20 @@ final class QueuePartsTests: GraphTestCase {
         try queue.run(isFromApplication: true) { ran += 1 }
         XCTAssertEqual(ran, 2)
         XCTAssertTrue(queue.isIdle)
+    }
+
+    func testWorkThatTheQueueCannotAcceptRunsOrIsRefused() throws {
+        let worker = Context(coordinator: coordinator, queue: .privateQueue)
+        let failure = CoreError(.noMemory, "no thread")
+        var calls: [String] = []
+        func runAnyway() {
+            worker.runAnyway({ calls.append("ran") }, refused: { calls.append("\($0)") }, because: failure)
+        }
+        runAnyway()
+        XCTAssertEqual(calls, ["ran"])
+        // The thread owns the queue, so it cannot wait for it.
+        try worker.runAndWait { _ in runAnyway() }
+        XCTAssertEqual(calls, ["ran", "no thread"])
     }
 
     func testContextLabelContainsNameAndCallSite() {

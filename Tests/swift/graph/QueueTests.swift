@@ -34,7 +34,8 @@ final class QueueTests: GraphTestCase {
             XCTAssertTrue(
                 message.contains("used context \"import\" (created at CorestoneGraphTests/QueueTests.swift:40)"),
                 message)
-            XCTAssertTrue(message.contains("private queue, which no thread is using; use it inside perform"), message)
+            XCTAssertTrue(
+                message.contains("private queue, which no thread is using; use it inside cst_context_perform"), message)
         }
         try worker.performAndWait { _ in
             let error = onThread { try worker.save() }
@@ -42,12 +43,12 @@ final class QueueTests: GraphTestCase {
             let message = error?.message ?? ""
             XCTAssertTrue(message.contains(") used context \"import\""), message)
             XCTAssertTrue(message.contains(", which thread "), message)
-            XCTAssertTrue(message.contains(") is using; use it inside perform"), message)
+            XCTAssertTrue(message.contains(") is using; use it inside cst_context_perform (perform)"), message)
         }
         let confined = context!
         let message = onThread { _ = try confined.count("Employee") }?.message ?? ""
         XCTAssertTrue(message.contains("used a context (created at CorestoneGraphTests/GraphTestCase.swift:"), message)
-        XCTAssertTrue(message.contains("belongs to the thread that created it, thread "), message)
+        XCTAssertTrue(message.contains("which is confined to thread "), message)
         let child = onThread { try Context(parent: confined, queue: .privateQueue).performAndWait { _ in } }
         XCTAssertNil(child, "creation of a child does not use its parent")
         let fetch = onThread {

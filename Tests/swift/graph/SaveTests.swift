@@ -2,8 +2,9 @@ import Corestone
 import XCTest
 
 final class SaveTests: GraphTestCase {
-    /// The store computed a value but cannot be read after the save: the save still succeeds, and the object is a
-    /// fault.
+    /// A save succeeds even if values that the store computed cannot be read afterwards.
+    ///
+    /// The object is then a fault.
     func testSaveSucceedsWhenComputedRowsCannotBeRead() throws {
         let ada = try employee("Ada")
         try context.save()

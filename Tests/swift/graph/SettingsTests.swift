@@ -84,7 +84,7 @@ final class SettingsTests: GraphTestCase {
         context.faultPolicy = .batch
         XCTAssertTrue(context.countsSingleFaults, "counting is still enabled")
         context.countsSingleFaults = false
-        XCTAssertNil(context.faultLoader.watch, "the watch is removed")
+        XCTAssertNil(context.faultState.watch, "the watch is removed")
         context.faultPolicy = .error
         XCTAssertEqual(context.faultPolicy, .error)
     }
@@ -152,7 +152,10 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(unsaved(["A": .init(updated: 3)]).error.entity, "A")
         let unknown = unsaved(nil)
         XCTAssertNil(unknown.counts)
-        XCTAssertEqual(unknown.text, "an unknown number, because another thread is using the context")
+        XCTAssertEqual(
+            unknown.error.message,
+            "context \"view\" may have unsaved changes, but the calling thread cannot count them; call save() or "
+                + "rollback() on a thread that can use the context")
         XCTAssertNil(unknown.error.entity)
     }
 
@@ -181,8 +184,8 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(several.children.map(\.entity), ["A", nil])
         XCTAssertEqual(
             several.message,
-            "the coordinator stays open because context \"view\" has unsaved changes: 1 A inserted, and context \"view\" has "
-                + "unsaved changes: an unknown number, because another thread is using the context; "
+            "the coordinator stays open because context \"view\" has unsaved changes: 1 A inserted, and context \"view\" may "
+                + "have unsaved changes, but the calling thread cannot count them; "
                 + "call save() or rollback() on each context, or close with CST_UNSAVED_DISCARD (.discard)")
     }
 

@@ -41,10 +41,10 @@ final class StoreAbilityTests: XCTestCase {
         }
         let derived = try XCTUnwrap(refusal(model, .uniqueConstraints))
         XCTAssertEqual([derived.entity, derived.key], ["Author", "copy"])
-        XCTAssertTrue(derived.message.contains("Author.copy, Thing.copy are derived"), derived.message)
+        XCTAssertTrue(derived.message.contains("Author.copy and Thing.copy are derived"), derived.message)
         let unique = try XCTUnwrap(refusal(model, .derivedAttributes))
         XCTAssertEqual([unique.entity, unique.key], ["Author", "name"])
-        XCTAssertTrue(unique.message.contains("Author.name, Thing.name must be unique"), unique.message)
+        XCTAssertTrue(unique.message.contains("Author.name and Thing.name must be unique"), unique.message)
     }
 
     func testStoreWithoutUniqueChecksRefusesUniqueConstraints() throws {

@@ -83,7 +83,7 @@ final class ValidatorTests: GraphTestCase {
         try context.delete(object)
         XCTAssertEqual(
             failure { try context.save() }?.message,
-            "Department \(object.objectID.uri) cannot be deleted: a validator rejected it")
+            "Department \(object.objectID.uri) cannot be deleted: a validator rejected the deletion")
     }
 
     func testSeveralValidatorFailuresAreChildrenOfOneError() throws {

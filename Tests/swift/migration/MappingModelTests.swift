@@ -140,7 +140,7 @@ final class MappingModelTests: XCTestCase {
             try mapping(["sourcename": "A"], "<attribute name='valueexpressiondata'>!</attribute>")
         ) {
             let message = ($0 as? CoreError)?.message ?? ""
-            XCTAssertTrue(message.contains("\"valueexpressiondata\" of \"b\" in the mapping \""), message)
+            XCTAssertTrue(message.contains("\"valueexpressiondata\" of \"b\" in the entity mapping \""), message)
         }
     }
 
@@ -326,9 +326,9 @@ final class MappingModelTests: XCTestCase {
         for (bytes, words) in [
             (
                 Array("text".utf8),
-                "the data is not a mapping model; pass the contents of an xcmapping.xml or of a compiled .cdm"
+                "the data is not a mapping model; pass an xcmapping.xml or a compiled .cdm"
             ),
-            ([], "pass the contents of an xcmapping.xml or of a compiled .cdm"),
+            ([], "pass an xcmapping.xml or a compiled .cdm"),
             (
                 archive([.dictionary(["$class": .uid(2)]), kind("NSArray")]),
                 "the keyed archive contains an object of the class \"NSArray\", not a mapping model; pass a compiled "

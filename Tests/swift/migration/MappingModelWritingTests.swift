@@ -155,20 +155,20 @@ final class MappingModelWritingTests: XCTestCase {
         for (model, words) in [
             (
                 MappingModel(hashed),
-                "does not have its source model, which an .xcmappingmodel contains instead of version hashes; create it"
+                "does not have its source model, which an .xcmappingmodel contains instead of version hashes; call cst_mapping_model_new_from_json"
             ),
             (MappingModel(hashed, source: source), "does not have its destination model"),
             (
                 MappingModel([strange], source: source, destination: destination),
-                "the mapping \"a\" has a version hash of the source Car that its source model does not have"
+                "the source version hash of the entity mapping \"a\" is not the hash of Car in the source model"
             ),
             (
                 MappingModel([car], source: source, destination: destination),
-                "cannot represent \"plate\" without an expression in the mapping \"a\", because Car has a property of that name"
+                "cannot represent the missing expression of \"plate\" in the entity mapping \"a\", because Car has a property of that name"
             ),
             (
                 MappingModel([unreadable], source: source, destination: destination),
-                "\"owner\" in the mapping \"a\" cannot be written: its expression does not have a counterpart"
+                "\"owner\" in the entity mapping \"a\" cannot be written: its expression could not be read"
             ),
         ] {
             XCTAssertThrowsError(try model.source()) { XCTAssertTrue("\($0)".contains(words), "\($0)") }
@@ -214,7 +214,7 @@ final class MappingModelWritingTests: XCTestCase {
                 "{\"entityMappings\": [], \"sourcepath\": \"\"}",
                 "unknown key \"sourcepath\"; did you mean \"sourcePath\"?"
             ),
-            ("{\"entityMappings\": [1]}", "the entity mapping at index 0 is 1, but must be an object"),
+            ("{\"entityMappings\": [1]}", "the entity mapping at index 0 is 1, but must be a JSON object"),
             (mapping("\"polcyClass\": \"P\""), "unknown key \"polcyClass\"; did you mean \"policyClass\"?"),
             (mapping("\"kind\": \"move\""), "\"kind\" of the entity mapping \"M\" is \"move\", but must be"),
             (mapping("\"source\": 3"), "\"source\" of the entity mapping at index 0 is 3, but must be a string"),
@@ -227,7 +227,7 @@ final class MappingModelWritingTests: XCTestCase {
                 mapping("\"userInfo\": {\"a\": 1}"),
                 "the value of \"a\" in \"userInfo\" of the entity mapping \"M\" is 1"
             ),
-            (mapping("\"userInfo\": []"), "must be an object"),
+            (mapping("\"userInfo\": []"), "must be a JSON object"),
             (mapping("\"filter\": \"x\""), "has the filter \"x\", but does not have a source"),
             (
                 mapping("\"source\": \"A\", \"filter\": \"x == 1\", \"sourceExpression\": \"$source\""),
@@ -325,7 +325,8 @@ final class MappingModelWritingTests: XCTestCase {
                 "<object type=\"XDDEVRELATIONSHIPMAPPING\" id=\"z3\"><attribute name=\"name\">owner</attribute>"
                     + "<attribute name=\"sourcekeypath\">$</attribute></object>", references: "z3")
         ) {
-            XCTAssertTrue("\($0)".contains("\"sourcekeypath\" of \"owner\" in the mapping \"CarToCar\""), "\($0)")
+            XCTAssertTrue(
+                "\($0)".contains("\"sourcekeypath\" of \"owner\" in the entity mapping \"CarToCar\""), "\($0)")
         }
     }
 

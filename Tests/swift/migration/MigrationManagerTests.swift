@@ -266,7 +266,8 @@ final class MigrationManagerTests: MigrationTestCase {
         let unreadable = try failure(PropertyMapping(name: "plate", isUnreadable: true))
         XCTAssert(
             unreadable.message.hasSuffix(
-                "cannot read; replace it, or remove it and set the value in a migration policy"), unreadable.message)
+                "cannot be read; replace the expression, or remove it and set the value in a migration policy"),
+            unreadable.message)
         XCTAssertEqual([unreadable.entity, unreadable.key], ["Car", "plate"])
         let key = try failure(M.property("plate", "$source.plat"))
         XCTAssertEqual(key.children.first?.key, "plat")

@@ -188,4 +188,37 @@ final class MigrationPolicyTests: MigrationTestCase {
             XCTAssertEqual(error?.key, "wheels")
         }
     }
+
+    private final class Rejecting: EntityMigrationPolicy {
+        override func createDestinationInstances(
+            forSource source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+        ) throws {
+            throw CoreError(.invalidArgument, "the car is rejected", entity: "Car", value: .object(source))
+        }
+    }
+
+    func testErrorsDoNotRetainObjectsOfTheMigration() throws {
+        let old = try M.model("Car plate:string?")
+        let path = try fill(old) { _ = try $0.insert("Car") }
+        MigrationPolicies.register("Rejecting") { Rejecting() }
+        defer { MigrationPolicies.unregister("Rejecting") }
+        func failure(_ attributes: [PropertyMapping], policy: String?) throws -> CoreError {
+            let mapping = MappingModel([
+                EntityMapping(
+                    name: "CarToCar", kind: policy == nil ? .copy : .custom, sourceName: "Car", destinationName: "Car",
+                    attributeMappings: attributes, policyClassName: policy)
+            ])
+            var found: CoreError?
+            XCTAssertThrowsError(try migrate(path, mapping, from: old, to: old)) { found = $0 as? CoreError }
+            return try XCTUnwrap(found)
+        }
+        let rejected = try failure([], policy: "Rejecting")
+        let mismatch = try failure([M.property("plate", "$source")], policy: nil)
+        for error in [rejected, mismatch] {
+            XCTAssertNil(error.value, error.message)
+            XCTAssertNil(error.children.first?.value, error.message)
+            XCTAssertNotNil(error.children.first, error.message)
+        }
+        XCTAssertEqual(rejected.children.first?.message, "the car is rejected")
+    }
 }

@@ -19,8 +19,10 @@ class MigrationTestCase: XCTestCase {
 
     override func tearDownWithError() throws { try FileManager.default.removeItem(atPath: folder) }
 
-    /// A model from lines such as "Person name:string? age:int32=3 cars:[Car]/owner": `?` is optional, `=` a default, `[ ]` to-many,
-    /// `< >` ordered, and `/` names the inverse, which must be in an earlier line.
+    /// A model from lines such as "Person name:string? age:int32=3 cars:[Car]/owner".
+    ///
+    /// `?` is optional, `=` a default, `[ ]` to-many, `< >` ordered, and `/` names the inverse, which must be in an
+    /// earlier line.
     static func model(_ lines: String...) throws -> Model {
         let model = Model()
         let parts = lines.map { $0.split(separator: " ").map(String.init) }

@@ -170,6 +170,30 @@ final class RouteTests: MigrationTestCase {
         }
     }
 
+    func testVerificationAcceptsValuesOfAnApplicationFunction() throws {
+        let models = try versions()
+        let path = try garage(models[0])
+        var migration = MigrationOptions.inferred
+        migration.verifies = true
+        migration.mappingModels = [
+            MappingModel(
+                [
+                    EntityMapping(
+                        name: "PersonToPerson", kind: .transform, sourceName: "Person", destinationName: "Person",
+                        attributeMappings: [
+                            M.property("name", #"FUNCTION($manager, "title:of:", "Dr", $source.name)"#)
+                        ])
+                ], source: models[0], destination: models[1])
+        ]
+        migration.managerWillStart = { manager in
+            manager.functions["title:of:"] = { arguments in
+                guard case .text(let name)? = arguments.last else { return .null }
+                return .string("Dr " + name.string)
+            }
+        }
+        XCTAssertEqual(try values(open(path, models[1], migration), "Person", "name"), ["\"Dr Ada\""])
+    }
+
     func testManagerMigratesIntoAnotherFile() throws {
         let models = try versions()
         let path = try garage(models[0])

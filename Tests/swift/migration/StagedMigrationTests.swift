@@ -227,6 +227,22 @@ final class StagedMigrationTests: MigrationTestCase {
         XCTAssertEqual(FileManager.default.contents(atPath: path), before)
     }
 
+    func testMappingModelsAndStagesKeepTheManagerCallbackWhenTheyReplaceEachOther() throws {
+        let mapping = MappingModel([])
+        let stages = try StagedMigration([.lightweight([versions()[0].versionChecksum])])
+        var options = MigrationOptions.inferred
+        options.stages = stages
+        options.managerWillStart = { _ in }
+        options.mappingModels = [mapping]
+        XCTAssertNil(options.stages)
+        XCTAssertNotNil(options.managerWillStart)
+        options.stages = stages
+        XCTAssertEqual(options.mappingModels.count, 0)
+        XCTAssertNotNil(options.managerWillStart)
+        options.stages = nil
+        XCTAssertNotNil(options.managerWillStart)
+    }
+
     func testStagedMigrationToAnOlderModelFails() throws {
         let models = try versions()
         let path = try users(models[0])

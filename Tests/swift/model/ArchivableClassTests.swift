@@ -77,7 +77,8 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertEqual(
             error?.message,
             "the transformer takes a PropertyValue or an object of a registered class, not Colour; "
-                + "register the class with ArchivableClasses.register, or set another transformer")
+                + "convert the value to a PropertyValue, register its class with ArchivableClasses.register, or set "
+                + "another transformer")
     }
 
     func testTypeIsArchivedUnderItsLastRegisteredName() throws {
@@ -150,7 +151,8 @@ final class ArchivableClassTests: XCTestCase {
         XCTAssertEqual(error?.status, .unsupported)
         XCTAssertEqual(
             error?.message,
-            "the value for the archive is nested more than 128 levels deep, which is the limit; flatten it")
+            "the value for the archive is nested more than 128 levels deep or contains itself; flatten it, or remove the "
+                + "reference to itself")
     }
 
     // MARK: - Value classes

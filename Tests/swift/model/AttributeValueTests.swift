@@ -118,7 +118,7 @@ final class AttributeValueTests: XCTestCase {
             let (model, attribute) = try attribute(type)
             XCTAssertEqual(try attribute.accept(.int(least)), .int(least))
             XCTAssertEqual(try attribute.accept(.int(greatest)), .int(greatest))
-            for (number, code, word) in [(least - 1, 1620, "small"), (greatest + 1, 1610, "large")] {
+            for (number, code) in [(least - 1, 1620), (greatest + 1, 1610)] {
                 for value in [PropertyValue.int(number), .double(Double(number))] {
                     let error = failure { _ = try attribute.accept(value) }
                     XCTAssertEqual(error?.status, .validation)
@@ -127,7 +127,7 @@ final class AttributeValueTests: XCTestCase {
                     XCTAssertEqual([error?.entity, error?.key], ["E", "a"])
                     XCTAssertEqual(
                         error?.message,
-                        "E.a is \(type.displayName): \(number) is too \(word) for the range \(least) to \(greatest)")
+                        "E.a takes \(least) to \(greatest) (\(type.displayName)), not \(number)")
                 }
             }
             withExtendedLifetime(model) {}
@@ -139,7 +139,7 @@ final class AttributeValueTests: XCTestCase {
         let child = try model.addEntity(named: "Child")
         for (value, message) in [
             (PropertyValue.string("x"), "Child.a takes Integer 16, not a string"),
-            (.int(70_000), "Child.a is Integer 16: 70000 is too large for the range -32768 to 32767"),
+            (.int(70_000), "Child.a takes -32768 to 32767 (Integer 16), not 70000"),
         ] {
             let error = failure { _ = try attribute.accept(value, for: child) }
             XCTAssertEqual(error?.entity, "Child")
@@ -365,11 +365,13 @@ final class AttributeValueTests: XCTestCase {
         XCTAssertEqual(number.validationRules, [])
         let (second, text) = try attribute(.string)
         try text.setBounds(least: .int(0), greatest: nil)
-        for bound in [PropertyValue.int(-1), .double(1), .string("1")] {
+        for (bound, found) in [
+            (PropertyValue.int(-1), "-1"), (.double(1), "a floating-point number (1.0)"), (.string("1"), "a string"),
+        ] {
             let (model, text) = try attribute(.string)
             XCTAssertEqual(
                 failure { try text.setBounds(least: nil, greatest: bound) }?.message,
-                "E.a is a string, so its bounds are lengths and must be integers from 0, not \(bound.kindPhrase)")
+                "E.a is a string, so its bounds are lengths and must be integers from 0, not \(found)")
             withExtendedLifetime(model) {}
         }
         withExtendedLifetime((first, second)) {}

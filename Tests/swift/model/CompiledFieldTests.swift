@@ -267,11 +267,12 @@ final class CompiledFieldTests: XCTestCase {
         }
         let copy = try model.copy()
         let attribute = try XCTUnwrap(try copy.requireEntity(named: "E").ownProperty(named: "d") as? Attribute)
-        for derivation in [
-            Derivation(ExpressionText("((")), Derivation(ExpressionText("name"), filter: PredicateText("((")),
+        for (derivation, obstacle) in [
+            (Derivation(ExpressionText("((")), "which cannot be read: "),
+            (Derivation(ExpressionText("name"), filter: PredicateText("((")), "whose filter cannot be read: "),
         ] {
             try attribute.setDerivation(derivation)
-            XCTAssertEqual(attribute.derivationObstacle?.hasPrefix("which cannot be read: "), true)
+            XCTAssertEqual(attribute.derivationObstacle?.hasPrefix(obstacle), true)
         }
         XCTAssertThrowsError(try attribute.readingDerivation { throw CoreError(.predicate, "why", value: .int(1)) }) {
             let error = $0 as? CoreError

@@ -238,7 +238,8 @@ final class ForeignArchiveTests: XCTestCase {
             "the keyed archive does not contain a managed object model")
         XCTAssertEqual(
             message { _ = try Model(editorModel: try encodeArchive(.int(1))) },
-            "the keyed archive does not contain a model of Xcode's editor; save the model in Xcode again")
+            "the keyed archive does not contain a model of Xcode's editor; pass the contents of an elements file that "
+                + "Xcode saved")
     }
 
     func testOlderIndexedFlagsBecomeFetchIndexes() throws {

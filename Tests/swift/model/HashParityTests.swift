@@ -4,8 +4,9 @@ import CorestoneValues
 import Foundation
 import XCTest
 
-/// Comparison of entity version hashes with those of Apple's framework, in the metadata of its stores and next to its
-/// compiled models.
+/// Comparison of entity version hashes with those of Apple's framework.
+///
+/// Apple's hashes are in the metadata of its stores and next to its compiled models.
 final class HashParityTests: XCTestCase {
     private var entities = (equal: 0, all: 0)
     private var digests = (equal: 0, all: 0)

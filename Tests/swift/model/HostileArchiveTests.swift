@@ -47,7 +47,7 @@ final class HostileArchiveTests: XCTestCase {
                         ["NSEntityName": archiver.string(name), "NSSuperentity": .uid(parent)])
                 }
                 return [("A", .uid(a)), ("B", .uid(b))]
-            }, "B cannot inherit from A: the inheritance would be circular; set another parent")
+            }, "B cannot inherit from A: the inheritance would be circular; set another superentity")
     }
 
     func testObjectsThatContainThemselvesAreLimited() {
@@ -120,7 +120,7 @@ final class HostileArchiveTests: XCTestCase {
                 return [("A", entity(archiver, "A", ["NSProperties": archiver.dictionary([attribute])]))]
             },
             "a validation predicate of A.a: an archived predicate or expression is nested more than 700 levels deep, "
-                + "which is the limit; simplify it")
+                + "or contains a cycle; simplify it")
     }
 
     /// A hundred entities that share a list of four thousand properties.
@@ -133,6 +133,26 @@ final class HostileArchiveTests: XCTestCase {
         XCTAssertTrue(message.hasPrefix("cannot add E"), message)
         XCTAssertTrue(
             message.hasSuffix(": the model has 250000 properties, which is the limit; split the model"), message)
+    }
+
+    /// A thousand references to one stereotype with 1,001 values.
+    func testSharedValuesOfAnEditorModelAreLimited() {
+        let archiver = KeyedArchiver()
+        let text = archiver.string("x")
+        let values = archiver.dictionary((0..<1001).map { ("v\($0)", text) })
+        let stereotype = archiver.add(ClassName("XDPMStereotype"), ["XDBucketForOwnedAttributesstorage": values])
+        let stereotypes = archiver.dictionary((0..<1000).map { ("s\($0)", stereotype) })
+        let entity = archiver.add(ClassName("XDPMEntity"), ["XDBucketForStereotypesstorage": stereotypes])
+        let package = archiver.add(
+            ClassName("XDPMPackage"), ["XDBucketForClassesstorage": archiver.dictionary([("A", entity)])])
+        let root = archiver.add(ClassName("XDPMModel"), ["_xd_rootPackage": package])
+        XCTAssertThrowsError(try Model(editorModel: archiver.encoded(root: root))) { error in
+            let message = (error as? CoreError)?.message ?? ""
+            XCTAssertTrue(
+                message.contains(
+                    "the model has more than 1000000 values and names, which is the limit; split the model"),
+                message)
+        }
     }
 
     func testDeflatedModelBeyondTheLimitIsRejected() throws {

@@ -231,7 +231,7 @@ final class MigrationGuardTests: XCTestCase {
             newest: .init(name: "2", model: try model(["Note": ["size": "int64"]])),
             older: [.init(name: "1", model: try model(["Note": ["size": "int16"]]))])
         let finding = try XCTUnwrap(check.findings().first)
-        XCTAssert(finding.message.hasPrefix("Note.size is Integer 16"), finding.message)
+        XCTAssert(finding.message.hasPrefix("Note.size is of type Integer 16"), finding.message)
         XCTAssert(finding.text.hasSuffix("[type-change, from \"1\"]"), finding.text)
         XCTAssertEqual(finding.text, "\(finding.message); \(finding.remedy) [type-change, from \"1\"]")
     }

@@ -94,6 +94,7 @@ final class ModelChangeTests: XCTestCase {
             ("default", false, { try $0.setDefaultValue(.bytes(Bytes([1]))) }),
             ("cloudEncryption", false, { try $0.setAllowsCloudEncryption(true) }),
             ("allowsNaN", false, { try $0.setAllowsNaN(true) }),
+            ("ignoresChanges", false, { try $0.setIgnoresChanges(true) }),
             ("indexedBySpotlight", false, { try $0.setIndexedBySpotlight(true) }),
             ("storedInExternalRecord", false, { try $0.setStoredInExternalRecord(true) }),
             ("transformer", false, { try $0.setValueTransformerName("T") }),

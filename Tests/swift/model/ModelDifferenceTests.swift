@@ -35,7 +35,7 @@ final class ModelDifferenceTests: XCTestCase {
             try texts(
                 try model { _, package, _ in try package.addAttribute(named: "size", type: .integer32) },
                 try model { _, package, _ in try package.addAttribute(named: "size", type: .integer64) }),
-            ["Package.size is Integer 32 in the store and Integer 64 in the model"])
+            ["Package.size is of type Integer 32 in the store and of type Integer 64 in the model"])
         XCTAssertEqual(
             try texts(plain, try model { base, _, _ in try base.addAttribute(named: "x", type: .date) }),
             ["Base.x is in the model only"], "an inherited property is named once")
@@ -55,7 +55,7 @@ final class ModelDifferenceTests: XCTestCase {
         XCTAssertEqual(try texts(plain, Model()).count, 3)
         XCTAssertEqual(
             try texts(plain, try model { base, _, _ in try base.addUniqueConstraint(["name"]) }),
-            ["Base has no unique constraint in the store and the unique constraints (name) in the model"])
+            ["Base does not have a unique constraint in the store and has the unique constraint (name) in the model"])
         XCTAssertEqual(
             try texts(try model { base, _, _ in try base.setAbstract(true) }, plain),
             ["Base is abstract in the store and not abstract in the model"])
@@ -89,7 +89,10 @@ final class ModelDifferenceTests: XCTestCase {
                     try $0.entity.addRelationship(named: "a", destination: $0.entity)
                 }
             ),
-            ("E.a is Binary Data in the store and String in the model", { try $0.attribute.setType(.string) }),
+            (
+                "E.a is of type Binary Data in the store and of type String in the model",
+                { try $0.attribute.setType(.string) }
+            ),
             ("E.a is optional in the store and required in the model", { try $0.attribute.setOptional(false) }),
             (
                 "E.a does not allow external storage in the store and allows external storage in the model",
@@ -100,7 +103,8 @@ final class ModelDifferenceTests: XCTestCase {
                 { try $0.attribute.setPreservesValueInHistory(true) }
             ),
             (
-                "E.a has no version hash modifier in the store and the version hash modifier \"m\" in the model",
+                "E.a does not have a version hash modifier in the store and has the version hash modifier \"m\" in the "
+                    + "model",
                 { try $0.attribute.setVersionHashModifier("m") }
             ),
             ("E.a is in the store only", { try $0.attribute.setTransient(true) }),
@@ -109,7 +113,7 @@ final class ModelDifferenceTests: XCTestCase {
                 { try $0.relationship.setDestination($0.entity) }
             ),
             (
-                "E.r has no inverse in the store and the inverse back in the model",
+                "E.r does not have an inverse in the store and has the inverse back in the model",
                 { try $0.relationship.setInverse(try XCTUnwrap($0.relationship.destination.ownRelationships.first)) }
             ),
             (
@@ -122,7 +126,7 @@ final class ModelDifferenceTests: XCTestCase {
             ),
             ("E.r is not ordered in the store and ordered in the model", { try $0.relationship.setOrdered(true) }),
             (
-                "E has no superentity in the store and the superentity F in the model",
+                "E does not have a superentity in the store and has the superentity F in the model",
                 { try $0.entity.setParent(try $0.entity.model.requireEntity(named: "F")) }
             ),
             (
@@ -130,7 +134,8 @@ final class ModelDifferenceTests: XCTestCase {
                 { try $0.entity.setVersionHashModifier("m") }
             ),
             (
-                "E has no unique constraint in the store and the unique constraints (a), (r, a) in the model",
+                "E does not have a unique constraint in the store and has the unique constraints (a), (r, a) in the "
+                    + "model",
                 {
                     try $0.entity.addUniqueConstraint(["r", "a"])
                     try $0.entity.addUniqueConstraint(["a"])
@@ -151,7 +156,10 @@ final class ModelDifferenceTests: XCTestCase {
         let modified = try model { try $0.attribute.setVersionHashModifier("m") }
         XCTAssertEqual(
             modified.differences(from: plain).map(\.text),
-            ["E.a has the version hash modifier \"m\" in the store and no version hash modifier in the model"])
+            [
+                "E.a has the version hash modifier \"m\" in the store and does not have a version hash modifier in the "
+                    + "model"
+            ])
     }
 
     func testMutatedModelsNeverTrap() throws {

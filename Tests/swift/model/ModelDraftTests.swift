@@ -38,7 +38,7 @@ final class ModelDraftTests: FolderTestCase {
                 "A already has a property \"fine\"; choose another name",
                 "the fetched property A.empty does not have a fetch request; add a <fetchRequest>",
                 "\"1\" is not a valid name for an entity; use letters, digits and underscores, without a leading digit",
-                "A inherits from \"Gone\", which is not an entity of the model; add the entity, or set another parent",
+                "A inherits from \"Gone\", which is not an entity of the model; add the entity, or set another superentity",
                 "A.lost has the destination \"Gone\", which is not an entity of the model; add the entity, or set another destination",
                 "A.open does not have a destination; set one",
                 "A.place has the composite type \"Nowhere\", which is not defined in the model; define it, or set another "
@@ -89,7 +89,7 @@ final class ModelDraftTests: FolderTestCase {
         XCTAssertEqual(
             message(.model) { _ = try draft(text(1001)) },
             "\(path("contents")) cannot be read as a model: A1000 inherits from \"Gone\", which is not an entity of the model; "
-                + "add the entity, or set another parent")
+                + "add the entity, or set another superentity")
     }
 
     // MARK: - Paths

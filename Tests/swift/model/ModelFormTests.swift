@@ -456,8 +456,8 @@ final class ModelFormTests: XCTestCase {
         XCTAssertEqual(
             model.sourceLosses,
             [
-                "the sort descriptors of the fetch request \"t\"",
-                "the prefetched relationships of the fetch request \"t\"",
+                "the sort descriptors of the fetch request template \"t\"",
+                "the prefetched relationships of the fetch request template \"t\"",
             ])
     }
 

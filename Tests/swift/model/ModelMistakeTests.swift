@@ -84,12 +84,15 @@ final class ModelMistakeTests: XCTestCase {
             let inverse = try foreign.addRelationship(named: "s", destination: foreign)
             try $1.addRelationship(named: "r", destination: $1).setInverse(inverse)
         }
-        check("F belongs to another model and cannot be the parent of E; pass an entity of the same model") {
+        check("F belongs to another model and cannot be the superentity of E; pass an entity of the model of E") {
             try $1.setParent(try other.requireEntity(named: "F"))
         }
-        check("E cannot inherit from E: the inheritance would be circular; set another parent") { try $1.setParent($1) }
+        check("E cannot inherit from E: the inheritance would be circular; set another superentity") {
+            try $1.setParent($1)
+        }
         check(
-            "E.r has the inverse F.s, whose destination is F instead of E; set that destination to E, or set another inverse",
+            "E.r has the inverse F.s, whose destination is F instead of E; set the destination of F.s to E, or set "
+                + "another inverse",
             key: "r"
         ) { model, entity in
             let f = try model.addEntity(named: "F")
@@ -145,7 +148,7 @@ final class ModelMistakeTests: XCTestCase {
             "the index \"i\" of E refers to the unknown property \"b\"; correct the name, or add the property",
             key: "b", add([.init(property: "b")]))
         check(
-            "the index \"i\" of E contains \"t\", which does not have a column because it is transient; remove it, or make the property persistent",
+            "the index \"i\" of E contains \"t\", which does not have a column because it is transient; make it persistent, or use another property",
             key: "t"
         ) {
             try $1.addAttribute(named: "t", type: .string, isTransient: true)
@@ -218,7 +221,8 @@ final class ModelMistakeTests: XCTestCase {
                 try $1.addAttribute(named: "o", type: .objectID, isTransient: true).setIgnoresChanges(true)
             })
         check(
-            "E.s ignores changes but is not transient; make it transient, or track its changes", key: "s"
+            "E.s ignores changes but is not transient; make it transient, or clear CST_PROPERTY_IGNORES_CHANGES "
+                + "(ignores_changes, setIgnoresChanges)", key: "s"
         ) { try $1.addAttribute(named: "s", type: .string).setIgnoresChanges(true) }
         check(
             "E.p.x is an element of a composite attribute and cannot be derived; remove its derivation, or add a derived attribute to the entity",

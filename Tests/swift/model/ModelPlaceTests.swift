@@ -76,7 +76,8 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try currents(), [], "no version has the name of the bundle")
         XCTAssertEqual(
             message(.invalidArgument) { _ = try Model(contentsOf: path(bundle)) },
-            "\(path(bundle)) does not specify the current version; choose one of: \"One\", \"Two\"")
+            "\(path(bundle)) does not specify the current version; pass the version \"One\" or \"Two\", or set the "
+                + "current version with corestone model set")
         XCTAssertEqual(try entities(bundle, "Two"), ["Two"])
         try source("A", "\(bundle)/A.xcdatamodel")
         XCTAssertEqual(try currents(), ["A"], "the version has the name of the bundle")
@@ -89,7 +90,8 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try currents(), [])
         XCTAssertEqual(
             message(.invalidArgument) { _ = try Model(contentsOf: path(bundle)) },
-            "\(path(bundle)) has the current version \"Gone\", which does not exist; choose one of: \"A\", \"One\", \"Two\""
+            "\(path(bundle)) has the current version \"Gone\", which does not exist; pass the version \"A\", \"One\" or "
+                + "\"Two\", or set the current version with corestone model set"
         )
         try put("not a list", "\(bundle)/.xccurrentversion")
         XCTAssertTrue(
@@ -182,7 +184,7 @@ final class ModelPlaceTests: FolderTestCase {
         try model("E").write(to: path("A.mom"))
         XCTAssertEqual(try entities("A.omo"), ["E"])
         try put("momv2$ and more", "A.bin")
-        XCTAssertTrue(message(.model) { _ = try Model(contentsOf: path("A.bin")) }.contains("read the .mom file"))
+        XCTAssertTrue(message(.model) { _ = try Model(contentsOf: path("A.bin")) }.contains("use the plain .mom file"))
     }
 
     func testModelDataOfEveryKindIsRead() throws {
@@ -194,7 +196,7 @@ final class ModelPlaceTests: FolderTestCase {
             XCTAssertEqual(try Model(data: bytes).entities.map(\.name), ["E"])
         }
         for (text, words) in [
-            ("", "the data is empty"), ("SQLite format 3\0", "the data is a store, not a model"),
+            ("", "the data is empty"), ("SQLite format 3\0", "the data is an SQLite database, not a model"),
             (
                 "<?xml version='1.0'?><!DOCTYPE database SYSTEM 'x'><database/>",
                 "the data is an XML store or a mapping model"
@@ -205,7 +207,7 @@ final class ModelPlaceTests: FolderTestCase {
         }
         XCTAssertTrue(
             message(.storeCorrupt) { _ = try Model(data: Array("text".utf8)) }.hasPrefix(
-                "the data is not XML, a property list or the intact cached model of a store. "))
+                "the data is not XML, a property list or the intact cached model of a store; "))
     }
 
     // MARK: - Conversion
@@ -266,7 +268,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(try names("C.xcdatamodeld"), [".xccurrentversion", "C.xcdatamodel"])
         XCTAssertEqual(
             message(.invalidArgument) { try model("E").write(to: path("D.mom"), version: "B") },
-            "\(path("D.mom")) does not have versions; omit the version \"B\"")
+            "\(path("D.mom")) cannot have versions; omit the version \"B\"")
         try model("E").write(to: path("D.mom"), version: "D")
         XCTAssertEqual(try entities("D.mom"), ["E"])
     }

@@ -29,6 +29,15 @@ final class ModelReleaseTests: FolderTestCase {
         }
     }
 
+    func testReleaseIsKeptOnceWhenCompiledModelsLackASetting() throws {
+        let model = Model()
+        let note = try model.addEntity(named: "Note")
+        try note.addAttribute(named: "rating", type: .double).setAllowsNaN(true)
+        try note.addAttribute(named: "draft", type: .string, isTransient: true).setIgnoresChanges(true)
+        XCTAssertTrue(try ModelRelease.keep(model, as: "Notes", inFolder: released))
+        XCTAssertFalse(try ModelRelease.keep(model, as: "Notes", inFolder: released))
+    }
+
     func testInvalidReleaseNamesAreRejected() throws {
         for name in ["", ".x", "a/b", "a\0", String(repeating: "x", count: 300)] {
             XCTAssertThrowsError(try ModelRelease.keep(try note(), as: name, inFolder: released), name)

@@ -86,6 +86,7 @@ final class ModelSummaryTests: XCTestCase {
             ("externalStorage", .bool(true), { try $0.setAllowsExternalStorage(true) }),
             ("preservedInHistory", .bool(true), { try $0.setPreservesValueInHistory(true) }),
             ("allowsNaN", .bool(true), { try $0.setAllowsNaN(true) }),
+            ("ignoresChanges", .bool(true), { try $0.setIgnoresChanges(true) }),
             ("cloudEncryption", .bool(true), { try $0.setAllowsCloudEncryption(true) }),
             ("transformer", .string("T"), { try $0.setValueTransformerName("T") }),
             ("valueClass", .string("C"), { try $0.setValueClassName("C") }),

@@ -85,6 +85,9 @@ final class ModelTextMistakeTests: XCTestCase {
             "{\"E\": {\"p\": \"int\", \"p\": \"int\"}}", "E.p is in the text twice; remove one of the two", entity: "E",
             key: "p")
         check(
+            "{\"E\": {\"@abstract\": true, \"@abstract\": true}}",
+            "E: \"@abstract\" is in the text twice; remove one of the two", entity: "E", key: "@abstract")
+        check(
             options: "{\"type\": \"int\", \"optional\": true, \"optional\": true}",
             says: "E.p has \"optional\" twice; remove one of the two")
         check(options: "{\"x\": \"int\", \"x\": \"int\"}", says: "E.p has \"x\" twice; remove one of the two")
@@ -116,11 +119,19 @@ final class ModelTextMistakeTests: XCTestCase {
             "{\"Person\": {}, \"E\": {\"@parent\": \"Persn\"}}",
             "E inherits from \"Persn\", which is not an entity of the model; did you mean \"Person\"?", entity: "E")
         check(
+            "{\"Persons\": {\"@parent\": \"Person\"}}",
+            "Persons inherits from \"Person\", which is not an entity of the model; add the entity, or correct the "
+                + "name",
+            entity: "Persons")
+        check(
             "{\"E\": {\"@abstract\": \"yes\"}}", "E: \"@abstract\" is a string, but must be true or false", entity: "E",
             key: "@abstract")
         check(
             "{\"E\": {\"@unique\": \"code\"}}", "E: \"@unique\" is a string, but must be a list of lists of attributes",
             entity: "E", key: "@unique")
+        check(
+            "{\"E\": {\"@unique\": [[\"a\", [\"b\"]]]}}",
+            "E: \"@unique\" contains a list in place of the name of an attribute", entity: "E", key: "@unique")
         check(
             "{\"E\": {\"@user_info\": {\"k\": 1}}}", "E: \"k\" is a number (1), but must be a string", entity: "E",
             key: "k")
@@ -155,7 +166,7 @@ final class ModelTextMistakeTests: XCTestCase {
                 "E.p: \"wonderful\" is not an option of an attribute; use \"indexed\", \"transient\", \"external\", "
                 + "\"preserved\", \"nan\", \"min\", \"max\", \"match\", \"transformer\" or \"renaming_identifier\"")
         check("string min", says: "E.p: \"min\" needs a value after it")
-        check("string match", says: "E.p: \"match\" needs a regular expression after it")
+        check("string match", says: "E.p: \"match\" needs a regular expression without spaces and \"=\" after it")
         check("transformable transformer", says: "E.p: \"transformer\" needs the name of a transformer after it")
         check(
             "derived int64",
@@ -167,21 +178,28 @@ final class ModelTextMistakeTests: XCTestCase {
     }
 
     func testInvalidValuesInLinesAreRejected() {
-        check("int = seven", says: "E.p: \"seven\" is not a value of Integer 64")
-        check("int16 max 1.5", says: "E.p: \"1.5\" is not a value of Integer 16")
+        check("int = seven", says: "E.p: \"seven\" is not a value of type Integer 64")
+        check("int16 max 1.5", says: "E.p: \"1.5\" is not a value of type Integer 16")
         check("string min abc", says: "E.p: the minimum length \"abc\" is not a 64-bit integer")
         check("string max many", says: "E.p: the maximum length \"many\" is not a 64-bit integer")
-        check("bool = maybe", says: "E.p: \"maybe\" is not a value of Boolean; write true or false")
-        check("uuid = 7", says: "E.p: \"7\" is not a value of UUID")
-        check("decimal = x", says: "E.p: \"x\" is not a value of Decimal")
+        check("bool = maybe", says: "E.p: \"maybe\" is not a value of type Boolean; write true or false")
+        check("uuid = 7", says: "E.p: \"7\" is not a value of type UUID")
+        check("decimal = x", says: "E.p: \"x\" is not a value of type Decimal")
         check(
             "date = soon", says: "E.p: \"soon\" is not a date: at byte 0, expected a year of four digits")
         check(
             "binary = x",
-            says: "E.p is Binary Data, and its values cannot be written in a line; write an object with \"default\"")
+            says:
+                "E.p is of type Binary Data, whose values cannot be written in a line; write an object with \"default\""
+        )
         check(
             "transformable = x",
-            says: "E.p is Transformable, and its values cannot be written in a line; write an object with \"default\"")
+            says:
+                "E.p is of type Transformable, whose values cannot be written in a line; write an object with \"default\""
+        )
+        check(
+            "objectid transient = x",
+            says: "E.p is of type Object ID, whose values cannot be written in a line; remove the value")
         check(
             "bool min 0",
             says:
@@ -191,7 +209,7 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "the minimum of E.p (2) is greater than its maximum (1); raise the maximum or lower the minimum")
         check(
             "string min -1",
-            says: "E.p is a string, so its bounds are lengths and must be integers from 0, not an integer (-1)")
+            says: "E.p is a string, so its bounds are lengths and must be integers from 0, not -1")
     }
 
     func testInvalidRelationshipWordsAreRejected() {
@@ -237,6 +255,11 @@ final class ModelTextMistakeTests: XCTestCase {
                 + "inverse on one side only",
             entity: "A", key: "b")
         check(
+            "{\"A\": {\"b\": \"to-one B inverse x\"}, \"B\": {\"x\": \"to-one C inverse b\"}, "
+                + "\"C\": {\"b\": \"to-one B\"}}",
+            "A.b has the inverse B.x, but B.x has the inverse C.b; set a different inverse for A.b", entity: "A",
+            key: "b")
+        check(
             "{\"A\": {\"b\": \"to-one B inverse x\", \"c\": \"to-one B inverse x\"}, \"B\": {\"x\": \"to-one A\"}}",
             "A.c and A.b have the same inverse, B.x; set a different inverse for one of them",
             entity: "A", key: "c")
@@ -281,8 +304,8 @@ final class ModelTextMistakeTests: XCTestCase {
             status: .typeMismatch)
         check(
             options: "{\"type\": \"int16\", \"default\": 70000}",
-            says: "E.p is Integer 16: 70000 is too large for the range -32768 to 32767", status: .validation)
-        check(options: "{\"type\": \"uuid\", \"default\": \"x\"}", says: "E.p: \"x\" is not a value of UUID")
+            says: "E.p takes -32768 to 32767 (Integer 16), not 70000", status: .validation)
+        check(options: "{\"type\": \"uuid\", \"default\": \"x\"}", says: "E.p: \"x\" is not a value of type UUID")
         check(
             options: "{\"type\": \"date\", \"default\": {\"$date\": \"x\"}}",
             says: "E.p: \"default\": the JSON tag \"$date\" takes a number of seconds since 2001-01-01 UTC, not \"x\"",
@@ -322,7 +345,7 @@ final class ModelTextMistakeTests: XCTestCase {
             says: "E.p has no element \"widht\"; did you mean \"width\"?")
         check(
             options: "{\"type\": \"composite\", \"elements\": {\"w\": \"int\"}, \"default\": 1}",
-            says: "E.p is composite; its default must be an object with defaults of its elements, not 1")
+            says: "E.p is composite, and its default must be an object with defaults of its elements, not 1")
         check(
             options: "{\"type\": \"string\", \"elements\": {\"w\": \"int\"}}",
             says: "E.p is not composite and cannot have elements; set its type to Composite first")

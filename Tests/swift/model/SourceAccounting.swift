@@ -67,8 +67,9 @@ final class XMLNode {
     }
 }
 
-/// Finds for every element and attribute of a source model whether the model understands it, keeps it among the extras,
-/// or loses it.
+/// Counts the elements and attributes of a source model that the model understands, keeps or loses.
+///
+/// Content is kept among the extras.
 struct SourceAccounting {
     private(set) var understood = 0
     private(set) var kept = 0

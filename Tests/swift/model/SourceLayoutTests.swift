@@ -40,7 +40,7 @@ final class SourceLayoutTests: XCTestCase {
         for identifier in ["", "2", "1"] { try model.addVersionIdentifier(identifier) }
         XCTAssertTrue(try lines(model)[1].contains(" userDefinedModelVersionIdentifier=\"2,1\""))
         try model.addVersionIdentifier("a,b")
-        XCTAssertEqual(model.sourceLosses, ["the version identifier \"a,b\", which contains a comma"])
+        XCTAssertEqual(model.sourceLosses, ["the comma in the version identifier \"a,b\""])
     }
 
     func testEveryElementIsWrittenWithItsWordsInOrder() throws {
@@ -404,8 +404,8 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertThrowsError(try model.source()) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "a source model cannot represent the validation predicate SELF >= 2 of E.count and 7 other elements; "
-                    + "remove them, or allow losses with CST_MODEL_LOSSY (lossy)")
+                "a source model cannot represent the validation predicate SELF >= 2 of E.count and 7 other parts; "
+                    + "remove them, or allow losses with CST_MODEL_LOSSY (lossy, isLossy)")
         }
     }
 }

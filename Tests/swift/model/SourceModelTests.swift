@@ -178,7 +178,7 @@ final class SourceModelTests: XCTestCase {
             message("<entity/>"), "the source model has a <entity> without the XML attribute \"name\"; add it")
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/>"),
-            "A inherits from \"B\", which is not an entity of the model; add the entity, or set another parent")
+            "A inherits from \"B\", which is not an entity of the model; add the entity, or set another superentity")
         XCTAssertEqual(
             message("<entity name='A'><relationship name='r' destinationEntity='B'/></entity>"),
             "A.r has the destination \"B\", which is not an entity of the model; add the entity, or set another destination"
@@ -194,7 +194,7 @@ final class SourceModelTests: XCTestCase {
         )
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/><entity name='B' parentEntity='A'/>"),
-            "B cannot inherit from A: the inheritance would be circular; set another parent")
+            "B cannot inherit from A: the inheritance would be circular; set another superentity")
         XCTAssertTrue(message("<entity name='A; DROP TABLE'/>").contains("is not a valid name for an entity"))
         XCTAssertTrue(message("<entity name='A'>").contains("mismatched tag"))
     }
@@ -275,7 +275,7 @@ final class SourceModelTests: XCTestCase {
         XCTAssertEqual(try Model.versions(of: bundle).map(\.isCurrent), [false, true])
         XCTAssertThrowsError(try Model(contentsOf: bundle, version: "App 3")) {
             let error = $0 as? CoreError
-            XCTAssertEqual(error?.message, "\(bundle) has no version \"App 3\"; choose one of: \"App\", \"App 2\"")
+            XCTAssertEqual(error?.message, "\(bundle) has no version \"App 3\"; use \"App\" or \"App 2\"")
             XCTAssertEqual(error?.file, bundle)
         }
         let single = bundle + "/App 2.xcdatamodel"
@@ -296,13 +296,14 @@ final class SourceModelTests: XCTestCase {
         try write("SQLite format 3\0 and more", folder + "/a.sqlite")
         XCTAssertEqual(
             message(folder + "/a.sqlite").0,
-            "\(folder)/a.sqlite cannot be read as a model: the data is a store, not a model; open it as a store to read "
-                + "its model")
+            "\(folder)/a.sqlite cannot be read as a model: the data is an SQLite database, not a model; if it is a "
+                + "store, open it with cst_container_open (corestone.open, Container.open), and use its model")
         try write("hello", folder + "/a.txt")
         XCTAssertEqual(message(folder + "/a.txt").1, .model)
         XCTAssertTrue(message(folder + "/a.txt").0.hasPrefix("\(folder)/a.txt cannot be read as a model: "))
         try write("", folder + "/empty")
-        XCTAssertTrue(message(folder + "/empty").0.hasSuffix(": the data is empty; pass the contents of a model file"))
+        XCTAssertTrue(
+            message(folder + "/empty").0.hasSuffix(": the data is empty; use an undamaged .mom or contents file"))
         XCTAssertEqual(message(folder + "/none").1, .storeIO)
         XCTAssertEqual(message(folder).1, .model)
         XCTAssertEqual(mkfifo(folder + "/pipe", 0o600), 0)

@@ -87,7 +87,9 @@ final class StoreMetadataTests: XCTestCase {
                     key == "NSStoreType" ? "identifies the type of the store" : "describes the store's format or model"
                 XCTAssertEqual(
                     error?.message,
-                    "\(key) of f must not change: it \(reason); omit it, or pass its current value"
+                    metadata.values[key] == nil
+                        ? "\(key) must not be added to the metadata of f: it \(reason); omit it"
+                        : "\(key) of f must not change: it \(reason); omit it, or pass its current value"
                 )
             }
         }

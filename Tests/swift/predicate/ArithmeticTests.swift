@@ -58,19 +58,19 @@ final class ArithmeticTests: XCTestCase {
 
     func testStrictArithmeticFailsAndStoreArithmeticReturnsNil() throws {
         let range = "takes numbers from -9223372036854775808 to 9223372036854775807, not"
-        let remedy = "; add a condition that excludes 0 as the divisor"
+        let remedy = "; use another divisor"
         for (format, message) in [
             ("nil + 1", "add:to: takes numbers, not nil"),
             ("1 - nil", "from:subtract: takes numbers, not nil"),
             ("negate:(nil)", "negate: takes a number, not nil"),
             ("abs:(nil)", "abs: takes a number, not nil"),
-            ("1 / 0", "division by zero in 1 / 0\(remedy)"), ("1.5 / 0.0", "division by zero in 1.5 / 0\(remedy)"),
-            ("d / 0", "division by zero in d / 0\(remedy)"),
-            ("modulus:by:(5, 0)", "division by zero in modulus:by:(5, 0)\(remedy)"),
+            ("1 / 0", "division by zero in \"1 / 0\"\(remedy)"),
+            ("1.5 / 0.0", "division by zero in \"1.5 / 0\"\(remedy)"),
+            ("d / 0", "division by zero in \"d / 0\"\(remedy)"),
+            ("modulus:by:(5, 0)", "division by zero in \"modulus:by:(5, 0)\"\(remedy)"),
             (
                 "modulus:by:(5, 0.9)",
-                "division by zero in modulus:by:(5, 0.9), which truncates the divisor 0.9 to 0; add a condition that excludes "
-                    + "divisors between -1 and 1"
+                "division by zero in \"modulus:by:(5, 0.9)\", which truncates the divisor 0.9 to 0\(remedy)"
             ),
             ("huge & 1", "bitwiseAnd:with: \(range) 1e+30"),
             ("1 | huge", "bitwiseOr:with: \(range) 1e+30"),
@@ -129,15 +129,15 @@ final class ArithmeticTests: XCTestCase {
                 "max:({1, 'a'})",
                 "cannot compute the maximum: \"a\" and 1 cannot be ordered: one is a string, the other a number; use values of the same kind"
             ),
-            ("max:({nan, 1})", "cannot compute the maximum: a value is NaN; exclude NaN first"),
-            ("min:({1, nan})", "cannot compute the minimum: a value is NaN; exclude NaN first"),
-            ("distinct:(5)", "distinct: takes a collection, not 5"),
+            ("max:({nan, 1})", "cannot compute the maximum: a value is NaN; exclude NaN with a condition or SUBQUERY"),
+            ("min:({1, nan})", "cannot compute the minimum: a value is NaN; exclude NaN with a condition or SUBQUERY"),
+            ("distinct:(5)", "distinct: takes a list or a set, not 5"),
             ("uppercase:(5)", "uppercase: takes a string, not 5"),
             ("randomn:(0)", "randomn: takes a number of at least 1, not 0"),
             ("random:(-1)", "random: takes a number of at least 1, not -1"),
             (
                 "distanceToLocation:fromLocation:({1}, {2, 3})",
-                "{1} is not a location; pass {latitude, longitude} in degrees, or an object with keys of these names"
+                "{1} is not a location; pass {latitude, longitude} in degrees, or an object with numbers for these keys"
             ),
         ] {
             XCTAssertThrowsError(try value(format), format) {

@@ -94,7 +94,7 @@ final class EvaluationTests: XCTestCase {
         for (format, key, message) in [
             (
                 "age < 'a'", "age",
-                "age < \"a\" cannot be evaluated: 30 and \"a\" cannot be ordered: one is a number, the other a string; compare Person.age with a "
+                "\"age < \"a\"\" cannot be evaluated: 30 and \"a\" cannot be ordered: one is a number, the other a string; compare Person.age with a "
                     + "number"
             ),
             (

@@ -106,7 +106,7 @@ final class LanguageTests: XCTestCase {
             errors: [
                 ("'a' * 2 == 1", "takes numbers, but \"a\" is a string"),
                 ("missing + 1 == 2", "takes numbers, not nil"),
-                ("1 / 0 == 1", "division by zero in 1 / 0"),
+                ("1 / 0 == 1", "division by zero in \"1 / 0\""),
                 ("5.5 & 1 == 1e30 & 1", "bitwiseAnd:with: takes numbers from"),
                 ("length:(5) == 1", "takes a string, not 5"), ("random:(0) == 1", "number of at least 1, not 0"),
                 ("distanceToLocation:fromLocation:(text, home) == 1", "\"Hello\" is not a location"),
@@ -171,7 +171,7 @@ final class LanguageTests: XCTestCase {
             errors: [
                 (
                     "ANY text == 'a'",
-                    "the left side of ALL, ANY, SOME or NONE must be a list or a set, but text is "
+                    "the left side of ALL, ANY, SOME or NONE must be a list or a set, but \"text\" is "
                         + "\"Hello\". Leave ALL, ANY or SOME out, write NOT for NONE, or name a to-many key path"
                 ),
                 ("ALL 5 == 5", "the left side of ALL, ANY, SOME or NONE"),
@@ -188,13 +188,13 @@ final class LanguageTests: XCTestCase {
                 "n[1.0] == 1", "d.k == 'v'", "SELF['text'] == 'Hello'",
             ],
             errors: [
-                ("n[4] == 1", "index 4 is out of bounds of n, a list of 4"),
+                ("n[4] == 1", "index 4 is out of bounds of \"n\", a list of 4"),
                 ("n[-1] == 1", "index -1 is out of bounds"),
                 ("n['a'] == 1", "indexed by a 64-bit integer, not by \"a\""),
-                ("s[0] == 1", "s, a set, cannot be indexed"),
-                ("text[0] == 'H'", "but text is \"Hello\""), ("s[FIRST] == 1", "s, a set, cannot be indexed"),
+                ("s[0] == 1", "\"s\", a set, cannot be indexed"),
+                ("text[0] == 'H'", "but \"text\" is \"Hello\""), ("s[FIRST] == 1", "\"s\", a set, cannot be indexed"),
                 ("SELF.n[1] == 1", "put the path before the brackets in parentheses"),
-                ("d.n[0] == 1", "as a key, but its value is "),
+                ("d.n[0] == 1", "as a key, but the value of the key is "),
                 ("nums == 1 OR text.$v == 1", "is used as a key and must be a string"),
             ])
         let dynamic = PropertyValue.dictionary([
@@ -219,8 +219,11 @@ final class LanguageTests: XCTestCase {
             ], not: ["{1, 2} UNION {3} == {1, 2, 3}", "FALSEPREDICATE AND 1 / 0 == 1"],
             errors: [
                 ("n UNION 5 == 1", "UNION takes a list, a set or a dictionary on its right, not 5"),
-                ("text MINUS n == 1", "a list or a set on its left, but text is \"Hello\""),
-                ("SUBQUERY(text, $x, $x == 1).@count == 1", "SUBQUERY takes a collection, but text is \"Hello\""),
+                ("text MINUS n == 1", "a list or a set on its left, but \"text\" is \"Hello\""),
+                (
+                    "SUBQUERY(text, $x, $x == 1).@count == 1",
+                    "SUBQUERY takes a list or a set, but \"text\" is \"Hello\""
+                ),
                 ("$unbound == 1", "$unbound does not have a value"),
             ])
     }
@@ -284,7 +287,11 @@ final class LanguageTests: XCTestCase {
             ],
             errors: [
                 ("1 CONTAINS 2", "CONTAINS needs a collection or a string, not 1"),
-                ("date IN 'x'", "cannot search a string for 2001-01-01T00:01:40Z"),
+                (
+                    "date IN 'x'",
+                    "\"date IN \"x\"\" cannot be evaluated: cannot search a string for 2001-01-01T00:01:40Z; convert with "
+                        + "CAST(…, \"NSString\")"
+                ),
                 ("n CONTAINS 3 AND 3 IN date", "IN needs a collection or a string"),
             ])
     }
@@ -311,16 +318,16 @@ final class LanguageTests: XCTestCase {
         for (format, key, value, message) in [
             (
                 "text < 5", "text", PropertyValue.int(5),
-                "text < 5 cannot be evaluated: \"Hello\" and 5 cannot be ordered: one is a string, the other a number; compare text with a string"
+                "\"text < 5\" cannot be evaluated: \"Hello\" and 5 cannot be ordered: one is a string, the other a number; compare text with a string"
             ),
             (
                 "5 >= SELF.text", "text", .int(5),
-                "5 >= SELF.text cannot be evaluated: 5 and \"Hello\" cannot be ordered: one is a number, the other a string; compare text with a "
+                "\"5 >= SELF.text\" cannot be evaluated: 5 and \"Hello\" cannot be ordered: one is a number, the other a string; compare text with a "
                     + "string"
             ),
             (
                 "home < 5", "home", .int(5),
-                "home < 5 cannot be evaluated: {48.137, 11.575} and 5 cannot be ordered: one is a list, the other a number; write ANY "
+                "\"home < 5\" cannot be evaluated: {48.137, 11.575} and 5 cannot be ordered: one is a list, the other a number; write ANY "
                     + "home < 5 to compare each element"
             ),
             (
@@ -329,7 +336,7 @@ final class LanguageTests: XCTestCase {
             ),
             (
                 "text BETWEEN {1, 2}", "text", .int(1),
-                "text BETWEEN {1, 2} cannot be evaluated: \"Hello\" and 1 cannot be ordered: one is a string, the other a number; compare text "
+                "\"text BETWEEN {1, 2}\" cannot be evaluated: \"Hello\" and 1 cannot be ordered: one is a string, the other a number; compare text "
                     + "with a string"
             ),
             (
@@ -376,7 +383,7 @@ final class LanguageTests: XCTestCase {
             ], not: ["'other' IN ANYKEY"],
             errors: [
                 ("d.$v == 1", "$v is used as a key and must be a string"),
-                ("$w == 1", "$w does not have a value; pass one to the evaluation, or set it with"),
+                ("$w == 1", "$w does not have a value; set it with cst_predicate_new_substituted"),
                 (
                     "FETCH(1, 2, 3) == 1",
                     "FETCH takes a context, not 2; pass one, or use FETCH in the predicate of a fetch request"
@@ -389,8 +396,8 @@ final class LanguageTests: XCTestCase {
         XCTAssertThrowsError(try Predicate.parse("($v := 1) == 1").evaluate(with: .int(1))) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "$v := needs variables; pass a dictionary of variables to cst_predicate_evaluate_value (evaluate) or "
-                    + "cst_expression_value (value)")
+                "$v := needs a dictionary of variables; pass one to cst_predicate_evaluate_value (evaluate) "
+                    + "or cst_expression_value (value), or leave the assignment out")
         }
         // Variables inside an expression that is the value of a variable are not replaced.
         XCTAssertThrowsError(

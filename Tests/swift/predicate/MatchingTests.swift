@@ -180,8 +180,8 @@ final class MatchingTests: XCTestCase {
                 let error = $0 as? CoreError
                 XCTAssertEqual(
                     error?.message,
-                    "\"\(pattern)\" has a nested set or set operation at byte \(place), which is not supported; "
-                        + "use a single set, or a lookahead such as (?![aeiou])[a-z]")
+                    "the nested set or set operation at byte \(place) of \"\(pattern)\" is not supported; use a single "
+                        + "set or a lookahead such as (?![aeiou])[a-z], or put \\ before a literal [, & or -")
                 XCTAssertEqual(error?.value, .string(pattern))
             }
         }

@@ -122,6 +122,12 @@ final class MessageTests: XCTestCase {
             "the function \"a:b:\" is not registered, and a method of this name takes 2 arguments (one per colon), not 1. Pass one per colon, "
                 + "or register the function with cst_function_register (register_function, FunctionRegistry.register)",
             key: "a:b:")
+        assertFails(
+            "FUNCTION('abc', 'hasPrefix', 'a')",
+            "the function \"hasPrefix\" is not registered; did you mean \"hasPrefix:\"?", key: "hasPrefix")
+        assertFails(
+            "FUNCTION('abc', 'lenght')",
+            "the function \"lenght\" is not defined for a string; did you mean \"length\"?", key: "lenght")
         assertFails("FUNCTION('abc', 5)", "FUNCTION takes its selector as a string, not a number")
         assertFails(
             "FUNCTION(1, 'zzzzzzzzz')",
@@ -157,7 +163,7 @@ final class MessageTests: XCTestCase {
         XCTAssertThrowsError(try Predicate.parse("1 answers: 'yes'").evaluate(with: .null)) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "the function \"answers:\" must return a Boolean as an operator, not a string")
+                "the function \"answers:\" is used as an operator and must return a boolean, not a string")
         }
     }
 

@@ -94,7 +94,7 @@ final class SyntaxTests: XCTestCase {
             XCTAssertEqual(error?.key, "q")
             XCTAssertEqual(
                 error?.message,
-                "$q in the predicate a == $n AND b == $q does not have a value; pass a value, or null")
+                "the variable $q does not have a value in the predicate \"a == $n AND b == $q\"; pass a value, or null")
         }
         XCTAssertThrowsError(try Predicate.parse("a == $n.nokey AND b == $x.other").binding(values)) {
             XCTAssertEqual(($0 as? CoreError)?.key, "nokey", "the first error is reported")

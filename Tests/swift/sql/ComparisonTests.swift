@@ -215,36 +215,36 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "age < {1}", "Employee", "age",
-                "age < {1} cannot be evaluated: Employee.age is a number (Integer 16), {1} is a list, and a number "
+                "\"age < {1}\" cannot be evaluated: Employee.age is a number (Integer 16), {1} is a list, and a number "
                     + "and a list cannot be ordered; compare Employee.age with a number"
             ),
             (
                 "Employee", "badge < homepage", "Employee", "badge",
-                "badge < homepage cannot be evaluated: Employee.badge is a UUID (UUID), Employee.homepage is a URI, "
+                "\"badge < homepage\" cannot be evaluated: Employee.badge is a UUID (UUID), Employee.homepage is a URI, "
                     + "and a UUID and a URI cannot be ordered; compare Employee.badge only by == or IN"
             ),
             (
                 "Employee", "badge < badge", "Employee", "badge",
-                "badge < badge cannot be evaluated: Employee.badge is a UUID (UUID), Employee.badge is a UUID, "
+                "\"badge < badge\" cannot be evaluated: Employee.badge is a UUID (UUID), Employee.badge is a UUID, "
                     + "and a UUID and a UUID cannot be ordered; compare Employee.badge only by == or IN"
             ),
             (
                 "Employee", "department < manager", "Employee", "department",
-                "department < manager cannot be evaluated: an object and an object cannot be ordered; compare them only by == or IN"
+                "\"department < manager\" cannot be evaluated: an object and an object cannot be ordered; compare them only by == or IN"
             ),
             (
                 "Employee", "hired > 3", "Employee", "hired",
-                "hired > 3 cannot be evaluated: Employee.hired is a date (Date), 3 is a number, and a date and a "
+                "\"hired > 3\" cannot be evaluated: Employee.hired is a date (Date), 3 is a number, and a date and a "
                     + "number cannot be ordered; compare Employee.hired with a date"
             ),
             (
                 "Employee", "age BEGINSWITH 'b'", "Employee", "age",
-                "age BEGINSWITH \"b\" cannot be evaluated: Employee.age is a number (Integer 16), \"b\" is a string, and "
+                "\"age BEGINSWITH \"b\"\" cannot be evaluated: Employee.age is a number (Integer 16), \"b\" is a string, and "
                     + "BEGINSWITH compares strings; compare a string, or CAST(age, \"NSString\")"
             ),
             (
                 "Employee", "'b' BEGINSWITH age", "Employee", "age",
-                "\"b\" BEGINSWITH age cannot be evaluated: Employee.age is a number (Integer 16), \"b\" is a string, and "
+                "\"\"b\" BEGINSWITH age\" cannot be evaluated: Employee.age is a number (Integer 16), \"b\" is a string, and "
                     + "BEGINSWITH compares strings; compare a string, or CAST(age, \"NSString\")"
             ),
             (
@@ -253,40 +253,46 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "age CONTAINS 'x'", "Employee", "age",
-                "age CONTAINS \"x\" cannot be evaluated: CONTAINS needs a collection or a string, but Employee.age is a number"
+                "\"age CONTAINS \"x\"\" cannot be evaluated: CONTAINS needs a collection or a string, but Employee.age is a number"
             ),
             (
                 "Employee", "3 IN age", "Employee", "age",
-                "3 IN age cannot be evaluated: IN needs a collection or a string, but Employee.age is a number"
+                "\"3 IN age\" cannot be evaluated: IN needs a collection or a string, but Employee.age is a number"
             ),
             (
                 "Employee", "age BETWEEN 5", "Employee", "age",
-                "age BETWEEN 5 cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not 5"
+                "\"age BETWEEN 5\" cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not 5"
             ),
             (
                 "Employee", "age BETWEEN {1, 2, 3}", "Employee", "age",
-                "age BETWEEN {1, 2, 3} cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not a list of 3"
+                "\"age BETWEEN {1, 2, 3}\" cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not a list of 3"
             ),
             (
                 "Employee", "age BETWEEN {'a', 'b'}", "Employee", "age",
-                "age BETWEEN {\"a\", \"b\"} cannot be evaluated: Employee.age is a number (Integer 16), \"a\" is a string, "
+                "\"age BETWEEN {\"a\", \"b\"}\" cannot be evaluated: Employee.age is a number (Integer 16), \"a\" is a string, "
                     + "and a number and a string cannot be ordered; compare Employee.age with a number"
             ),
             (
                 "Employee", "projects < 3", "Employee", "projects",
-                "projects < 3 cannot be evaluated: Employee.projects spans a to-many relationship, and a "
-                    + "collection cannot be ordered against one value. Write ANY projects < 3 to find objects "
-                    + "with at least one such value"
+                "\"projects < 3\" cannot be evaluated: Employee.projects spans a to-many relationship, and a "
+                    + "collection cannot be ordered against one value. Use projects.@count for the number of members, "
+                    + "or ANY with an attribute of the members"
+            ),
+            (
+                "Employee", "projects BEGINSWITH 'a'", "Employee", "projects",
+                "\"projects BEGINSWITH \"a\"\" cannot be evaluated: BEGINSWITH compares strings, but Employee.projects "
+                    + "spans a to-many relationship, so its values are one collection. Use ANY with a string attribute "
+                    + "of the members"
             ),
             (
                 "Employee", "projects.hours BETWEEN {1, 2}", "Employee", "projects.hours",
-                "projects.hours BETWEEN {1, 2} cannot be evaluated: Employee.projects.hours spans a to-many "
+                "\"projects.hours BETWEEN {1, 2}\" cannot be evaluated: Employee.projects.hours spans a to-many "
                     + "relationship, and a collection cannot be ordered against one value. Write ANY "
                     + "projects.hours BETWEEN {1, 2} to find objects with at least one such value"
             ),
             (
                 "Employee", "3 >= projects.hours", "Employee", "projects.hours",
-                "3 >= projects.hours cannot be evaluated: Employee.projects.hours spans a to-many "
+                "\"3 >= projects.hours\" cannot be evaluated: Employee.projects.hours spans a to-many "
                     + "relationship, and a collection cannot be ordered against one value. Write ANY "
                     + "projects.hours <= 3 to find objects with at least one such value"
             ),

@@ -363,7 +363,7 @@ final class FetchCompilerTests: CompilerTestCase {
             ("Employee", "nmae == 'x'", #"Employee has no property "nmae"; did you mean "name"?"#),
             (
                 "Employee", "name < 3",
-                "name < 3 cannot be evaluated: Employee.name is a string (String), 3 is a number, and a string and a number cannot be "
+                "\"name < 3\" cannot be evaluated: Employee.name is a string (String), 3 is a number, and a string and a number cannot be "
                     + "ordered; compare Employee.name with a string"
             ),
             (
@@ -377,20 +377,25 @@ final class FetchCompilerTests: CompilerTestCase {
             ),
             (
                 "Employee", "age BETWEEN {1}",
-                "age BETWEEN {1} cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not a list of 1"
+                "\"age BETWEEN {1}\" cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, not a list of 1"
             ),
             (
                 "Employee", "age == $x",
-                "$x does not have a value; pass one to the evaluation, or set it with cst_predicate_new_substituted "
-                    + "(substituting)"
+                "$x does not have a value; set it with cst_predicate_new_substituted (substituting), or pass one to "
+                    + "cst_predicate_evaluate_value (evaluate) or cst_expression_value (value)"
             ),
             ("Employee", "department.nme == 'x'", #"Department has no property "nme"; did you mean "name"?"#),
             (
                 "Employee", "name BEGINSWITH 3",
-                "name BEGINSWITH 3 cannot be evaluated: BEGINSWITH compares strings, not a string with a number; compare two "
+                "\"name BEGINSWITH 3\" cannot be evaluated: BEGINSWITH compares strings, not a string with a number; compare two "
                     + "strings, or convert with CAST(…, \"NSString\")"
             ),
             ("Employee", "name.foo == 3", #"Employee.name is of type String and has no key "foo""#),
+            (
+                "Employee", "name.lenght == 3",
+                #"Employee.name is of type String and has no key "lenght"; did you mean "length"?"#
+            ),
+            ("Employee", "age.lenght == 3", #"Employee.age is of type Integer 16 and has no key "lenght""#),
         ]
         for (entity, format, message) in table {
             XCTAssertThrowsError(try compile(entity, format), format) {

@@ -236,6 +236,11 @@ final class SpatialTests: CompilerTestCase {
                 "indexed:by: takes an attribute, but Employee.department is not an attribute"
             ),
             (
+                "Employee", "indexed:by:(projects.hours, 'byPay') == 1", "Employee", "projects.hours",
+                "indexed:by: takes an attribute of a single object, but Employee.projects is a to-many relationship; "
+                    + "leave indexed:by: out"
+            ),
+            (
                 "Employee", "indexed:by:(department.budget, 'byPay') == 1", "Department", "budget",
                 "Department has no index \"byPay\" that covers Department.budget; add it to the model, or "
                     + "leave indexed:by: out"

@@ -251,7 +251,7 @@ final class CheckTests: StoreTestCase {
             ("UPDATE ZCAGE SET Z_OPT = 0", .row, nil, "Cage/p1 has the version 0 (Z_OPT), but the first version is 1"),
             (
                 "UPDATE ZCAGE SET Z_OPT = NULL", .row, nil,
-                "Cage/p1 has no version (Z_OPT), but the first version is 1"
+                "Cage/p1 does not have a version (Z_OPT), but the first version is 1"
             ),
             (
                 "UPDATE ZCAGE SET Z_ENT = NULL", .row, nil,
@@ -271,7 +271,7 @@ final class CheckTests: StoreTestCase {
             ),
             (
                 "UPDATE ZKEEPER SET Z1_FAVOURITE = NULL", .reference, "favourite",
-                "Keeper/p1 stores no entity number for the target of favourite, whose entity number is 1"
+                "Keeper/p1 does not store an entity number for the target of favourite, whose entity number is 1"
             ),
             (
                 "UPDATE ZANIMAL SET Z5WATCHED = 7 WHERE Z_PK = 2", .reference, "watched",
@@ -326,7 +326,7 @@ final class CheckTests: StoreTestCase {
             ),
             (
                 "UPDATE ACHANGE SET ZENTITYPK = NULL, ZENTITY = 3 WHERE Z_PK = 2",
-                "change 2 of the history lacks a primary key and has the entity number 3"
+                "change 2 of the history does not have a primary key and has the entity number 3"
             ),
             (
                 "UPDATE ACHANGE SET ZCHANGETYPE = 3 WHERE Z_PK = 1",

@@ -96,7 +96,7 @@ final class CompositeTests: StoreTestCase {
         check(.typeMismatch, "location.latitude", "Place.location.latitude takes Double, not a string") {
             try object.setValue(.dictionary(["latitude": .string("x")]), forKey: "location")
         }
-        check(.validation, "location.address.number", "70000 is too large") {
+        check(.validation, "location.address.number", "takes -32768 to 32767 (Integer 16), not 70000") {
             try object.setValue(.int(70000), forKeyPath: "location.address.number")
         }
         check(.typeMismatch, "location", "takes Composite, not a string") {

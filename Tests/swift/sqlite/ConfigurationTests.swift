@@ -117,7 +117,7 @@ final class ConfigurationTests: StoreTestCase {
         try insert("Draft", "x")
         XCTAssertEqual(failure { try context.save() }.entity, "Draft")
         try context.rollback()
-        XCTAssert(try failure { _ = try names("Stamp") }.message.contains("Stamp is in no configuration"))
+        XCTAssert(try failure { _ = try names("Stamp") }.message.contains("Stamp is not in a configuration"))
         // A store of the whole model accepts entities without a configuration.
         try open(both + [("all.sqlite", nil)])
         try insert("Stamp", "x")

@@ -56,6 +56,32 @@ final class ConnectionTests: StoreTestCase {
             134090)
     }
 
+    func testErrorSuggestsALongerTimeoutOnlyIfTheApplicationCanSetIt() throws {
+        var options = StoreOptions()
+        options.busyTimeoutMilliseconds = 20
+        let model = Model()
+        try model.addEntity(named: "Note").addAttribute(named: "text", type: .string)
+        try model.freeze()
+        let store = try open("a.sqlite", model, options: options)
+        defer { store.close() }
+        let place = try StoreLocation(path("a.sqlite"))
+        let writer = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        try writer.execute("BEGIN IMMEDIATE", "lock the store")
+        for (timeout, remedy) in [
+            (20, "; try again, or raise busy_timeout_ms (busy_timeout)"),
+            (nil, "; try again while no other connection saves"),
+        ] as [(Int?, String)] {
+            let connection = try Connection.forChanging(place, busyTimeout: timeout, "change it")
+            XCTAssertEqual(connection.busyTimeout, timeout.map { Int32($0) } ?? 5000)
+            connection.waitForLocks(milliseconds: 0)
+            let error = failure { try connection.execute("BEGIN IMMEDIATE", "change it") }
+            XCTAssertEqual(error.status, .storeBusy)
+            XCTAssertTrue(error.message.hasSuffix(remedy), error.message)
+        }
+        // A pinned reader has the time-out of its store.
+        XCTAssertEqual(try store.connectionForReading().busyTimeout, 20)
+    }
+
     func testQueryPlanNamesItsIndexes() {
         let details: [(String, [String])] = [
             ("SEARCH t0 USING INDEX Z_Note_byText (ZTEXT=?)", ["Z_Note_byText"]),
@@ -86,6 +112,26 @@ final class ConnectionTests: StoreTestCase {
         XCTAssertEqual(steps.first?.depth, 0)
         XCTAssertTrue(steps.contains { $0.depth == 1 }, "\(steps)")
         XCTAssertEqual(failure { _ = try QueryPlan.steps(of: "SELECT", in: connection) }.status, .internal)
+    }
+
+    func testExpressionsOfIndexesAreCounted() throws {
+        let cases: [(String, Int, Bool)] = [
+            ("a, b", 0, false), ("a || b", 1, false), ("a, b||a||'x'", 3, false), ("b -> '$.x'", 1, false),
+            ("b ->> '$.x'", 1, false), ("upper(a)", 1, false), ("a || b, a LIKE 'x'", 2, true),
+            ("a || b, a GLOB 'x'", 2, true), ("a) WHERE (b || a) > 'x'", 1, false),
+        ]
+        for (columns, count, searches) in cases {
+            let connection = try Connection(
+                ":memory:", path: "memory", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+            defer { connection.close() }
+            let end = columns.contains(" WHERE ") ? "" : ")"
+            try connection.execute("CREATE TABLE t (a, b); CREATE INDEX i ON t (\(columns)\(end)", "test")
+            let parts = try ExpressionParts(of: connection)
+            XCTAssertEqual(parts.count, count, columns)
+            XCTAssertEqual(parts.searches, searches, columns)
+            connection.limitExpressions()
+            XCTAssertEqual(connection.expressionParts, count, columns)
+        }
     }
 
     /// The widths and precisions of a format, which could exceed any memory limit.

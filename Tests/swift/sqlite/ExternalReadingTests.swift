@@ -78,7 +78,7 @@ final class ExternalReadingTests: StoreTestCase {
     }
 
     private func keptFiles(_ context: Context? = nil) -> Int {
-        (context ?? self.context).faultLoader.fileValues.values.reduce(0) { $0 + $1.count }
+        (context ?? self.context).faultState.fileValues.values.reduce(0) { $0 + $1.count }
     }
 
     // MARK: When

@@ -15,8 +15,9 @@ enum Fixtures {
         throw XCTSkip("no fixtures at \(folder); set CORESTONE_FIXTURES")
     }
 
-    /// The stores of the manifest that carry their model: path below the folder, version of the framework that wrote
-    /// it.
+    /// The stores of the manifest that carry their model.
+    ///
+    /// Each has its path below the folder and the version of the framework that wrote it.
     static func storesWithModel() throws -> [(file: String, framework: Int)] {
         let data = try Data(contentsOf: URL(fileURLWithPath: folder + "/manifest.json"))
         let manifest = try JSONSerialization.jsonObject(with: data) as? [String: Any]

@@ -157,7 +157,7 @@ final class ForeignTriggerTests: StoreTestCase {
             try note.setValue(.string("new"), forKey: "title")
             let error = failure { try context.save() }
             XCTAssertEqual(error.status, .storeCorrupt, event)
-            XCTAssert(error.message.contains("ignored the row"), error.message)
+            XCTAssert(error.message.contains("SQLite did not write the row"), error.message)
             if let entity { XCTAssertEqual(error.entity, entity, event) }
             XCTAssertEqual(try shell("a.sqlite", ".dump"), before, event)
             XCTAssert(context.hasChanges)

@@ -244,8 +244,10 @@ final class HistoryTests: StoreTestCase {
         XCTAssert(HistorySchema.creationStatements(for: plain)[0].hasSuffix("ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )"))
     }
 
-    /// To-one relationships with the entities of their targets, sort keys, attributes, to-many relationships; those of a superentity
-    /// first. The first bit is the highest one of the first byte.
+    /// The bits of a mask are in the order of the properties.
+    ///
+    /// To-one relationships with the entities of their targets come first, then sort keys, attributes and to-many
+    /// relationships, those of a superentity before others. The first bit is the highest one of the first byte.
     func testMaskOfChangedPropertiesFollowsTheirOrder() throws {
         let model = Model()
         let item = try model.addEntity(named: "Item")
@@ -304,8 +306,8 @@ final class HistoryTests: StoreTestCase {
         XCTAssertEqual(error.file, path("a.sqlite"))
         XCTAssertEqual(
             error.message,
-            "the history of \(path("a.sqlite")) is damaged: the highest key in ATRANSACTION is \(most + 1), but the limit is "
-                + "\(most); restore the store from a backup")
+            "the history of \(path("a.sqlite")) is damaged: the highest primary key of ATRANSACTION, in the table or "
+                + "in Z_PRIMARYKEY, is \(most + 1), but the limit is \(most); restore the store from a backup")
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(*) FROM ZNOTE WHERE Z_PK = 7"), "0")
     }
 }

@@ -50,8 +50,10 @@ final class MembersTests: StoreTestCase {
         let course, pupil: Entity
         let names = ["pupils", "guests", "queue", "ranking", "friends"]
 
-        /// A column and a join table, each without and with an order, members of subentities, and a relationship that is its own
-        /// inverse.
+        /// Creates relationships with every kind of storage.
+        ///
+        /// These are a column and a join table, each without and with an order, members of subentities, and a
+        /// relationship that is its own inverse.
         init() throws {
             course = try model.addEntity(named: "Course")
             pupil = try model.addEntity(named: "Pupil")

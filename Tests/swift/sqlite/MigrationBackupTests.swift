@@ -66,7 +66,7 @@ final class MigrationBackupTests: StoreTestCase {
         let coordinator = try Coordinator(model: Model())
         let missing = failure { try coordinator.restoreStore(at: path("a.sqlite")) }
         XCTAssertEqual(missing.status, .storeIO)
-        XCTAssertTrue(missing.message.hasPrefix("there is no backup of \(path("a.sqlite"))"), missing.message)
+        XCTAssertTrue(missing.message.hasPrefix("\(path("a.sqlite")) does not have a backup in "), missing.message)
         let other = failure { try coordinator.restoreStore(at: path("a.sqlite"), from: path("b.sqlite")) }
         XCTAssertEqual(other.status, .invalidArgument)
         XCTAssertTrue(other.message.contains("is not a copy of"), other.message)

@@ -34,6 +34,8 @@ final class MigrationChainTests: StoreTestCase {
         return (name, model)
     }
 
+    /// Returns the lines that `sqlite3` prints for a query, sorted and without differences of table names.
+    ///
     /// For a relationship and its inverse within one entity, Apple's framework names the table after either, without a
     /// reason in the model. These names are treated as equal, and the quotes that a rename leaves are ignored.
     private func rows(_ path: String, _ sql: String) throws -> [String] {

@@ -214,7 +214,7 @@ final class MigrationVerificationTests: StoreTestCase {
     func testVerificationFindsValuesObjectsAndPairsThatARouteLost() throws {
         let value = failure { try routed(spoiling: "UPDATE ZPERSON SET ZFULLNAME = 'Eve' WHERE ZFULLNAME = 'Ada'") }
         XCTAssertTrue(text(value).hasPrefix("Person.fullName of the object that was made from Person/p"), value.message)
-        XCTAssertTrue(text(value).hasSuffix("is \"Eve\", but \"Ada\" was expected (1 such value)"), value.message)
+        XCTAssertTrue(text(value).hasSuffix("is \"Eve\", but \"Ada\" was expected (1 value differs)"), value.message)
         let object = failure { try routed(spoiling: "DELETE FROM ZBADGE WHERE ZLABEL = 'Ada'") }
         XCTAssertEqual(text(object), "Badge has 1 of 2 objects that were made from Person")
         let pair = failure { try routed(spoiling: "UPDATE ZANIMAL SET ZOWNER = NULL WHERE Z_PK = 1") }

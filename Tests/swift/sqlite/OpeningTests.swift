@@ -235,7 +235,7 @@ final class OpeningTests: StoreTestCase {
         try typed.addEntity(named: "Package").addAttribute(named: "name", type: .integer16, isOptional: false)
         let changed = failure { _ = try open("p.sqlite", try frozen(typed)) }
         XCTAssertEqual(changed.key, "name")
-        XCTAssert(changed.message.contains("String in the store and Integer 16 in the model"), changed.message)
+        XCTAssert(changed.message.contains("String in the store and of type Integer 16 in the model"), changed.message)
         let optional = Model()
         try optional.addEntity(named: "Package").addAttribute(named: "name", type: .string)
         let required = failure { _ = try open("p.sqlite", try frozen(optional)) }
@@ -357,6 +357,46 @@ final class OpeningTests: StoreTestCase {
     }
 
     /// Runs as another user, because root may write everything.
+    func testMigrationOfALockedStoreRestoresTheSettingOfItsConnection() throws {
+        try open("a.sqlite", packages()).close()
+        let place = try StoreLocation(path("a.sqlite"))
+        let connection = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        let writer = try Connection(place.path, path: place.given, flags: SQLITE_OPEN_READWRITE)
+        try writer.execute("BEGIN IMMEDIATE", "lock the store")
+        let wanted = try packages { try $0.addAttribute(named: "weight", type: .double, isOptional: true) }
+        let migration = StoreMigration(
+            connection: connection, place: place, model: wanted, options: StoreOptions(), migration: .inferred)
+        XCTAssertEqual(failure { try migration.run() }.status, .storeBusy)
+        XCTAssertTrue(
+            try connection.finds(
+                "SELECT 1 FROM pragma_legacy_alter_table WHERE legacy_alter_table = 0", purpose: "read the setting"))
+    }
+
+    func testCopyOfAnOpenStoreIsRejectedBeforeItsMigration() throws {
+        for type in [StoreType.sqlite, .xml, .binary] {
+            let (name, copy) = ("a.\(type.rawValue)", "b.\(type.rawValue)")
+            let former = try Coordinator(model: packages())
+            let store = try former.addStore(type, at: path(name))
+            let context = Context(coordinator: former)
+            try context.insert("Package").setValue(.string("parcel"), forKey: "name")
+            try context.save()
+            try former.remove(store)
+            try FileManager.default.copyItem(atPath: path(name), toPath: path(copy))
+            let before = try read(copy)
+            let migrating = options { $0.migration = .inferred }
+            let wanted = try packages { try $0.addAttribute(named: "weight", type: .double, isOptional: true) }
+            let coordinator = try Coordinator(model: wanted)
+            try coordinator.addStore(at: path(name), options: migrating)
+            let error = failure { _ = try coordinator.addStore(at: path(copy), options: migrating) }
+            XCTAssertEqual(error.status, .invalidArgument)
+            XCTAssertEqual(error.file, path(copy))
+            XCTAssertTrue(error.message.hasPrefix("\(path(copy)) has the identifier "), error.message)
+            XCTAssertEqual(try read(copy), before)
+            XCTAssertEqual(coordinator.stores.count, 1)
+            try coordinator.remove(coordinator.stores[0])
+        }
+    }
+
     func testOpeningAProtectedFileOrFolderForWritingFails() throws {
         let model = try packages()
         try open("p.sqlite", model).close()

@@ -146,6 +146,39 @@ final class PastTests: StoreTestCase {
         XCTAssertThrowsError(try known.isKnown("nmae"))
     }
 
+    func testDerivedPastValuesAreKnownBeforeATransactionThatKeptThem() throws {
+        let books = try BookModel(weight: .double)
+        try books.model.freeze()
+        let context = try open(books.model)
+        let writer = try context.insert("Writer"), other = try context.insert("Writer")
+        let removed = try context.insert("Writer")
+        try context.insert("Book").setValue(.object(writer), forKey: "author")
+        try context.insert("Book").setValue(.object(removed), forKey: "author")
+        try context.save()
+        let (first, removedURI) = (try token(context), removed.objectID.uri)
+        try context.insert("Book").setValue(.object(writer), forKey: "author")
+        try context.delete(removed)
+        try context.save()
+        let second = try token(context)
+        try writer.setValue(.string("Ann"), forKey: "name")
+        try context.save()
+        // As if another program had written the third transaction.
+        _ = try shell(
+            "a.sqlite", "DELETE FROM CST_HISTORYVALUE WHERE ZTRANSACTION = 3; UPDATE CST_HISTORYSPAN SET ZLAST = 2;")
+        let unknown = try same(writer, in: context.at(.token(second)))
+        XCTAssertEqual(try unknown.value(forKey: "bookCount"), .null)
+        XCTAssertFalse(try unknown.isKnown("bookCount"))
+        let past = try context.at(.token(first))
+        let known = try same(writer, in: past)
+        XCTAssertEqual(try known.value(forKey: "bookCount"), .int(1))
+        XCTAssertTrue(try known.isKnown("bookCount"))
+        // The third transaction may have changed values that the second one did not replace.
+        XCTAssertEqual(try same(other, in: past).value(forKey: "bookCount"), .null)
+        let recreated = try past.fetch(FetchRequest(entityName: "Writer")).first { $0.objectID.uri == removedURI }
+        XCTAssertEqual(try recreated?.value(forKey: "bookCount"), .int(1))
+        XCTAssertEqual(try recreated?.isKnown("pageCount"), true)
+    }
+
     /// Tables that name missing columns or unknown transactions do no harm.
     func testHostileTablesOfOldValuesAreIgnored() throws {
         let context = try open()

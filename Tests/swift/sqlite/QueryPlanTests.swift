@@ -211,8 +211,9 @@ final class QueryPlanTests: StoreTestCase {
         }
     }
 
-    /// Random formats with hostile parts: every format that can be parsed becomes a read-only statement that consists
-    /// only of the library's own keywords.
+    /// Every format that can be parsed becomes a read-only statement of the library's own keywords.
+    ///
+    /// The formats are random and have hostile parts.
     func testFormatsBecomeReadOnlyStatementsOfKnownWords() throws {
         let (store, model) = try openStore()
         let person = try model.requireEntity(named: "Person")

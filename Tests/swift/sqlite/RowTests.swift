@@ -1,6 +1,7 @@
 import CSQLite
 import CorestoneGraph
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 import Foundation
 import XCTest
@@ -156,6 +157,41 @@ final class RowTests: StoreTestCase {
         XCTAssertEqual(
             misfits.first { $0.key == "small" }?.message.hasSuffix(
                 "/Everything/p1 is the integer 70000, but its type is Integer 16 (-32768 to 32767)"), true)
+    }
+
+    func testObjectsAndDictionariesReadUnusualValuesAlike() throws {
+        let zoo = try Zoo()
+        try open("odd.sqlite", zoo.model).close()
+        let (array, large) = ("'[1, 2]'", "3000000000")
+        _ = try shell(
+            "odd.sqlite",
+            """
+            INSERT INTO ZEVERYTHING (Z_PK, Z_ENT, Z_OPT, ZSMALL, ZMIDDLE, ZWIDE, ZFLAG, ZREAL, ZSINGLE, ZTEXT, ZMOMENT, ZUID, ZLINK, ZPRICE)
+            VALUES (1, 4, 1, 70000, \(large), \(large), 2, 70000, 1, 70000, 1, 1, 1, 70000),
+                   (2, 4, 1, -32769, -2147483649, 1e300, 'x', x'00', 'x', x'ff41', 'x', x'01', x'c3a9', 'x'),
+                   (3, 4, 1, -32768, 2147483647, '7', '1', '2.5', '0', '', '12', '', '', '12.25'),
+                   (4, 4, 1, \(array), \(array), \(array), \(array), \(array), \(array), \(array), \(array), \(array), \(array), \(array));
+            """)
+        let coordinator = try Coordinator(model: zoo.model)
+        try coordinator.addSQLiteStore(at: path("odd.sqlite"))
+        let context = Context(coordinator: coordinator)
+        let names = ["small", "middle", "wide", "flag", "real", "single", "text", "moment", "uid", "link", "price"]
+        let request = FetchRequest(entity: zoo.everything)
+        request.sortDescriptors = [SortDescriptor("text")]
+        let objects = try context.fetch(request)
+        request.propertiesToFetch = names.map { FetchedColumn.property($0) }
+        let rows = try context.fetchDictionaries(request).rows
+        XCTAssertEqual(objects.count, 4)
+        XCTAssertEqual(rows.count, 4)
+        for (object, row) in zip(objects, rows) {
+            for (name, value) in zip(names, row) {
+                XCTAssertEqual(value, try object.value(forKey: name), "\(name) of \(object.objectID.uri)")
+            }
+        }
+        let number = try XCTUnwrap(objects.first { $0.objectID.uri.hasSuffix("/p1") })
+        XCTAssertEqual(try number.value(forKey: "small"), .null)
+        XCTAssertEqual(try number.value(forKey: "wide"), .int(3_000_000_000))
+        withExtendedLifetime(context) {}
     }
 
     func testManyRowsAndLongTextsRoundTrip() throws {

@@ -42,7 +42,9 @@ enum SafetyModels {
         return model
     }
 
-    /// Without Old, Animal.legacy, Animal.photo and Dog.chip; Person.tags is unordered, Person.nick is another
+    /// The new model.
+    ///
+    /// It lacks Old, Animal.legacy, Animal.photo and Dog.chip. Person.tags is unordered, Person.nick is another
     /// attribute of that name, and Animal.title was Animal.name.
     static func wanted() throws -> Model {
         let model = Model()
@@ -78,8 +80,10 @@ enum SafetyModels {
 extension StoreTestCase {
     static let large = [UInt8](repeating: 7, count: 200_000)
 
-    /// Creates a store of the former model: two people, five animals with two dogs (all but the last with an owner),
-    /// two tags, and a scan in a file.
+    /// Creates a store of the former model.
+    ///
+    /// It contains two people, five animals with two dogs (all but the last with an owner), two tags, and a scan in a
+    /// file.
     func makeFormer(_ name: String = "a.sqlite", type: StoreType = .sqlite, rollback: Bool = false) throws {
         let coordinator = try Coordinator(model: SafetyModels.former())
         var options = StoreOptions()

@@ -72,7 +72,7 @@ final class SafetyTests: StoreTestCase {
         sqlite3_close(writer)
         let error = failure { _ = try cages(store, zoo) }
         XCTAssertEqual(error.status, .storeBusy)
-        XCTAssert(error.message.contains("open it again"), error.message)
+        XCTAssert(error.message.contains("add it again"), error.message)
         store.close()
         let again = try open("zoo.sqlite", zoo.model, options: readOnly)
         XCTAssertEqual(try cages(again, zoo), 4)
@@ -178,6 +178,7 @@ final class SafetyTests: StoreTestCase {
         }
         let log = try Data(contentsOf: URL(fileURLWithPath: path("zoo.sqlite-wal")))
         try copy("zoo.sqlite", to: "live.sqlite")
+        let file = try Data(contentsOf: URL(fileURLWithPath: path("live.sqlite")))
         writer.close()
         let frame = 24 + 4096
         func reading(_ change: (inout Data) -> Void, _ options: StoreOptions) throws -> (count: Int, reason: String?) {
@@ -235,6 +236,23 @@ final class SafetyTests: StoreTestCase {
         let writing = try reading({ $0[last] ^= 1 }, StoreOptions())
         XCTAssertNil(writing.reason)
         XCTAssertEqual(writing.count, 1802)
+        // Two changed frames in a row: a damaged log, or a crash of the system while saves did not wait for the disk.
+        try file.write(to: URL(fileURLWithPath: path("live.sqlite")))
+        let several: (inout Data) -> Void = { log in
+            for place in [ends[1], ends[1] + frame] { log[place + 24 + 9] ^= 1 }
+        }
+        for options in [readOnly, StoreOptions()] {
+            let (count, reason) = try reading(several, options)
+            XCTAssertEqual(count, 1202)
+            let text = try XCTUnwrap(reason)
+            XCTAssert(text.hasPrefix("2 saves in its write-ahead log cannot be read (from frame "), text)
+            XCTAssert(text.contains("CST_STORE_NORMAL_SYNC"), text)
+        }
+        var unsynchronised = StoreOptions()
+        unsynchronised.normalSync = true
+        let continued = try reading(several, unsynchronised)
+        XCTAssertNil(continued.reason)
+        XCTAssertEqual(continued.count, 1202)
     }
 
     /// SQLite would drop a log with a damaged header, and everything that was saved in it.

@@ -124,8 +124,9 @@ final class SavingTests: StoreTestCase {
         XCTAssertEqual(error.status, .conflict)
         XCTAssertEqual(error.code, 134030)
         XCTAssertEqual(error.entity, "Cage")
-        XCTAssertTrue(error.message.hasPrefix("Cage/p1 violates a constraint of the store: "), error.message)
-        XCTAssertEqual(error.message.components(separatedBy: "cannot ").count, 2, error.message)
+        XCTAssertTrue(
+            error.message.hasPrefix("the primary key 1 of a new Cage is already in use in "), error.message)
+        XCTAssertEqual(error.value, .int(1))
     }
 
     func testKeyReservationFailsWhenKeysAreExhausted() throws {

@@ -355,7 +355,7 @@ final class UpkeepTests: StoreTestCase {
         let (reading, readOnly) = try opened("a.sqlite", nil, .readOnly)
         for (purpose, change) in [
             ("checkpoint", { _ = try reading.checkpoint(readOnly, .full) }),
-            ("optimize", { _ = try reading.optimize(readOnly) }),
+            ("optimise", { _ = try reading.optimize(readOnly) }),
         ] as [(String, () throws -> Void)] {
             let error = failure(change)
             XCTAssertEqual(error.status, .storeReadOnly)

@@ -73,6 +73,23 @@ final class PropertyValueTests: XCTestCase {
         XCTAssertFalse(PropertyValue.int(0).isNull)
     }
 
+    func testErrorWithoutObjectsHasNoObjectsInItsChildren() {
+        let object = PropertyValue.object(Thing("a"))
+        let grandchild = CoreError(.validation, "grandchild", key: "owner", value: .array([object]))
+        let child = CoreError(.validation, "child", key: "age", value: .int(1), children: [grandchild])
+        let error = CoreError(.validation, "error", value: .string("x"), children: [child, child])
+        let cleared = error.withoutObjects
+        XCTAssertEqual(cleared.value, .string("x"))
+        XCTAssertEqual(cleared.children.map(\.value), [.int(1), .int(1)])
+        XCTAssertEqual(cleared.children.map(\.message), ["child", "child"])
+        XCTAssertEqual(cleared.children[0].children.map(\.key), ["owner"])
+        XCTAssertNil(cleared.children[0].children[0].value)
+        XCTAssertNil(CoreError(.validation, "error", value: object).withoutObjects.value)
+        XCTAssertTrue(child.children[0] === grandchild)
+        let plain = CoreError(.validation, "plain", value: .int(1), children: [CoreError(.validation, "child")])
+        XCTAssertTrue(plain.withoutObjects === plain)
+    }
+
     func testOriginalsReplaceTheirStandIns() {
         let original = Thing("original")
         let value = PropertyValue.object(Thing("stand-in", for: original))
@@ -134,7 +151,7 @@ final class PropertyValueTests: XCTestCase {
             XCTAssertEqual(error?.file, "/a/b")
             XCTAssertEqual(
                 error?.message.hasPrefix(
-                    "out of memory: cannot read it without another 8796093022207 MiB. "),
+                    "out of memory: cannot read it, because another 8796093022207 MB are not available. "),
                 true)
         }
     }

@@ -53,6 +53,16 @@ final class ReferenceDateTests: XCTestCase {
         }
     }
 
+    func testTextOfDatesUpToTheCalendarLimitRoundTrips() throws {
+        XCTAssertEqual(ReferenceDate.text(1e15), "+31690739-07-06T01:46:40Z")
+        XCTAssertEqual(ReferenceDate.text(-1e15), "-31686738-06-29T22:13:20Z")
+        XCTAssertEqual(ReferenceDate.text(9.9e14 + 0.5)?.hasSuffix(".5Z"), true)
+        for date in [1e15, -1e15, 1e15.nextDown, (-1e15).nextUp, 9.8e14 + 0.5, -9.8e14 - 0.25, 9.99e14 + 0.125] {
+            XCTAssertEqual(try ReferenceDate.parse(try XCTUnwrap(ReferenceDate.text(date))), date)
+            XCTAssertEqual(try ReferenceDate.date(XCTUnwrap(ReferenceDate.civil(date))), date)
+        }
+    }
+
     func testDateFormsAndOffsetsAreParsed() throws {
         let noon = try ReferenceDate.parse("2024-02-29T12:00:00Z")
         for text in [
@@ -89,30 +99,47 @@ final class ReferenceDateTests: XCTestCase {
 
     func testSyntaxErrorsNameTheByteOffset() {
         let day = "2024-02-29"
-        let zone = "a time zone: append Z for UTC or an offset such as +02:00"
         for (text, offset, expected) in [
             ("", 0, "a year of four digits"), ("24-02-29", 0, "a year of four digits"),
             ("2024/02", 4, "\"-\" and a month"),
             ("2024-13-01", 5, "a month from 01 to 12"), ("2024-00-01", 5, "a month from 01 to 12"),
             ("2024-02/29", 7, "\"-\" and a day"), ("2024-02-32", 8, "a day from 01 to 31"),
-            ("2024-02-00", 8, "a day from 01 to 31"), ("2023-02-29T00:00Z", 10, "a day from 01 to 28"),
-            (day, 10, zone), ("\(day)T24:00Z", 11, "an hour from 00 to 23"), ("\(day)T12.00Z", 13, "\":\" and minutes"),
+            ("2024-02-00", 8, "a day from 01 to 31"), ("2023-02-29T00:00Z", 8, "a day from 01 to 28"),
+            ("\(day)T24:00Z", 11, "an hour from 00 to 23"), ("\(day)T12.00Z", 13, "\":\" and minutes"),
             ("\(day)T12:60Z", 14, "minutes from 00 to 59"), ("\(day)T12:00:61Z", 17, "seconds from 00 to 60"),
-            ("\(day)T12:00:00.Z", 20, "digits of the fraction"), ("\(day)T12:00:00", 19, zone),
-            ("\(day)T12:00:00 ", 19, zone), ("\(day)T12:00:00+2", 20, "offset hours from 00 to 23"),
+            ("\(day)T12:00:00.Z", 20, "digits of the fraction"),
+            ("\(day)T12:00:00 ", 19, "Z for UTC or an offset such as +02:00"),
+            ("\(day)T12:00:00Q", 19, "Z for UTC or an offset such as +02:00"),
+            ("\(day)T12:00:00+2", 20, "offset hours from 00 to 23"),
             ("\(day)T12:00:00+24", 20, "offset hours from 00 to 23"),
             ("\(day)T12:00:00-02:6", 23, "offset minutes from 00 to 59"),
             ("\(day)T12:00:00+02:", 23, "offset minutes from 00 to 59"),
             ("\(day)T12:00:00+0260", 22, "offset minutes from 00 to 59"),
             ("\(day)T12:00:00Zx", 20, "the end of the text"),
             ("+202-01-01T00:00Z", 4, "a year of four to eight digits"),
-            ("+31000001-01-01T00:00Z", 9, "a year from -31000000 to 31000000"),
+            ("+31690740-01-01T00:00Z", 0, "a year from -31686738 to 31690739"),
+            ("-31686739-01-01T00:00Z", 0, "a year from -31686738 to 31690739"),
+            (
+                "+31690739-12-31T00:00Z", 0,
+                "a date from -31686738-06-29T22:13:20Z to +31690739-07-06T01:46:40Z"
+            ),
         ] {
             XCTAssertThrowsError(try ReferenceDate.parse(text), text) {
                 let error = $0 as? CoreError
                 XCTAssertEqual(error?.status, .invalidArgument)
                 XCTAssertEqual(error?.message, "\"\(text)\" is not a date: at byte \(offset), expected \(expected)")
                 XCTAssertEqual(error?.offset, offset, text)
+                XCTAssertEqual(error?.value, .string(text))
+            }
+        }
+        for text in [day, "\(day)T12:00:00"] {
+            XCTAssertThrowsError(try ReferenceDate.parse(text), text) {
+                let error = $0 as? CoreError
+                XCTAssertEqual(error?.status, .invalidArgument)
+                XCTAssertEqual(
+                    error?.message,
+                    "\"\(text)\" does not have a time zone; append Z for UTC, or an offset such as +02:00")
+                XCTAssertEqual(error?.offset, text.utf8.count)
                 XCTAssertEqual(error?.value, .string(text))
             }
         }
@@ -168,8 +195,8 @@ final class ReferenceDateTests: XCTestCase {
             change { $0.month = 0 }, change { $0.month = 13 }, change { $0.day = 0 }, change { $0.day = 32 },
             change { ($0.month, $0.day) = (4, 31) }, change { ($0.month, $0.day) = (2, 30) }, change { $0.hour = -1 },
             change { $0.hour = 24 }, change { $0.minute = -1 }, change { $0.minute = 60 }, change { $0.second = -1 },
-            change { $0.second = 60 }, change { $0.nanosecond = 1_000_000_000 }, change { $0.year = 31_000_001 },
-            change { $0.year = -31_000_001 },
+            change { $0.second = 60 }, change { $0.nanosecond = 1_000_000_000 }, change { $0.year = 31_690_739 },
+            change { $0.year = 31_690_740 }, change { $0.year = -31_686_739 },
         ] {
             XCTAssertNil(ReferenceDate.date(wrong), "\(wrong)")
             XCTAssertNil(ReferenceDate(wrong), "\(wrong)")

@@ -22,7 +22,7 @@ from ._abi_generated import (
     String,
     Value,
 )
-from ._library import LibraryNotFoundError, find_library, load_library
+from ._library import VARIABLE, LibraryNotFoundError, find_library, load_library
 from .errors import InvalidUTF8Error, TypeMismatchError
 
 VERSION = (VERSION_MAJOR, VERSION_MINOR)
@@ -56,8 +56,9 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
             function = getattr(library, name)
         except AttributeError:
             raise LibraryNotFoundError(
-                f"the library {find_library()} does not have the function {name}, so it is not Corestone or is "
-                "older than this package. Build or install the Corestone library of the same version",
+                f"the library {find_library()} does not have the function {name}, so it is not a Corestone library for "
+                f"this package. Build or install Corestone {VERSION[0]}.{VERSION[1]}, or set {VARIABLE} to the path of "
+                "its library file",
                 name="corestone",
                 path=find_library(),
             ) from None
@@ -71,8 +72,9 @@ def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
     library.cst_version(ctypes.byref(major), ctypes.byref(minor), ctypes.byref(patch))
     if major.value != VERSION[0] or minor.value < VERSION[1]:
         raise LibraryNotFoundError(
-            f"the library {find_library()} has version {major.value}.{minor.value}.{patch.value}; install version "
-            f"{VERSION[0]}.{VERSION[1]} or a later {VERSION[0]}.x, which this package requires",
+            f"the library {find_library()} has version {major.value}.{minor.value}.{patch.value}, but this package "
+            f"requires {VERSION[0]}.{VERSION[1]} or a later {VERSION[0]}.x; install such a version, or set {VARIABLE} "
+            "to the path of its library file",
             name="corestone",
             path=find_library(),
         )
@@ -89,7 +91,7 @@ argument: Any = ctypes.c_void_p.from_param
 def raw(name: str, result: Any = ctypes.c_int32) -> Any:
     """Returns a function without argument types, for the few calls that must be as fast as possible.
 
-    Pointers must then be ctypes objects or None: a plain int is passed as 32 bits, which suffices for a key.
+    Its pointer arguments must be ctypes objects or None: a plain int is passed as 32 bits, which suffices for a key.
     """
     function = lib[name]
     function.restype = result
@@ -101,10 +103,10 @@ def utf8(value: str, name: str | None = None) -> bytes:
     try:
         return value.encode()
     except UnicodeEncodeError as failure:
-        start = value[:40].encode(errors="backslashreplace").decode()
+        start = value[:40].encode(errors="backslashreplace").decode() + ("…" if len(value) > 40 else "")
         raise InvalidUTF8Error(
-            f'{f"{name}: " if name else ""}the string "{start}" has an unpaired surrogate at index {failure.start}, '
-            "which UTF-8 cannot encode; remove it",
+            f'{f"{name}: " if name else ""}the string "{start}" cannot be encoded in UTF-8, because it has an unpaired '
+            f"surrogate at index {failure.start}",
             key=name,
             value=value,
         ) from None
@@ -138,7 +140,7 @@ def optional_text(value: str | None, name: str | None = None) -> InputString:
 
 
 def texts(values: list[str], name: str | None = None) -> Any:
-    """Returns strings as an array of cst_string. Errors name the parameter, if `name` is passed, and the index."""
+    """Returns strings as an array of cst_string. Errors name the parameter and the index if `name` is passed."""
     names = [name and f"{name}[{place}]" for place in range(len(values))]
     return (InputString * len(values))(*map(text, values, names))
 

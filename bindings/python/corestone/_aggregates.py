@@ -22,7 +22,8 @@ def aggregate(
 ) -> Any:
     """Returns an aggregate of a key over the results of a request.
 
-    `by` has the key paths by which the request groups its results; the aggregates are then returned by group.
+    `by` is the key path, or a sequence of key paths, by which the request groups its results. With it, the result is a
+    dictionary of the aggregates by group.
     """
     if key is not None and not isinstance(key, str):
         key = key.format if isinstance(key, Expression) else expression(key).format

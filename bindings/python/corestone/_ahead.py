@@ -1,9 +1,9 @@
-"""Read-ahead: a program that reads an attribute of two objects in a block of results is likely to read it in all.
+"""Read-ahead: a program that reads an attribute of two objects in a block of results is likely to read it of all.
 
 A library call is much slower than reading a value from a list. The second time an attribute is read in a block, the
-attributes read so far are fetched for the whole block in one call. The objects then read their values from lists. An
-event that may change a value in the context replaces the context's stamp, which makes the lists invalid. The lists are
-valid only on the thread that fetched them, so use on a wrong thread is still an error.
+attributes read so far are fetched for the whole block in one call. Later reads take the values from lists. After an
+event that may have changed a value in the context, the context gets a new stamp, which makes the lists invalid. The
+lists are valid only on the thread that fetched them, so use on a wrong thread is still an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .context import Context
     from .results import Results
 
-# Attributes whose values may be large are read one by one.
+# The types of attributes that are not read ahead: the values may be large, or packed columns cannot contain them.
 ONE_BY_ONE = frozenset(
     (
         AttributeType.BINARY,
@@ -32,7 +32,7 @@ ONE_BY_ONE = frozenset(
         AttributeType.COMPOSITE,
     )
 )
-LIMIT = 1 << 20  # characters of an attribute in a block; an attribute with more is read one by one too
+LIMIT = 1 << 20  # the maximum number of characters of an attribute in a block; beyond it, values are read one by one
 
 
 class Stamp:
@@ -57,7 +57,7 @@ class Ahead:
         self.thread = 0
 
     def note(self, context: Context, description: PropertyDescription) -> None:
-        """Records a separate read of an attribute in the block; at the second one, reads the attribute ahead."""
+        """Records a separate read of an attribute; its second read in the block reads the recorded attributes ahead."""
         if self.stamp is not context._stamp or self.thread != get_ident():
             self.stamp, self.thread = context._stamp, get_ident()
             self.columns = {}
@@ -81,7 +81,7 @@ class Ahead:
         try:
             columns = read_columns(results, wanted, self._first, self._count, is_strict=True)
         except CorestoneError:
-            # For example, an object was deleted. Separate reads of each object raise the error at that object.
+            # For example, an object was deleted. With separate reads, only a read of that object raises an error.
             results._large.update(each.key for each in wanted)
             return
         for description, column in zip(wanted, columns):
@@ -91,7 +91,8 @@ class Ahead:
                 self.columns[description.key] = column
 
 
-# All contexts. In a forked child every call fails, so the values that were read ahead become invalid there.
+# All contexts. In a forked child, every library call fails. Reads of values that were read ahead must fail there, too,
+# so these values become invalid.
 contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 
 

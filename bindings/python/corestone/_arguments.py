@@ -22,9 +22,11 @@ MOST_SMALL = 2**31 - 1
 def shown(value: Any) -> str:
     """Returns a value for a message: a string in double quotes, another value as its repr, both truncated."""
     try:
-        return f'"{value:.60}"' if type(value) is str else f"{value!r:.60}"
+        text = value if type(value) is str else repr(value)
     except ValueError:  # Python does not print integers of more than 4300 digits
         return f"a very long {type(value).__name__}"
+    text = text if len(text) <= 60 else f"{text[:59]}…"
+    return f'"{text}"' if type(value) is str else text
 
 
 def described(error: Exception) -> str:
@@ -51,7 +53,7 @@ def require_integer(value: Any, name: str, least: int = 0, most: int = MOST) -> 
 
 
 def milliseconds(seconds: Any, name: str) -> int:
-    """Returns a duration in seconds as milliseconds, rounded up. Rejects negative and very long durations."""
+    """Returns a duration in seconds as milliseconds, rounded up. Rejects negative durations and those over 31 bits."""
     if not isinstance(seconds, (int, float)):
         raise TypeMismatchError(
             f"{name} must be a number of seconds (int or float), not {shown(seconds)}", key=name, value=seconds
@@ -71,11 +73,16 @@ def flag(value: Any, name: str) -> bool:
     raise TypeMismatchError(f"{name} must be True or False, not {shown(value)}", key=name, value=value)
 
 
-def require_instance(kind: Any, value: Any, name: str) -> Any:
-    """Returns the value if it is an instance of `kind`; otherwise raises TypeMismatchError."""
+def require_instance(kind: Any, value: Any, name: str, what: str | None = None) -> Any:
+    """Returns the value if it is an instance of `kind`; otherwise raises TypeMismatchError.
+
+    `what` describes the expected value in the error, if the caller also accepts values of other types.
+    """
     if isinstance(value, kind):
         return value
-    raise TypeMismatchError(f"{name} must be of type {kind.__name__}, not {shown(value)}", key=name, value=value)
+    raise TypeMismatchError(
+        f"{name} must be {what or f'of type {kind.__name__}'}, not {shown(value)}", key=name, value=value
+    )
 
 
 def choice(
@@ -89,7 +96,7 @@ def choice(
 
 
 def quoted(words: Iterable[str]) -> str:
-    """Returns the words in double quotes, the last one after "or"."""
+    """Returns the words in double quotes as alternatives: "a", "b" or "c"."""
     *former, last = (f'"{each}"' for each in words)
     return f"{', '.join(former)} or {last}" if former else last
 
@@ -102,15 +109,15 @@ def elements(value: Any, name: str, what: str) -> Iterator[Any]:
         raise TypeMismatchError(f"{name} must be {what}, not {shown(value)}", key=name, value=value) from None
 
 
-def function(value: Any, name: str) -> Callable[..., Any]:
-    """Returns the value if it is callable; otherwise raises TypeMismatchError."""
+def function(value: Any, name: str, what: str = "a function") -> Callable[..., Any]:
+    """Returns the value if it is callable; otherwise raises TypeMismatchError. `what` describes the expected value."""
     if callable(value):
         return value  # type: ignore[no-any-return]
-    raise TypeMismatchError(f"{name} must be a function, not {shown(value)}", key=name, value=value)
+    raise TypeMismatchError(f"{name} must be {what}, not {shown(value)}", key=name, value=value)
 
 
 def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any]:
-    """Returns the number of objects of a class, and an array of their handles."""
+    """Returns the number of the values, which must be instances of `kind`, and an array of their handles."""
     found = list(elements(values, name, f"a list of {kind.__name__}"))
     array = [require_instance(kind, each, f"{name}[{place}]")._handle for place, each in enumerate(found)]
     return len(array), (ctypes.c_void_p * max(len(array), 1))(*array)
@@ -118,11 +125,13 @@ def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any
 
 def path_list(paths: Any, name: str) -> tuple[int, Any]:
     """Returns the number of paths, and an array of them; a single path counts as a list of one."""
-    if isinstance(paths, (str, os.PathLike)):
+    if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
     found = []
     for place, each in enumerate(elements(paths, name, "a list of paths")):
         if not isinstance(each, (str, os.PathLike)):
-            raise TypeMismatchError(f"{name}[{place}] must be a path, not {shown(each)}", key=name, value=each)
+            raise TypeMismatchError(
+                f"{name}[{place}] must be a str or an os.PathLike, not {shown(each)}", key=name, value=each
+            )
         found.append(path_argument(each))
     return len(found), (InputString * max(len(found), 1))(*found)

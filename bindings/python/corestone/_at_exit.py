@@ -43,7 +43,8 @@ def _log_losses() -> None:
         with contextlib.suppress(CorestoneError):  # for example in a forked child, whose calls fail
             for unsaved in _unsaved_contexts(coordinator):
                 whose = "a context" if unsaved.name is None else f'context "{unsaved.name}"'
-                _warn(f"{whose} lost unsaved changes at interpreter exit: {unsaved.text}; {_REMEDY}", unsaved)
+                lost = "may have lost" if unsaved.entities is None else "lost"
+                _warn(f"{whose} {lost} unsaved changes at interpreter exit: {unsaved.text}; {_REMEDY}", unsaved)
 
 
 def _unsaved_contexts(coordinator: Coordinator) -> list[UnsavedChanges]:

@@ -1,7 +1,7 @@
 """Converts rows of Python values to one block of cst_value, column by column, for insert_many.
 
-Each cst_value is three 64-bit words: type and aux, then two of payload. A column whose values have one type is written
-to the block as a whole; other columns are written value by value, which is slower.
+Each cst_value is three 64-bit words: type and aux, then two of payload. A column whose values have one frequent type,
+apart from None, is written to the block as a whole; other columns are written value by value, which is slower.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _as_words(column: array[Any]) -> array[int]:
 
 
 class Block:
-    """Values in row order. `address` is valid while the block exists. `first` is the number of row 0 in errors."""
+    """An array of cst_value in row order, at `address`. `first` is the number of the block's first row in errors."""
 
     def __init__(self, rows: int, columns: int, default: int = _abi.NULL, first: int = 0) -> None:
         cells = max(rows * columns, 1)
@@ -117,32 +117,47 @@ class Block:
             try:
                 values.encode(slot, values.suited(description.attribute_type, value), entity, description.name)
             except CorestoneError as error:
-                raise type(error)(
-                    f"row {self._first + row}: {error.message}",
-                    status=error.status,
-                    code=error.code,
-                    entity=entity,
-                    key=description.name,
-                    value=value,
-                    object_uri=error.object_uri,
-                    file=error.file,
-                    details=error.details,
-                ) from None
+                raise _in_row(error, self._first + row, entity, description.name, value) from None
             self._alive.append(slot)
             at = row * self._stride + 3 * index
             self.words[at : at + 3] = _as_words(array("B", bytes(slot)))
 
 
+def _in_row(error: CorestoneError, row: int, entity: str, key: str | None, value: Any) -> CorestoneError:
+    """Returns the error of a value with the number of its row."""
+    return type(error)(
+        f"row {row}: {error.message}",
+        status=error.status,
+        code=error.code,
+        entity=entity,
+        key=key,
+        value=value,
+        object_uri=error.object_uri,
+        file=error.file,
+        details=error.details,
+    )
+
+
+def _elements(
+    description: PropertyDescription, value: Any, entity: str, row: int
+) -> list[tuple[PropertyDescription, Any]]:
+    """Returns the leaves of a composite attribute with their values. Errors name the row."""
+    try:
+        return list(decompose(description, value, entity))
+    except CorestoneError as error:
+        raise _in_row(error, row, entity, error.key, error.value) from None
+
+
 def plain_columns(
-    description: PropertyDescription, column: Sequence[Any], entity: str
+    description: PropertyDescription, column: Sequence[Any], entity: str, first: int = 0
 ) -> list[tuple[PropertyDescription, Sequence[Any]]]:
-    """Returns a column as the columns that the library accepts.
+    """Returns a column as the columns that the library accepts. `first` is the number of the first row in errors.
 
     A column of dictionaries becomes one column for each element of the composite attribute. The values of a
     transformable attribute become bytes. Other columns are returned unchanged.
     """
     if description.elements:
-        rows = [list(decompose(description, value, entity)) for value in column]
+        rows = [_elements(description, value, entity, row) for row, value in enumerate(column, first)]
         return [
             each
             for place, leaf in enumerate(leaves(description))
@@ -167,6 +182,7 @@ def columns_of(
                 f"cannot insert {entity}: row 0 is {shown(given[0])}, not a dictionary; pass dictionaries, or pass "
                 "tuples and columns=[...]",
                 entity=entity,
+                key="rows",
                 value=given[0],
             )
         names = list(given[0])
@@ -176,6 +192,7 @@ def columns_of(
                     f"cannot insert {entity}: row {place} is {shown(row)}, not a dictionary like row 0; pass a "
                     "dictionary for every row",
                     entity=entity,
+                    key="rows",
                     value=row,
                 )
             if len(row) != len(names) or any(name not in row for name in names):
@@ -184,6 +201,7 @@ def columns_of(
                     f"cannot insert {entity}: row {place} has other keys ({keys}) than row 0 ({others}). Pass the same "
                     "keys in every row, with None for a missing value",
                     entity=entity,
+                    key="rows",
                     value=row,
                 )
         return list(names), [tuple(row[name] for row in given) for name in names], len(given)
@@ -195,6 +213,7 @@ def columns_of(
                 f"cannot insert {entity}: row {place} is {shown(row)}, not a sequence; pass tuples in the order of "
                 "columns",
                 entity=entity,
+                key="rows",
                 value=row,
             ) from None
         if size != len(names):
@@ -202,6 +221,7 @@ def columns_of(
                 f"cannot insert {entity}: row {place} has {plural(size, 'value')} for "
                 f"{plural(len(names), 'column')}; pass one value for each column",
                 entity=entity,
+                key="rows",
                 value=row,
             )
     return list(names), list(zip(*given)), len(given)

@@ -19,7 +19,8 @@ from .errors import BY_STATUS, CorestoneError, error_class
 def _shown_value(cell: values.Cell) -> Any:
     """Returns the value of an error.
 
-    A date that no datetime can represent is a number of seconds; a collection that cannot be decoded is None.
+    A date that no datetime can represent is returned as a number of seconds, and a collection that cannot be decoded as
+    None.
     """
     is_collection = cell.value.type in (_abi.ARRAY, _abi.SET, _abi.DICTIONARY)
     try:
@@ -84,7 +85,7 @@ def read_error(handle: int, status: int | None = None) -> CorestoneError:
     )
     raised = kept(handle)
     if isinstance(raised, CorestoneError) and found.key is None:
-        # An error that a callback raised: the library received only its domain, code and message.
+        # A callback raised this exception: the library received only its domain, code and message.
         found.entity, found.key, found.value = found.entity or raised.entity, raised.key, raised.value
         found.object_uri, found.file = found.object_uri or raised.object_uri, found.file or raised.file
     found.__cause__ = raised or next((each.__cause__ for each in details if each.__cause__), None)
@@ -137,9 +138,9 @@ def call(function: Any, *arguments: Any) -> int:
 
 
 def quick_failure(place: values.Cell | values.Row, status: int) -> BaseException:
-    """Returns the exception for a call that stored its error in a cell or row, and removes the error from it.
+    """Returns the exception for a failed call with the error in `place`, which the exception's creation removes there.
 
-    The cell or row cannot be reused.
+    The caller must not reuse the cell or row.
     """
     error, place.error = place.error, None
     return raisable(failure(status, error or Handle()))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _raised = threading.local()
 # Exceptions by the userdata of the library's error, as long as the error exists. The userdata is a small number. Other
-# bindings in the process use addresses, which are larger.
+# bindings in the process use addresses, which are larger, so errors of other bindings are not found here.
 _kept: dict[int, BaseException] = {}
 _numbers = itertools.count(1)
 
@@ -43,11 +43,12 @@ def reported(exception: BaseException, error: Any, words: str | None = None) -> 
 
 @contextlib.contextmanager
 def isolating_exceptions(what: str, whom: Any, context: Context) -> Generator[None]:
-    """Runs an observer in a `with` block. Its exceptions must not make a call fail whose change is already complete.
+    """Handles the exceptions of an observer that is called in the `with` block.
 
-    An exception is passed to sys.unraisablehook, since Python 3.11 with a note that names its source. An exception that
-    is not an Exception, such as KeyboardInterrupt, is raised at the end of the notifying call, or by the next call of
-    the context, if the context watches for signals.
+    They must not make a call fail whose change is already complete. So an exception is passed to sys.unraisablehook,
+    since Python 3.11 with a note that names its source. If the context watches for signals, an exception that is not an
+    Exception, such as KeyboardInterrupt, is instead raised at the end of the notifying call, or by the next call of the
+    context.
     """
     try:
         yield

@@ -61,7 +61,7 @@ STREAM = Kind(b"arrow_array_stream", 40, 24)
 
 
 def capsules(kinds: tuple[Kind, ...], export: Callable[..., object]) -> tuple[Any, ...]:
-    """Returns capsules with a struct of each kind. `export` receives the addresses of the structs and fills them."""
+    """Returns a capsule for each kind. `export` receives the addresses of the structs and fills the structs."""
     places = [kind.make() for kind in kinds]
     try:
         export(*places)
@@ -77,7 +77,7 @@ _GET_LAST_ERROR = CFUNCTYPE(c_char_p, c_void_p)
 
 
 class Stream:
-    """A stream that is not exported. Its schema can be read, and the library copies it for consumers."""
+    """A stream without a capsule. Its schema can be read, and the library copies the stream for consumers."""
 
     __slots__ = ("address",)
 

@@ -1,4 +1,4 @@
-"""Decoding the packed columns of cst_results_copy_columns (the layout is in corestone.h)."""
+"""Decoding the packed columns of cst_results_copy_columns (corestone/results.h describes the layout)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def unpack(
 ) -> list[tuple[int, list[bool] | None, list[Any]]]:
     """Returns the columns of a packed buffer: form, null flags (None if no row is null) and values.
 
-    A row whose object was deleted after the fetch raises ObjectGoneError if `is_strict`, otherwise it is null.
+    If the object of a row was deleted after the fetch, ObjectGoneError is raised if `is_strict`; otherwise the row is
+    null.
     """
     rows, columns = _words(data, 0, 2)
     at = 16
@@ -59,6 +60,7 @@ def unpack(
             raise ObjectGoneError(
                 f"the {f'{entity} ' if entity else ''}object at index {place} was deleted after the fetch; fetch again",
                 entity=entity,
+                value=place,
             )
         at += _padded(rows)
         column: list[Any]
@@ -81,7 +83,8 @@ def unpack(
         else:
             raise InternalError(
                 f"the library packed a column in the unknown format {form}; "
-                "install the package and the library in the same version"
+                "install the same version of the package and the library",
+                value=form,
             )
         found.append((form, [bool(flag) for flag in nulls] if any(nulls) else None, column))
     return found

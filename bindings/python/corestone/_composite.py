@@ -29,7 +29,8 @@ def leaves(description: PropertyDescription) -> Iterator[PropertyDescription]:
 def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
     """Returns the value of an attribute from the values of its leaves in order.
 
-    The value of a composite attribute is a dictionary of the elements that have a value, or None if none has one.
+    The value of a composite attribute is a dictionary of the elements that have a value, or None if every element is
+    nil.
     """
     if description.attribute_type != AttributeType.COMPOSITE:
         return next(given)
@@ -38,7 +39,7 @@ def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
 
 
 def decompose(description: PropertyDescription, value: Any, entity: str) -> Iterator[tuple[PropertyDescription, Any]]:
-    """Yields each leaf of an attribute with its value, which is None if the dictionary does not contain it."""
+    """Yields each leaf of an attribute with its value, which is None if the dictionary does not contain the leaf."""
     if description.attribute_type != AttributeType.COMPOSITE:
         yield description, value
         return
@@ -53,7 +54,7 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
     for name in value or ():
         if name not in known:
             raise InvalidArgumentError(
-                f'{entity}.{description.path} does not have an element "{name}"{nearest(str(name), known)}',
+                f"{entity}.{description.path} does not have an element {shown(name)}{nearest(str(name), known)}",
                 entity=entity,
                 key=f"{description.path}.{name}",
                 value=(value or {})[name],
@@ -63,7 +64,7 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
 
 
 def composite_property(description: PropertyDescription, entity: str, documentation: str) -> property:
-    """Returns the property for a composite attribute: reading creates a dictionary, setting replaces every element."""
+    """Returns a Python property for a composite attribute. Reading composes a value; setting replaces every element."""
     kinds = list(leaves(description))
     keys = (ctypes.c_uint32 * len(kinds))(*[each.key for each in kinds])
 

@@ -37,7 +37,7 @@ class UnsavedCounts(NamedTuple):
 class UnsavedChanges(NamedTuple):
     """The unsaved changes of a context.
 
-    The counts and `entities` are set to None if another thread uses the context.
+    If another thread uses the context, the counts and `entities` are set to None.
     """
 
     #: The description of the context in messages: its name, and where it was created.
@@ -49,7 +49,7 @@ class UnsavedChanges(NamedTuple):
     deleted: int | None
     #: The counts by entity name.
     entities: dict[str, UnsavedCounts] | None = None
-    #: The file and line that created the context.
+    #: The file and line at which the context was created; None if they are unknown.
     file: str | None = None
     line: int | None = None
 
@@ -99,13 +99,16 @@ def leave_block(what: Context | ContextOwner, raised: BaseException | None) -> N
 
 
 def _log_loss(what: Context | ContextOwner, raised: BaseException) -> None:
-    """Logs the changes that are rolled back because of an exception that the interpreter may not print.
+    """Logs the changes that are rolled back because of an exception that the interpreter might not print.
 
     Such exceptions are, for example, SystemExit, GeneratorExit and the cancellation of a task.
     """
     if isinstance(what, ContextOwner):
         held = unsaved_changes(what._beneath, _abi.CHANGES_NO_WAIT)
-        lost = [f"{each.context} has unsaved changes: {each.text}" for each in held]
+        lost = [
+            f"{each.context} {'may have' if each.entities is None else 'has'} unsaved changes: {each.text}"
+            for each in held
+        ]
     else:
         lost = what._refusals()
     if lost:
@@ -120,10 +123,11 @@ class ContextOwner:
 
     model: Model
     _contexts: weakref.WeakSet[Context]
-    #: The policy of `close` for unsaved changes, of the owner and of the contexts that it creates.
+    #: The default policy for unsaved changes, for closing the owner and the contexts that the owner creates.
     _unsaved: Policy
-    #: The remedy in the error about a closed context.
-    _another_context = "create another one with context() of its container or coordinator"
+    _is_closed: bool
+    #: The noun for the owner, and the remedy in the error about a context whose owner is closed.
+    _another_owner: str
 
     @property
     def _beneath(self) -> Coordinator:
@@ -145,7 +149,7 @@ class ContextOwner:
 
     @property
     def unsaved_changes(self) -> list[UnsavedChanges]:
-        """The unsaved changes of the contexts. Waits for their queues."""
+        """The unsaved changes of the contexts. Reading them waits for the queues of contexts with changes."""
         return unsaved_changes(self._beneath)
 
     def _context(self, queue: int, parent: Context | None = None, unsaved: Policy | None = None) -> Context:

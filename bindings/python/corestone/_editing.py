@@ -34,7 +34,7 @@ UNSET = Unset()
 
 
 def add_validation(function: Any, handle: int, validation: Mapping[str | Predicate, str] | None) -> None:
-    """Adds validation conditions to a property, with the function for its kind."""
+    """Adds validation conditions to a property. `function` is the library function for this kind of property."""
     for condition, warning in (validation or {}).items():
         predicate = condition if isinstance(condition, Predicate) else Predicate(condition)
         call(function, handle, predicate._handle, text(warning, "validation"))
@@ -89,8 +89,8 @@ class EntityEditing:
     def set_user_info(self, key: str, value: str | None, *, of: str | None = None) -> Entity:
         """Sets a value of the user info of the entity, or of the property `of`. None removes the value.
 
-        The user info of a fetched property can be set while the model is in use. The values of the property are then
-        fetched again.
+        The user info of a fetched property can be set while the model is in use. The next read of the property fetches
+        its value again.
         """
         if of is None:
             call(lib.cst_entity_set_user_info, self._handle, text(key, "key"), optional_text(value, "value"))
@@ -162,12 +162,12 @@ class EntityEditing:
     def fetched(
         self, name: str, entity: Entity | str, predicate: str | Predicate | None = None, **options: Any
     ) -> Entity:
-        """Adds a fetched property, whose value is a tuple of the fetched objects, or replaces its request.
+        """Adds a fetched property, or replaces the request of a fetched property that the entity declares.
 
-        In the predicate, $FETCH_SOURCE is the object whose property is read, and $FETCHED_PROPERTY is this property
-        ($FETCHED_PROPERTY.userInfo.key). `options` are `sort`, `limit`, `offset` and `include_subentities`, as in
-        Context.fetch. The fetch runs at the first read of the value, and again after the object was refreshed or the
-        user info of the property changed.
+        The value of the property is a tuple of the fetched objects. In the predicate, $FETCH_SOURCE is the object whose
+        property is read, and $FETCHED_PROPERTY is this property ($FETCHED_PROPERTY.userInfo.key). `options` are `sort`,
+        `limit`, `offset` and `include_subentities`, as in Context.fetch. The fetch runs at the first read of the value,
+        and at the first read after the object was refreshed or the user info of the property changed.
         """
         request = self._model._request(entity, predicate, options)
         known = read_properties(self._handle).get(name)
@@ -179,18 +179,19 @@ class EntityEditing:
     def validator(
         self, which: str | Callable[[Any, str], None], function: Callable[[Any, Any], Any] | str | None = None
     ) -> Entity:
-        """Adds a function that checks values or objects before each save, in Context.validate and in object checks.
+        """Adds a function that checks values or objects before each save, and in the `validate` methods.
 
         `validator("name", function)` checks the values of a property: function(object, value) returns None if the value
         is valid, or another value to be saved instead, or raises an exception. For a to-many relationship or a
-        composite attribute the value is None; read the members or elements from the object. A str is the name of a
-        function registered with register_function. That function returns whether a value is valid, or a str with the
-        reason why it is invalid. `validator(function)` checks whole objects whose values are valid: function(object,
-        purpose) raises an exception for an invalid object; the purpose is "insert", "update" or "delete".
+        composite attribute the value is None; read the members or elements from the object. If `function` is a str, it
+        is the name of a function registered with register_function. That function returns whether a value is valid, or
+        a str with the reason why it is invalid. `validator(function)` checks whole objects whose values are valid:
+        function(object, purpose) raises an exception for an invalid object; the purpose is "insert", "update" or
+        "delete".
 
         The functions run on the queue of the context and must not save. Their exceptions become ValidationErrors with
-        entity, key, value and object. The code is that of a CorestoneError, otherwise 1550. Subentities inherit the
-        validators.
+        entity, key, value and object. A CorestoneError keeps its code; other exceptions have the code 1550. Subentities
+        inherit the validators.
         """
         from ._validators import add_validator
 
@@ -203,8 +204,12 @@ class EntityEditing:
         else:
             key, given = (which, None) if isinstance(which, str) else (None, which)
             place = self.name if key is None else f"{self.name}.{key}"
+            choices = "a function" if key is None else "a function or the name of a registered function"
             raise ModelError(
-                f"the validator of {place} is {shown(given)}; pass a function", entity=self.name, key=key, value=given
+                f"the validator of {place} must be {choices}, not {shown(given)}",
+                entity=self.name,
+                key=key,
+                value=given,
             )
         return self._itself()
 
@@ -226,9 +231,10 @@ class EntityEditing:
         return self._itself()
 
     def rename_property(self, name: str, new_name: str) -> Entity:
-        """Renames a property, including in indexes, constraints and the localisation.
+        """Renames a property and the references to it.
 
-        Key paths in predicates, derivations and sort descriptors change too.
+        The references are in indexes, constraints, validators, the localisation, and key paths of predicates,
+        derivations and sort descriptors.
         """
         call(lib.cst_entity_rename_property, self._handle, text(name, "name"), text(new_name, "new_name"))
         self._model._rename_waiting(self.name, name, new_name)
@@ -271,8 +277,9 @@ class EntityEditing:
 
         None removes a default, a pattern, a transformer, a value class, a derivation, an inverse, an identifier or a
         modifier. Another type removes settings that it does not support. `validation` replaces all conditions,
-        including bounds and pattern. Either of `minimum` and `maximum` replaces both bounds (of a relationship: on the
-        number of members). `inverse` names a relationship of the destination. In `user_info`, None removes a key.
+        including bounds and pattern. Passing `minimum` or `maximum` replaces both bounds. The bounds of a relationship
+        are those of its number of members. `inverse` names a relationship of the destination. In `user_info`, None
+        removes a key.
         """
         flags = {
             _abi.PROPERTY_OPTIONAL: optional,
@@ -290,37 +297,41 @@ class EntityEditing:
         }
         entity, key = self._handle, text(name, "name")
         if type is not None:
-            call(lib.cst_attribute_set_type, self._attribute(name), int(attribute_type(type, self.name, name)))
+            attribute = self._attribute(name, "type")
+            call(lib.cst_attribute_set_type, attribute, int(attribute_type(type, self.name, name)))
         mask = sum(flag for flag, value in flags.items() if value is not None)
         if mask:
             call(lib.cst_entity_set_property_flags, entity, key, mask, sum(flag for flag in flags if flags[flag]))
         if destination is not None:
             target = self._model[destination] if isinstance(destination, str) else destination
-            call(lib.cst_relationship_set_destination, self._relation(name), target._handle)
+            call(lib.cst_relationship_set_destination, self._relation(name, "destination"), target._handle)
         if inverse is not UNSET:
-            call(lib.cst_relationship_set_inverse, self._relation(name), self._inverse(name, inverse))
+            relation = self._relation(name, "inverse")
+            call(lib.cst_relationship_set_inverse, relation, self._inverse(name, inverse))
         if delete is not None:
-            call(lib.cst_relationship_set_delete_rule, self._relation(name), int(delete_rule(delete, self.name, name)))
+            relation = self._relation(name, "delete")
+            call(lib.cst_relationship_set_delete_rule, relation, int(delete_rule(delete, self.name, name)))
         if validation is not None:
             call(lib.cst_entity_remove_validation, entity, key)
             self._add_validation(name, validation)
         if minimum is not UNSET or maximum is not UNSET:
             self._set_bounds(name, *(None if bound is UNSET else bound for bound in (minimum, maximum)))
         if pattern is not UNSET:
-            call(lib.cst_attribute_set_pattern, self._attribute(name), optional_text(pattern, "pattern"))
+            attribute = self._attribute(name, "pattern")
+            call(lib.cst_attribute_set_pattern, attribute, optional_text(pattern, "pattern"))
         if default is not UNSET:
             known = self._property(name)
             named = known.transformer if transformer is UNSET else transformer
-            self._set_default(self._attribute(name), name, known.attribute_type, default, named)
+            self._set_default(self._attribute(name, "default"), name, known.attribute_type, default, named)
         if transformer is not UNSET:
-            call(
-                lib.cst_attribute_set_transformer_name, self._attribute(name), optional_text(transformer, "transformer")
-            )
+            attribute = self._attribute(name, "transformer")
+            call(lib.cst_attribute_set_transformer_name, attribute, optional_text(transformer, "transformer"))
         if value_class is not UNSET:
-            call(lib.cst_attribute_set_value_class, self._attribute(name), optional_text(value_class, "value_class"))
+            attribute = self._attribute(name, "value_class")
+            call(lib.cst_attribute_set_value_class, attribute, optional_text(value_class, "value_class"))
         if derived is not UNSET:
             texts_of = optional_text(derived, "derived"), optional_text(derived_filter, "derived_filter")
-            call(lib.cst_attribute_set_derivation, self._attribute(name), *texts_of)
+            call(lib.cst_attribute_set_derivation, self._attribute(name, "derived"), *texts_of)
         if renaming_identifier is not UNSET:
             call(
                 lib.cst_entity_set_property_renaming_identifier,
@@ -379,7 +390,7 @@ class EntityEditing:
         if self._property(name).is_relationship:
             add_validation(lib.cst_relationship_add_validation, self._relation(name), validation)
         else:
-            add_validation(lib.cst_attribute_add_validation, self._attribute(name), validation)
+            add_validation(lib.cst_attribute_add_validation, self._attribute(name, "validation"), validation)
 
     def _set_default(self, handle: int, path: str, kind: AttributeType, default: Any, transformer: str | None) -> None:
         if kind == AttributeType.TRANSFORMABLE:
@@ -394,21 +405,26 @@ class EntityEditing:
             )
         return known[name]
 
-    def _attribute(self, name: str) -> int:
+    def _attribute(self, name: str, option: str | None = None) -> int:
+        """Returns the handle of an attribute. `option` is the argument of `change` that requires one."""
         return made(lib.cst_entity_attribute, self._handle, text(name, "name")) or self._not_of_kind(
-            name, "an attribute"
+            name, "an attribute", option
         )
 
-    def _relation(self, name: str) -> int:
+    def _relation(self, name: str, option: str | None = None) -> int:
+        """Returns the handle of a relationship. `option` is the argument of `change` that requires one."""
         return made(lib.cst_entity_relationship, self._handle, text(name, "name")) or self._not_of_kind(
-            name, "a relationship"
+            name, "a relationship", option
         )
 
-    def _not_of_kind(self, name: str, kind: str) -> int:
+    def _not_of_kind(self, name: str, kind: str, option: str | None) -> int:
         known = self._property(name)
         found = "an attribute" if known.is_attribute else "a fetched property" if known.is_fetched else "a relationship"
         raise ModelError(
-            f"{self.name}.{name} is not {kind} but {found}; pass the name of {kind}", entity=self.name, key=name
+            f"{self.name}.{name} is not {kind} but {found}; pass the name of {kind}"
+            f"{f', or omit {option}' if option else ''}",
+            entity=self.name,
+            key=name,
         )
 
     def _inverse(self, name: str, inverse: str | None) -> int | None:
@@ -428,7 +444,7 @@ class EntityEditing:
             call(lib.cst_relationship_set_counts, self._relation(name), minimum or 0, maximum or 0)
             return
         bounds = self._bounds(description.attribute_type, minimum, maximum, name)
-        call(lib.cst_attribute_set_bounds, self._attribute(name), *bounds)
+        call(lib.cst_attribute_set_bounds, self._attribute(name, "minimum and maximum"), *bounds)
 
     def _bounds(self, kind: AttributeType, minimum: Any, maximum: Any, name: str) -> list[Any]:
         # The bounds of a string are lengths.

@@ -36,7 +36,7 @@ Setter = Callable[[ManagedObject, Any], None]
 
 
 def _slow_get(item: ManagedObject, description: PropertyDescription) -> Any:
-    """Returns the value of any property, or raises an error."""
+    """Returns the value of an attribute of any type or of a to-one relationship."""
     cell = values.Cell()
     call(lib.cst_object_get, item._cst_handle, description.key, cell.ref)
     return values.decode_cell(cell, item._cst_context)
@@ -177,7 +177,7 @@ def _reading_ahead(description: PropertyDescription, direct: Getter) -> Getter:
 
 
 def _file_getter(description: PropertyDescription) -> Getter:
-    """Returns a getter that copies a value from a backing file; a view would keep the bytes in memory."""
+    """Returns a getter that copies a value, which may be in a backing file; a view would keep the bytes in memory."""
 
     def getter(self: ManagedObject) -> Any:
         buffer = _abi.Buffer()

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class EntityType(ABCMeta):
-    """`Employee.age` on a class is a `Key` if the entity has that property. Classes can have abstract bases too."""
+    """`Employee.age` is a `Key` if the entity has that property. Because of ABCMeta, bases can be abstract classes."""
 
-    # ABCMeta's versions are slower, and only needed for classes with registered subclasses.
+    # ABCMeta's methods are slower, and only needed for classes with registered subclasses.
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
-    # A reference to the entity to which the class was bound last; see Model.bind.
+    # A weak reference to the entity to which the class was bound last; see Model.bind.
     _cst_bound: weakref.ref[Entity] | None = None
 
     def __getattribute__(cls, name: str) -> Any:
@@ -31,7 +31,7 @@ class EntityType(ABCMeta):
             entity = _entity(cls)
             if entity is not None:
                 known = entity.properties
-                # Generated classes use class_ for a property whose name is reserved in Python.
+                # Generated classes add an underscore to a name that is reserved in Python, as in `class_`.
                 own = name if name in known else name.removesuffix("_")
                 if own in known:
                     return _key(entity, own)
@@ -66,7 +66,7 @@ def _key(entity: Entity | None, name: str) -> Any:
 
 
 def destination(entity: Entity | None, name: str) -> Entity | None:
-    """Returns the entity at which key paths through a property continue; None for an attribute or if it is unknown.
+    """Returns the destination of a relationship; None for other properties, or if `entity` is None.
 
     AttributeError for a property that no object of the entity can have.
     """

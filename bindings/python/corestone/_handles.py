@@ -1,7 +1,7 @@
 """Handles that Python owns, from the call that returns one to its release.
 
-Python runs signal handlers between any two steps of a function, and an exception in one ends the function there. So the
-call that returns a handle must store it in its owner, and the owner must release it without Python code.
+Python runs signal handlers between any two steps of a function, and an exception in a handler ends the function there.
+So the call that returns a handle must store it in its owner, and the owner must release it without Python code.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def read_consumers(coordinator: Coordinator, store: Store) -> list[HistoryConsum
 
 
 def retention_struct(retention: HistoryRetention) -> _abi.HistoryRetention:
-    """Returns the structure for a retention."""
+    """Returns the C structure for a retention. Rejects limits of a wrong type or range."""
     given = _abi.HistoryRetention()
     given.struct_size = ctypes.sizeof(given)
     if retention.older_than is not None:

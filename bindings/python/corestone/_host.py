@@ -1,8 +1,8 @@
-"""The conversion of Python values for predicates, expressions and sort descriptors, and back.
+"""The conversion of Python values to cst_value, for predicates, expressions and sort descriptors, and back.
 
 Dictionaries, lists, tuples, sets and other collections, the types of values.py (numbers, text, dates …) and managed
 objects are converted; predicates read the attributes of any other object with callbacks. The arguments of a call become
-one block of cst_value cells, so that a whole list costs one call.
+one block of cst_value cells, so that a whole list requires only one call.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ class _Encoder:
         self._end = 0
         self._retained = held
         self._given = given
-        self._next: list[tuple[int, Sequence[Any]]] = []  # the next level: the word for an index, and its collection
+        # The next level: its collections, each with the index of the word that receives the index of its first cell.
+        self._next: list[tuple[int, Sequence[Any]]] = []
 
     def run(self, items: Sequence[Any]) -> None:
         level: list[tuple[int, Sequence[Any]]] = [(-1, items)]
@@ -133,7 +134,7 @@ class _Encoder:
         for depth in range(_NESTING + 2):
             if depth == _SUSPICIOUS and _holds_itself(items):
                 raise InvalidArgumentError(
-                    "a collection contains itself and cannot be passed as a value; pass a copy without the cycle",
+                    "a collection contains itself and cannot be used as a value; use a copy without the cycle",
                     value=items[0] if len(items) == 1 else items,
                 )
             self._next = []
@@ -142,7 +143,7 @@ class _Encoder:
             if not level:
                 return
         raise InvalidArgumentError(
-            f"collections are nested more than {_NESTING} levels deep; pass a flatter value",
+            f"collections are nested more than {_NESTING} levels deep; use a flatter value",
             value=items[0] if len(items) == 1 else items,
         )
 
@@ -237,7 +238,8 @@ class _Encoder:
             self._add_members(_ARRAY, list(value))
         elif getattr(type(value), "_cst_is_condition", False):
             raise TypeMismatchError(
-                f"{shown(value)} is a predicate and cannot be used as a value; combine predicates with &, | and ~",
+                f"{shown(value)} is a predicate and cannot be used as a value; combine predicates with &, | and ~, or "
+                "use the result of evaluate",
                 value=value,
             )
         else:
@@ -265,7 +267,7 @@ def _holds_itself(items: Sequence[Any]) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Returns whether a value converts to a number, such as a number of numpy. Members of enumerations do not."""
+    """Returns whether a value can be converted to a number, such as one of NumPy; False for members of an Enum."""
     kind = type(value)
     return not isinstance(value, enum.Enum) and (hasattr(kind, "__index__") or hasattr(kind, "__float__"))
 
@@ -285,7 +287,7 @@ _NO_VARIABLES = Encoded(({},))
 
 
 def encode_variables(variables: Mapping[str, Any] | None) -> Encoded:
-    """Returns the values of $names; without values, an empty dictionary, to which `$name := …` can add a variable."""
+    """Returns the encoded dictionary of the variables `$name`; empty for None, so that `$name := …` can add to it."""
     return Encoded((dict(variables),), "variables") if variables else _NO_VARIABLES
 
 
@@ -412,8 +414,8 @@ def _takes_only_itself(function: Any) -> bool:
 def plain_attribute(item: Any, key: str) -> Any:
     """Returns an attribute without calling it.
 
-    A predicate may contain text from users. So NoSuchKey is raised for a name that begins with an underscore, unless it
-    names a value in the object itself, and for every name that begins with two underscores, which is Python's own.
+    A predicate may contain text from users. So NoSuchKey is also raised for a name that begins with an underscore,
+    unless it names a value in the object itself, and for every name that begins with two underscores.
     """
     kind = type(item)
     if key.startswith("_"):

@@ -30,7 +30,7 @@ CELL = ctypes.sizeof(_abi.Value)
 
 
 class _Target(NamedTuple):
-    """The reference of a relationship's target, and the handle of the target's entity; None if it is unknown."""
+    """The reference of a relationship's target, and the handle of the target's entity; None if that is unknown."""
 
     reference: Any
     entity: int | None
@@ -81,7 +81,12 @@ class Rows:
         cells: list[Any],
     ) -> None:
         if entity is None:
-            raise InvalidArgumentError(f"{shown(node)} has values but no entity; pass a row with an entity", value=node)
+            raise InvalidArgumentError(
+                f"{shown(node)} has values but no entity; create its object_id with {type(store).__name__}.row_id",
+                key="entity",
+                value=node,
+                file=store.opening.path or None,
+            )
         properties, plain = entity.properties, reading_of(entity._handle, store).plain
         for name, value in node.values.items():
             if type(value) in _PLAIN and name in plain:
@@ -112,6 +117,7 @@ def _fields(
                 entity=entity.name,
                 key=description.name,
                 value=value,
+                file=store.opening.path or None,
             )
         targets = [_target(each, store, entity, description.name) for each in value]
         entities = {target.entity for target in targets}
@@ -126,6 +132,7 @@ def _fields(
                 entity=entity.name,
                 key=description.path,
                 value=value,
+                file=store.opening.path or None,
             )
         for element in description.elements:
             yield from _fields(element, (value or {}).get(element.name), entity, store)
@@ -157,8 +164,11 @@ def _target(item: Any, store: HostStore, entity: Entity, key: str) -> _Target:
     return _Target(reference, handle)
 
 
-def identity(item: Any, store: HostStore) -> tuple[Entity | None, int | None, Any]:
-    """Returns the entity, its handle, and the reference of an item: a RowID, an ObjectID or a reference."""
+def identity(item: Any, store: HostStore, accepts_node: bool = True) -> tuple[Entity | None, int | None, Any]:
+    """Returns the entity, its handle, and the reference of an item: a RowID, an ObjectID or a reference.
+
+    `accepts_node` is whether the caller also accepts a node, for the error for another item.
+    """
     if isinstance(item, RowID):
         entity = item.entity
         if not isinstance(entity, Entity):
@@ -166,20 +176,22 @@ def identity(item: Any, store: HostStore) -> tuple[Entity | None, int | None, An
                 f"the entity of {shown(item)} is {shown(entity)}, which is not an Entity; create the ID with "
                 f"{type(store).__name__}.row_id",
                 value=item,
+                file=store.opening.path or None,
             )
-        return entity, entity._handle, _reference(item.reference, store)
+        return entity, entity._handle, _reference(item.reference, store, accepts_node)
     if isinstance(item, ObjectID):
         entity = store.model[item.entity_name]
         return entity, entity._handle, item.reference
-    return None, None, _reference(item, store)
+    return None, None, _reference(item, store, accepts_node)
 
 
-def _reference(item: Any, store: HostStore) -> Reference:
+def _reference(item: Any, store: HostStore, accepts_node: bool) -> Reference:
     if isinstance(item, (int, str, bytes)) and not isinstance(item, bool) and item not in ("", b""):
         return item
     raise TypeMismatchError(
-        f"{shown(item)} does not identify a row of {type(store).__name__}; use an IncrementalStoreNode, a RowID, an "
-        "ObjectID, or a reference: an int, non-empty str or bytes",
+        f"{shown(item)} does not identify a row of {type(store).__name__}; use "
+        f"{'an IncrementalStoreNode, ' if accepts_node else ''}a RowID, an ObjectID, or a reference (an int, or a "
+        "non-empty str or bytes)",
         value=item,
         file=store.opening.path or None,
     )
@@ -187,9 +199,10 @@ def _reference(item: Any, store: HostStore) -> Reference:
 
 def push(items: Iterable[Any], sink: int, store: HostStore, method: str, entity: Entity | None = None) -> None:
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        others = ", IDs or references" if method == "execute_fetch" else ""
         raise TypeMismatchError(
-            f"{type(store).__name__}.{method} returned {shown(items)}, which is not a list of rows; return an iterable "
-            "of nodes or IDs",
+            f"the rows that {type(store).__name__}.{method} returned are {shown(items)}, not a list; return a list of "
+            f"IncrementalStoreNode objects{others}",
             entity=entity.name if entity is not None else None,
             value=items,
             file=store.opening.path or None,

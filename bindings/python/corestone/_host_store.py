@@ -115,9 +115,12 @@ def _run_open(
 def _begin(store: Any, kind: str, path: str, out_metadata: Any) -> None:
     """Loads the metadata of a new store instance, and passes it to the library."""
     if not isinstance(store, HostStore) or getattr(store, "opening", None) is None:
-        raise TypeMismatchError(
-            f"{kind}.__init__ did not initialise the store; call super().__init__(opening) in it", file=path or None
+        fault = (
+            f"{kind}.__init__ must call super().__init__(opening), which initialises the store"
+            if isinstance(store, HostStore)
+            else f"{kind}() must return a HostStore, but returned an object of type {type(store).__name__}"
         )
+        raise TypeMismatchError(fault, file=path or None)
     metadata = store.load_metadata()
     if metadata is not None:
         plist = _plist(metadata, f"{kind}.load_metadata", store.opening.path)
@@ -203,7 +206,8 @@ def _run_save(store: HostStore, changes: Any, sink: int) -> None:
 def _write_results(became: Any, sink: int, store: HostStore) -> None:
     """Passes the rows that `save` returned to the library: saved rows that differ from the request.
 
-    The store has already saved, so this must not fail. An invalid result issues a warning, and the rows are read again.
+    The store has already saved, so this function must not fail. For an invalid result, it issues a warning, and the
+    library reads the rows again.
     """
     try:
         push(became, sink, store, "save")
@@ -248,7 +252,7 @@ def _run_obtain(store: HostStore, count: int, rows: Any, out: Any) -> None:
             value=given,
             file=store.opening.path or None,
         )
-    store._references = encoded = _host.Encoded([identity(each, store)[2] for each in given])
+    store._references = encoded = _host.Encoded([identity(each, store, accepts_node=False)[2] for each in given])
     ctypes.memmove(out, encoded.address, CELL * count)
 
 

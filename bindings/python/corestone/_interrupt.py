@@ -18,7 +18,7 @@ def immortal(callback: Any) -> Any:
 
 
 class Watch:
-    """A check that stops a fetch, a count or a save after a signal handler raised an exception, which it stores."""
+    """A check that stores the exception of a signal handler, and stops the running call, such as a fetch or a save."""
 
     def __init__(self) -> None:
         self.exception: BaseException | None = None

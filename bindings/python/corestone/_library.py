@@ -15,7 +15,7 @@ VARIABLE = "CORESTONE_LIBRARY"
 
 
 class LibraryNotFoundError(ImportError):
-    """The Corestone library is missing, cannot be loaded, or is of another version."""
+    """The Corestone library is missing, cannot be loaded, or has an incompatible version."""
 
 
 def _file_names() -> tuple[str, ...]:
@@ -27,7 +27,7 @@ def _file_names() -> tuple[str, ...]:
 
 
 def _from_environment() -> Optional[str]:
-    """Returns the path of the library in CORESTONE_LIBRARY, which is a file or a folder; None if it is not set."""
+    """Returns the path of the library file that CORESTONE_LIBRARY names or whose folder it names; None if not set."""
     named = os.environ.get(VARIABLE)
     if not named:
         return None
@@ -45,7 +45,7 @@ def _from_environment() -> Optional[str]:
     try:
         os.stat(path)
     except OSError as failure:
-        reason = "does not exist" if isinstance(failure, FileNotFoundError) else f"cannot be read ({failure.strerror})"
+        reason = "does not exist" if isinstance(failure, FileNotFoundError) else f"cannot be read: {failure.strerror}"
         raise LibraryNotFoundError(
             f"{VARIABLE} is {named}, which {reason}; set it to the path of the library file, or unset it",
             name="corestone",
@@ -86,7 +86,7 @@ def find_library() -> str:
         if _is_known_to_the_system(name):
             return name
     raise LibraryNotFoundError(
-        f"cannot find the Corestone library in {', '.join([*tried, 'the system libraries'])}. Run `make build` or "
+        f"cannot find the Corestone library in {', '.join(tried)} or the system libraries. Run `make build` or "
         "`make install` in the source tree, install the package libcorestone1 (Debian, Ubuntu), or set "
         f"{VARIABLE} to the path of {_file_names()[0]}",
         name="corestone",

@@ -63,7 +63,7 @@ def _validate_value(_userdata: int, token: int, name: _abi.String, _purpose: int
         method = getattr(item, "validate_" + key, None)  # a copy of a model has the hooks, but not the classes
         if method is None:
             return
-        if not value:  # members of a relationship are read from the object
+        if not value:  # a to-many relationship or a composite attribute, which is read from the object
             method(getattr(item, key))
             return
         asked = values.decode_array((_abi.Value * 1)(value[0]), 1, item._cst_context)[0]
@@ -85,7 +85,7 @@ def own_methods(own: type[ManagedObject]) -> set[str]:
 
 
 def set_lifecycle(entity: Entity, own: type[ManagedObject]) -> None:
-    """Sets the hook methods that a class defines as the hooks of an entity."""
+    """Sets the hooks of an entity to the hook methods of a class that is bound to the entity."""
     names = own_methods(own)
     keys = sorted(name[len("validate_") :] for name in names if name.startswith("validate_") and name not in _NO_KEYS)
     hooks = _abi.LifecycleHooks(struct_size=ctypes.sizeof(_abi.LifecycleHooks))

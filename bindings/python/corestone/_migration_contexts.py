@@ -58,7 +58,7 @@ def context_of(handle: int) -> Context:
 
 @contextmanager
 def closing_migration_contexts() -> Iterator[None]:
-    """Closes the contexts of migrations at the end of a block, and raises an exception of a signal handler."""
+    """Closes the contexts of migrations at the end of a block, and raises the stored exception of a signal handler."""
     blocks: list[list[Context]] = _here.__dict__.setdefault("blocks", [])
     opened: list[Context] = []
     blocks.append(opened)

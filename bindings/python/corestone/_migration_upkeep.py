@@ -49,8 +49,9 @@ class MigrationUpkeep:
         backup  the path of the backup; None: the newest one
         folder  the folder of the backups; None: the folder of the store
 
-        StoreError if there is no backup; InvalidArgumentError for a backup of another store. In both cases the store
-        does not change.
+        StoreError if there is no backup.
+        InvalidArgumentError for a backup of another store.
+        In both cases the store does not change.
         """
         self._require_open()
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
@@ -70,8 +71,10 @@ class MigrationUpkeep:
     def finish_deferred_migration_task(self, store: Store) -> bool:
         """Performs the next task that a deferred migration left in a store, and returns whether more are left.
 
-        A task is one transaction: it removes the leftover columns of a table, or a leftover table. StoreBusyError while
-        another process writes; StoreReadOnlyError for a read-only store.
+        A task is one transaction: it removes the leftover columns of a table, or a leftover table.
+
+        StoreBusyError while another process writes.
+        StoreReadOnlyError for a read-only store.
         """
         more = ctypes.c_bool()
         call(lib.cst_coordinator_finish_deferred_migration_task, self._handle, _handle_of(store), byref(more))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _abi
 from ._abi import lib, text, texts
+from ._arguments import shown
 from ._call import call, owned
 from .predicate import Predicate
 
@@ -133,7 +134,7 @@ class ModelContents:
                 lib.cst_model_set_localization,
                 self._handle,
                 text(key, "key"),
-                _abi.optional_text(words),
+                _abi.optional_text(words, f"entries[{shown(key)}]"),
             )
         return self
 

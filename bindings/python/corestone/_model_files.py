@@ -60,7 +60,7 @@ class ModelFiles:
         version: str | None = None,
         for_store: str | os.PathLike[str] | None = None,
     ) -> M:
-        """Reads a model that Xcode wrote: .xcdatamodeld, .xcdatamodel, .momd or .mom, recognised by the content.
+        """Reads a model in a format of Xcode: .xcdatamodeld, .xcdatamodel, .momd or .mom, recognised by the content.
 
         `version` names one version of a bundle; by default, the current one is read. `for_store` is the path of a store
         and selects the version with which the store was written (ModelMismatchError if there is no such version).
@@ -95,7 +95,7 @@ class ModelFiles:
         """
         given = list(models)
         array = (ctypes.c_void_p * len(given))(*[model._handle for model in given])
-        path = _abi.null_text() if store is None else text(os.fspath(store))
+        path = _abi.null_text() if store is None else path_argument(store)
         return cls._of(owned(lib.cst_model_merge, len(given), array, path))
 
     @classmethod
@@ -112,8 +112,8 @@ class ModelFiles:
         """Returns the model as the `contents` of an .xcdatamodel, the XML that Xcode edits.
 
         Unchanged parts of a source that was read keep their order and wording. ModelError names a part that a source
-        cannot express (a condition other than bounds and patterns, a binary default); `lossy` leaves such parts out. A
-        model that `freeze` rejects is written too, so that its errors can be corrected one by one.
+        cannot express (for example a condition other than bounds and patterns, or a binary default); `lossy` leaves
+        such parts out. A model that `freeze` rejects is also returned, so that its errors can be corrected one by one.
         """
         self._check_waiting()
         buffer = _abi.Buffer()
@@ -131,8 +131,8 @@ class ModelFiles:
         """Writes the model to a path whose extension selects the format: .xcdatamodel, .xcdatamodeld, .mom or .momd.
 
         In a bundle (.xcdatamodeld, .momd), this adds or replaces `version`, which becomes the current version unless
-        `make_current` is False. Without a name, it replaces the version from which the model was read, otherwise the
-        current one, and the current version stays the same. Other files in a bundle and permissions are kept; a
+        `make_current` is False. If `version` is None, the version from which the model was read is replaced, otherwise
+        the current one, and the current version stays the same. Other files in a bundle and permissions are kept; a
         symbolic link is followed. At any time, even after a crash, the path has either the complete former content or
         the complete new content. Writers are serialised by a lock. StoreBusyError if another program keeps the folder
         locked too long.
@@ -186,7 +186,7 @@ class ModelFiles:
 
     @property
     def checksum(self) -> str:
-        """A checksum of the version hashes of all entities: NSStoreModelVersionChecksumKey of stores."""
+        """A checksum of the version hashes of all entities; the metadata NSStoreModelVersionChecksumKey of a store."""
         self._check_waiting()
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_checksum, self._handle, byref(buffer))
@@ -215,8 +215,8 @@ class ModelFiles:
         """Reads a source model that may be incomplete, for inspection, and returns it with its problems.
 
         The source may have a relationship without a destination, an attribute without a type, or an entity whose parent
-        is missing. Parts that a model cannot have are left out. If there are no problems, the model is that of `load`.
-        A model with problems can only be inspected; every other use raises the first problem as ModelError.
+        is missing. Parts that a model cannot contain are left out. If there are no problems, `load` returns the same
+        model. A model with problems can only be inspected; every other use raises the first problem as ModelError.
         """
         buffer = _abi.Buffer()
         handle = Handle()

@@ -41,12 +41,17 @@ class _Reader:
         self.conditions: list[Conditions] = []
 
     def entries(
-        self, mapping: Mapping[Any, Any], where: str, entity: str | None, path: str | None = None
+        self,
+        mapping: Mapping[Any, Any],
+        where: str,
+        entity: str | None,
+        path: str | None = None,
+        kinds: str = "strings",
     ) -> list[tuple[str, Any]]:
         for key in mapping:
             if not isinstance(key, str):
                 raise ModelError(
-                    f"{where} has the key {shown(key)}, but keys must be strings", entity=entity, key=path, value=key
+                    f"{where} has the key {shown(key)}, but keys must be {kinds}", entity=entity, key=path, value=key
                 )
         return list(mapping.items())
 
@@ -73,7 +78,7 @@ class _Reader:
             elif name == "validation" and isinstance(option, Mapping):
                 found[name] = self.validation(option, entity, path)
             elif name == "elements" and isinstance(option, Mapping):
-                elements = self.entries(option, f"{entity}.{path}", entity, path)
+                elements = self.entries(option, f'the option "elements" of {entity}.{path}', entity, path)
                 found[name] = {each: self.property(line, entity, f"{path}.{each}") for each, line in elements}
             else:
                 found[name] = self.plain(option, entity, path, name)
@@ -103,7 +108,7 @@ class _Reader:
             return default
         try:
             is_transformable = attribute_type(kind) == AttributeType.TRANSFORMABLE
-        except ModelError:  # the library raises a better error, which suggests the nearest type
+        except ModelError:  # the library raises a better error, which names the attribute
             return default
         if not is_transformable:
             return default
@@ -111,10 +116,11 @@ class _Reader:
 
     def validation(self, conditions: Mapping[Any, Any], entity: str, path: str) -> dict[str, Any]:
         if not any(isinstance(each, Predicate) for each in conditions):
-            entries = self.entries(conditions, f"{entity}.{path}", entity, path)
-            return {name: self.plain(warning, entity, path) for name, warning in entries}
+            where = f'the option "validation" of {entity}.{path}'
+            entries = self.entries(conditions, where, entity, path, "strings or Predicates")
+            return {name: self.plain(warning, entity, path, "validation") for name, warning in entries}
         if "." in path:
-            return {str(each): self.plain(warning, entity, path) for each, warning in conditions.items()}
+            return {str(each): self.plain(warning, entity, path, "validation") for each, warning in conditions.items()}
         self.conditions.append(Conditions(entity, path, conditions))
         return {}
 

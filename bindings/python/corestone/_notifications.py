@@ -33,12 +33,15 @@ class ChangedIDs(NamedTuple):
 
 
 class Notifications(AsyncIterator[T], Generic[T]):
-    """An iterator over the notifications that a context or a coordinator posts from now on.
+    """An iterator over the notifications that a context or a coordinator posts after the iterator's creation.
 
     The iterator is for one asyncio task: `async for … in ctx.notifications(…)`. It ends when `close()` is called, when
     its context is closed, and when its context or coordinator is released. A cancelled wait, for example after a
     time-out, does not lose notifications: they are queued for the next wait.
     """
+
+    #: The call that creates another iterator, for a message.
+    _maker = "notifications()"
 
     def __init__(
         self,
@@ -105,7 +108,7 @@ class Notifications(AsyncIterator[T], Generic[T]):
                     raise StopAsyncIteration
                 if self._waiter is not None:
                     raise InvalidArgumentError(
-                        "another task already waits for this iterator; call notifications() separately in each task"
+                        f"another task already waits for this iterator; call {self._maker} separately in each task"
                     )
                 waiter = self._waiter = asyncio.get_running_loop().create_future()
             try:

@@ -44,11 +44,11 @@ class ObjectChanges:
         _cst_context: Context
         _cst_handle: Any
 
-    # ---- changed values; no fault of a relationship fires
+    # ---- changed values; reading them does not fire faults of relationships
 
     @property
     def has_persistent_changed_values(self) -> bool:
-        """Whether persistent properties differ in value from their last fetch or save."""
+        """Whether a persistent property has another value than at the last fetch or save."""
         out = ctypes.c_bool()
         call(lib.cst_object_has_persistent_changes, self._cst_handle, byref(out))
         return out.value
@@ -79,7 +79,7 @@ class ObjectChanges:
         return found
 
     def _found(self, value: Any) -> Any:
-        """Returns objects for IDs."""
+        """Returns the object of an ID, or the objects of a list of IDs; another value is returned unchanged."""
         if isinstance(value, ObjectID):
             return self._cst_context.get(value)
         return [self._found(each) for each in value] if isinstance(value, list) else value
@@ -130,7 +130,7 @@ class ObjectChanges:
     def _primitive(self, leaf: PropertyDescription) -> Any:
         cell = values.Cell()
         call(lib.cst_object_get_primitive, self._cst_handle, leaf.key, cell.ref)
-        found = values.decode_cell(cell, self._cst_context)
+        found = values.decode_cell(cell, self._cst_context, self._cst_entity.name, leaf.path)
         return from_bytes(leaf.transformer, found, self._cst_entity.name, leaf.path) if leaf.transforms else found
 
     def _set_primitive_members(self, description: PropertyDescription, members: Iterable[Any] | None) -> None:
@@ -146,7 +146,7 @@ class ObjectChanges:
     def will_access(self, name: str | None = None) -> None:
         """Announces that a primitive value is about to be read.
 
-        Fires the fault of the object, and that of a to-many relationship; without a name, only that of the object.
+        Fires the fault of the object and, if `name` is a to-many relationship, the fault of the relationship.
         """
         key = _abi.NO_KEY if name is None else self._cst_entity._key(name).key
         call(lib.cst_object_will_access, self._cst_handle, key)
@@ -165,7 +165,7 @@ class ObjectChanges:
         self._report_change(lib.cst_object_will_change, lib.cst_object_will_change_members, name, mutation, members)
 
     def did_change(self, name: str, mutation: str | None = None, members: Iterable[Any] = ()) -> None:
-        """Announces that a primitive value was set: updates inverses, notifies observers."""
+        """Announces that a primitive value was set: updates inverses and notifies observers."""
         self._report_change(lib.cst_object_did_change, lib.cst_object_did_change_members, name, mutation, members)
 
     def _report_change(

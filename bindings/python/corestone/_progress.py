@@ -16,7 +16,7 @@ from .errors import CancelledError, CorestoneError
 def progress_callback(progress: Callable[[int, int], Any] | None) -> Iterator[Any]:
     """Yields the progress callback to pass to a call of the library.
 
-    The end of the block raises the exception of the function if the call was cancelled, and also if it succeeded.
+    An exception of `progress` is raised at the end of the block, whether it cancelled the call or the call succeeded.
     """
     raised: list[BaseException] = []
 

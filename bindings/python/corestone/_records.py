@@ -47,7 +47,7 @@ _no_callback = _abi.FAILURE_FN()
 
 
 class ExactDate(datetime):
-    """A date that is rounded to microseconds, with its exact stored value, which a record writes back."""
+    """A date that is rounded to microseconds, with the exact value, which is stored when a record is written back."""
 
     #: The stored value: seconds since 2001-01-01 UTC.
     seconds: float
@@ -119,7 +119,7 @@ def _name_of(values: Any, wrong: Any) -> str | None:
         within = _name_of(member, wrong)
         if within is not None:
             return f"{name}.{within}" if within else str(name)
-    if isinstance(values, (list, tuple)):
+    if isinstance(values, (list, tuple, set, frozenset)):
         for member in values:
             if member is wrong:
                 return ""
@@ -160,7 +160,7 @@ def _read(record: Record, readers: Mapping[str, Callable[[Any], Any]]) -> Record
 
 
 class _Filter:
-    """The predicate of a call, which it keeps alive. Rejects arguments that no predicate format uses."""
+    """The predicate of a call, kept alive for the call. Rejects arguments that no predicate format uses."""
 
     def __init__(self, entity: str, predicate: Predicate | None, arguments: tuple[Any, ...]) -> None:
         if arguments:
@@ -177,7 +177,7 @@ class _Filter:
 
 
 class Records:
-    """The record calls of a container. Each uses a separate context on the calling thread, and is one transaction."""
+    """The record calls of a container. Each uses a separate context on the calling thread, and saves at most once."""
 
     _handle: int
     coordinator: Coordinator
@@ -191,11 +191,12 @@ class Records:
         success: Callable[[Any], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> Any:
-        """Inserts an object from a dictionary, or several objects from a list of dictionaries, and returns the records.
+        """Inserts an object from a dictionary, or several objects from a list of dictionaries.
 
-        A record is a dictionary with an entry for each attribute and relationship. A composite attribute is a
-        dictionary, and a relationship is the URI of its target, or a list of URIs. "@id" is the URI of the object.
-        "@entity" is the name of the object's entity if that is a subentity of the requested one.
+        Returns the record of the object, or a list of records. A record is a dictionary with an entry for each
+        attribute and relationship. The value of a composite attribute is a dictionary. The value of a relationship is
+        the URI of its target, or a list of URIs. "@id" is the URI of the object. "@entity" is the name of the object's
+        entity if that is a subentity of the requested one.
 
             container.insert("Shop", {"name": "Toys", "items": [{"name": "kite", "price": "12.50"}]})
 
@@ -203,10 +204,10 @@ class Records:
         numbers (seconds since 2001) to dates. Only binary attributes accept bytes. A date that is more exact than a
         datetime is returned as an ExactDate; a date that no datetime can represent is returned as its number. A
         relationship takes a URI, an ID, an object or a dictionary; a to-many relationship takes a list of these. In a
-        relationship, a dictionary with "@id" changes that object. Any other dictionary inserts an object of the
-        relationship's entity, or of the entity that "@entity" names. An inserted record may name its "@entity" too; an
-        "@id" in it is an error, because the object already exists. None stores null; omitted keys get their defaults.
-        Errors have entity, key and value.
+        relationship, a dictionary with "@id" changes the object of that URI. Any other dictionary inserts an object of
+        the relationship's entity, or of the entity that "@entity" names. A dictionary in `values` can also have
+        "@entity"; "@id" in it is an error, because the object already exists. None stores null; omitted keys get their
+        defaults. Errors have entity, key and value.
 
         success, failure  called with the result or the error. With `failure`, the call does not raise the error, but
                           returns None
@@ -234,8 +235,8 @@ class Records:
 
             container.read("Item", "price < %@ AND shop.name == %@", Decimal(10), name, sort="-price", limit=50)
 
-        where, arguments  a predicate, its format and arguments (pass all user input as arguments), or the ID or URI of
-                          one object (the "@id" of a record). None: all
+        where, arguments  a predicate, or its format and arguments (pass all user input as arguments), or the ID or URI
+                          of one object (the "@id" of a record). None: all
         limit             the maximum number of records (0: all), after skipping `offset`
         """
         keys = sort if isinstance(sort, str) else ",".join(sort)
@@ -322,7 +323,8 @@ class Records:
             found = self.coordinator.object_id(where)
             if found is None:
                 raise InvalidArgumentError(
-                    f'"{where}" is not the URI of an object in an open store; pass the "@id" of a record',
+                    f'"{where}" is not the URI of an object in an open store; pass the "@id" of a record, or open its '
+                    "store with load",
                     entity=entity,
                     key="where",
                     value=where,
@@ -355,19 +357,21 @@ class Records:
                     f"a record of {entity} must be a dictionary, not a value of type {type(last).__name__}: "
                     f"{shown(last)}",
                     entity=entity,
+                    key="values",
                     value=last,
                 ) from None
             raised.entity = raised.entity or entity
             raise located(raised, entity, name or None, last) from None
         except (ValueError, TypeError, RecursionError) as raised:
             remedy = ""
-            if isinstance(raised, TypeError):
+            if str(raised).startswith(("keys must be", "Out of range")):
                 remedy = ". Use strings as keys"
             elif isinstance(raised, RecursionError) or "Circular" in str(raised):
-                remedy = '. Refer to an object by its "@id" instead of nesting a record in itself'
+                remedy = '. Write the inner records first with insert, and refer to them by their "@id"'
             raise TypeMismatchError(
                 f"cannot write a record of {entity} as JSON: {raised}{remedy}",
                 entity=entity,
+                key="values",
                 value=values,
             ) from raised
 

@@ -1,4 +1,4 @@
-"""The library's fetch requests, each created for one fetch."""
+"""Creation of the library's fetch requests."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
 def given_predicate(
     predicate: str | Predicate | None, arguments: Sequence[Any], entity: str | None = None
 ) -> Predicate | None:
-    """Returns a predicate, or parses it from its format and arguments. `entity` is the entity of errors."""
+    """Returns the predicate, parsed with `arguments` if it is a format. `entity` is the entity of errors."""
     if isinstance(predicate, str):
         return Predicate(predicate, *arguments)
+    subject = "the predicate" if entity is None else f"the predicate for {entity}"
     if arguments:
-        subject = "the predicate" if entity is None else f"the predicate for {entity}"
         raise InvalidArgumentError(
-            f"arguments were passed without a predicate format: {subject} is {shown(predicate)}; pass it as a str with "
-            "a conversion such as %@ for each argument",
+            f"arguments need a predicate format, but {subject} is {shown(predicate)}; omit the arguments, or pass the "
+            "predicate as a str with a conversion such as %@ for each",
             entity=entity,
             key="predicate",
             value=predicate,
@@ -53,35 +53,11 @@ def given_predicate(
     if predicate is None or isinstance(predicate, Predicate):
         return predicate
     raise TypeMismatchError(
-        f"{shown(predicate)} is not a predicate; pass a str, a Predicate or a comparison such as "
-        "Employee.active == True",
+        f"{subject} must be a str, a Predicate or a comparison such as Employee.active == True, not {shown(predicate)}",
         entity=entity,
         key="predicate",
         value=predicate,
     )
-
-
-def make_request(
-    entity: Entity,
-    predicate: str | Predicate | None,
-    arguments: Sequence[Any],
-    sort: SortKey | Sequence[SortKey] | None,
-    limit: int | None,
-    offset: int,
-    prefetch: KeyPath | Sequence[KeyPath],
-    include_subentities: bool,
-    include_pending_changes: bool,
-    as_faults: bool,
-    nulls: str = "memory",
-    split: bool = True,
-    **rows: Any,
-) -> Request:
-    """Returns a request with these values and those of `new_request`, and freezes the model."""
-    entity._model.freeze()
-    return new_request(
-        entity, predicate, arguments, sort, limit, offset, prefetch,
-        include_subentities, include_pending_changes, as_faults, nulls, split, **rows,
-    )  # fmt: skip
 
 
 def new_request(
@@ -108,12 +84,15 @@ def new_request(
     include_property_values: bool = True,
     refresh: bool = False,
     stores: tuple[int, Any] | None = None,
+    freeze: bool = False,
 ) -> Request:
     """Returns a request with these values, created in one call of the library.
 
-    `result_type` is a CST_RESULT_ constant, and `stores` the count and array of handles; the other parameters are
-    those of Context.fetch and Context.fetch_rows.
+    `result_type` is a CST_RESULT_ constant, and `stores` the count and array of handles. With `freeze`, the model of
+    `entity` is frozen first. The other parameters are those of Context.fetch and Context.fetch_rows.
     """
+    if freeze and isinstance(entity, Entity):
+        entity._model.freeze()
     name = entity.name if isinstance(entity, Entity) else entity
     given = _abi.FetchOptions(ctypes.sizeof(_abi.FetchOptions))
     if isinstance(entity, Entity):
@@ -154,7 +133,9 @@ def new_request(
         given.group_by_count, given.group_by = len(groups), texts(groups)
     if having is not None:
         condition_of_groups = (
-            Predicate(having) if isinstance(having, str) else require_instance(Predicate, having, "having")
+            Predicate(having)
+            if isinstance(having, str)
+            else require_instance(Predicate, having, "having", "a str or a Predicate")
         )
         given.having = condition_of_groups._handle
     if stores is not None:

@@ -29,11 +29,11 @@ class SQLiteWarning(RuntimeWarning):
 
 
 def import_first() -> None:
-    """Imports the interpreter's `sqlite3` module before Corestone is loaded, so that both use its copy of SQLite."""
+    """Imports the interpreter's `sqlite3` module before Corestone is loaded, so that both use the same SQLite."""
     try:
         import sqlite3  # noqa: F401
     except ImportError:
-        return  # this interpreter was built without the module, so the module has no second copy
+        return  # this interpreter was built without the module, so there is no second copy of SQLite
 
 
 def _address(library: Optional[ctypes.CDLL]) -> Optional[int]:

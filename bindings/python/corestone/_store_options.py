@@ -195,7 +195,7 @@ def _set_retention(options: _abi.StoreOptions, retention: HistoryRetention | Non
 
 
 def _migration_flags(migrate: bool | None, infer_mapping: bool | None) -> int:
-    """Returns the migration flags. `migrate` None: containers and documents migrate, coordinators do not."""
+    """Returns the migration flags. If `migrate` is None, containers and documents migrate, coordinators do not."""
     if migrate is None:
         return _abi.STORE_INFER_MAPPING if infer_mapping else 0
     if not flag(migrate, "migrate"):
@@ -239,7 +239,7 @@ def _set_migration(
     stages: Iterable[MigrationStage] | None,
     will_start: Callable[[MigrationManager], Any] | None,
 ) -> None:
-    """Sets the mapping models, stages and callback of a migration, which the structure keeps alive."""
+    """Sets the mapping models, stages and callback of a migration. The structure keeps them alive."""
     if mapping_models:
         from .mapping import MappingModel
 

@@ -107,7 +107,11 @@ def encode_archive(value: Any) -> bytes:
     Types: None, bool, int, float, str, URL, bytes, datetime (with a time zone), Decimal, UUID, list, tuple, dict (with
     strings as keys), set, frozenset, ArchivedObject. TypeMismatchError names a value of another type.
     """
-    data = json.dumps(tagged(value), ensure_ascii=False, allow_nan=False).encode()
+    try:
+        data = json.dumps(tagged(value), ensure_ascii=False, allow_nan=False).encode()
+    except CorestoneError as error:
+        error.key = error.key or "value"
+        raise
     buffer = _abi.Buffer()
     call(lib.cst_archive_from_json, _abi.InputString(data, len(data)), byref(buffer))
     return _abi.take_bytes(buffer)
@@ -150,8 +154,9 @@ def tagged(value: Any, depth: int = 0) -> Any:
         return {"$dictionary": _entries(value, depth)}
     raise TypeMismatchError(
         f"cannot archive a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, "
-        "Decimal, str, bytes, datetime, UUID, or lists, sets and dictionaries of these. Otherwise register its class "
-        "with corestone.register_archivable, or set a transformer for the attribute",
+        "Decimal, str, bytes, datetime, UUID, or lists, sets and dictionaries of these. Otherwise register the "
+        "class of the value with corestone.register_archivable or, for an attribute, a transformer with "
+        "corestone.register_transformer",
         value=value,
     )
 
@@ -159,7 +164,7 @@ def tagged(value: Any, depth: int = 0) -> Any:
 def _entries(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
     for key in value:
         if not isinstance(key, str):
-            raise TypeMismatchError(f"the keys of an archived dictionary must be strings, not {shown(key)}", value=key)
+            raise TypeMismatchError(f"the keys of a dictionary must be strings, not {shown(key)}", value=key)
     return {key: tagged(member, depth + 1) for key, member in value.items()}
 
 

@@ -19,13 +19,13 @@ KEYS, DECIMAL_TEXT = 1, 2
 
 
 class ArrowData:
-    """Record batches for pyarrow, polars, pandas, DuckDB and others, which accept an ArrowData directly.
+    """Record batches for libraries that accept Arrow data, such as pyarrow, polars and DuckDB.
 
         polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name"]))
 
     A request on the context's queue receives the current state. A request on another thread, such as DuckDB's, receives
-    the state whose schema was last requested on the queue, or WrongThreadError if none was. Saves do not change the
-    state while it is read.
+    the state whose schema was last requested on the queue. If there is none, the request fails with WrongThreadError.
+    Saves do not change the state while it is read.
     """
 
     __slots__ = ("_described", "_export", "_title")

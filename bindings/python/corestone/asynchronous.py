@@ -54,8 +54,8 @@ class AsynchronousFetch:
         require_integer(estimated_count, "estimated_count")
         given = self._request._build(context)
         request._entity = self._request._entity  # looked up for the copy
-        # The library calls back on the queue of the context, on which this code runs, so not before it has returned.
-        number, self._future = queue.prepared(context, self._copy_result)
+        # The library calls back on the queue of the context, on which this code runs, so not before `_handle` is set.
+        number, self._future = queue.prepared(context, self._copy_result, is_fetch=True)
         self._handle = owned(
             lib.cst_context_fetch_asynchronously, context._open, given.handle, estimated_count, _ended_callback, number,
             queue._forget_callback,

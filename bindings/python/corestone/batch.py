@@ -68,12 +68,15 @@ class _BatchRequest:
         """Returns the library's request."""
         raise NotImplementedError
 
+    def _entity_name(self) -> str | None:
+        return _name_of(getattr(self, "entity", None))
+
     def _execute(self, context: Context) -> BatchOutcome:
         if not isinstance(self.result_type, str) or self.result_type not in _RESULTS:
             raise UnsupportedError(
                 f"result_type must be {quoted(_RESULTS)}, not {shown(self.result_type)}",
                 code=134091,
-                entity=_name_of(getattr(self, "entity", None)),
+                entity=self._entity_name(),
                 key="result_type",
                 value=self.result_type,
             )
@@ -109,8 +112,9 @@ class BatchInsertRequest(_BatchRequest):
 
         ctx.execute(BatchInsertRequest("Reading", read_file(path), columns=("time", "value")))
 
-    rows      an iterable of dictionaries by attribute name, or of tuples with the values that `columns` names. A few
-              hundred rows are in memory at a time. Attributes that a row omits get their defaults.
+    rows      an iterable of dictionaries by attribute name, or of tuples with the values of the attributes that
+              `columns` names. A few hundred rows of an iterator are in memory at a time. Attributes that a row omits
+              get their defaults.
     handler   instead of `rows`: called for each row with an empty dictionary, which it fills, until it returns True
     objects   instead of `rows`: called for each row with the same object, whose values it sets, until it returns True
 
@@ -137,6 +141,8 @@ class BatchInsertRequest(_BatchRequest):
                 f"the BatchInsertRequest for {name or shown(entity)} has {sources} sources, but takes exactly one; "
                 "pass rows, handler or objects",
                 entity=name,
+                key="rows",
+                value=sources,
             )
         for given, parameter in ((handler, "handler"), (objects, "objects")):
             if given is not None:
@@ -180,7 +186,7 @@ def _handled(handler: Callable[[dict[str, Any]], Any]) -> Iterator[dict[str, Any
 
 
 class _RowSource:
-    """A source of rows, which it copies into the library's buffer, up to the capacity of the buffer."""
+    """A function that copies the next rows of an iterator into the library's buffer, up to the buffer's capacity."""
 
     def __init__(self, entity: Entity, rows: Iterator[Any], columns: Sequence[str] | None) -> None:
         self._entity = entity
@@ -223,7 +229,7 @@ class _RowSource:
         for name, column in self._named(rows):
             has_gaps = self._columns is None and any(value is _MISSING for value in column)
             plain = [None if value is _MISSING else value for value in column] if has_gaps else column
-            for leaf, cells in plain_columns(self._attribute(name), plain, self._entity.name):
+            for leaf, cells in plain_columns(self._attribute(name), plain, self._entity.name, self._done + 1):
                 index = self._index[leaf.path]
                 block.fill(index, cells, leaf, self._entity.name)
                 if has_gaps:
@@ -237,21 +243,26 @@ class _RowSource:
     def _named(self, rows: list[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
         if self._columns is not None:
             for place, row in enumerate(rows):
+                size: int | None
                 try:
                     size = len(row)
                 except TypeError:
-                    raise TypeMismatchError(
-                        f"row {self._done + place + 1} of the batch insert of {self._entity.name} must be a sequence, "
-                        f"not {shown(row)}; pass tuples in the order of columns",
-                        entity=self._entity.name,
-                        value=row,
-                    ) from None
+                    size = None
                 if size != len(self._columns):
+                    if size is None or isinstance(row, (str, bytes, Mapping)):
+                        remedy = "omit columns, or pass tuples" if isinstance(row, Mapping) else "pass tuples"
+                        raise TypeMismatchError(
+                            f"row {self._done + place + 1} must be a tuple or a list, not {shown(row)}; {remedy} in "
+                            "the order of columns",
+                            entity=self._entity.name,
+                            key="rows",
+                            value=row,
+                        )
                     raise InvalidArgumentError(
-                        f"row {self._done + place + 1} of the batch insert of {self._entity.name} has "
-                        f"{plural(size, 'value')} for {plural(len(self._columns), 'column')}; "
-                        "pass one value for each column",
+                        f"row {self._done + place + 1} has {plural(size, 'value')} for "
+                        f"{plural(len(self._columns), 'column')}; pass one value for each column",
                         entity=self._entity.name,
+                        key="rows",
                         value=row,
                     )
             yield from zip(self._columns, zip(*rows))
@@ -260,9 +271,10 @@ class _RowSource:
         for place, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 raise InvalidArgumentError(
-                    f"row {self._done + place + 1} of the batch insert of {self._entity.name} must be a dictionary, "
-                    f"not {shown(row)}; pass dictionaries, or pass tuples and columns=[...]",
+                    f"row {self._done + place + 1} must be a dictionary, not {shown(row)}; pass dictionaries, or pass "
+                    "tuples and columns=[...]",
                     entity=self._entity.name,
+                    key="rows",
                     value=row,
                 )
             if row.keys() != names.keys():
@@ -328,18 +340,18 @@ class BatchUpdateRequest(_BatchRequest):
         if arguments and not isinstance(predicate, str):
             name = _name_of(entity)
             raise InvalidArgumentError(
-                "arguments were passed without a predicate format: the predicate of the batch update of "
-                f"{name or shown(entity)} is {shown(predicate)}; pass it as a str with a conversion such as %@ for "
-                "each argument",
+                "arguments need a predicate format, but the predicate of the batch update of "
+                f"{name or shown(entity)} is {shown(predicate)}; omit the arguments, or pass the predicate as a str "
+                "with a conversion such as %@ for each",
                 entity=name,
                 key="predicate",
                 value=predicate,
             )
         self.entity, self.values, self.include_subentities = entity, values, include_subentities
-        require_instance(Mapping, values, "values")
+        require_instance(Mapping, values, "values", "a dictionary")
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         if self.predicate is not None:
-            require_instance(Predicate, self.predicate, "predicate")
+            require_instance(Predicate, self.predicate, "predicate", "a str or a Predicate")
 
     def _build(self, context: Context) -> Token:
         entity = context._entity(self.entity)
@@ -379,7 +391,8 @@ class BatchDeleteRequest(_BatchRequest):
 
         ctx.execute(BatchDeleteRequest(FetchRequest("Event", "time < %@", last_year)))
 
-    Delete rules apply: cascade deletes further objects, nullify clears references to deleted objects, deny fails.
+    Delete rules apply: cascade deletes further objects, nullify clears references to deleted objects, and deny makes
+    the request fail.
     """
 
     def __init__(
@@ -393,6 +406,9 @@ class BatchDeleteRequest(_BatchRequest):
         super().__init__(result_type, merge, stores)
         what = "a FetchRequest or a list of ObjectID"
         self.objects = objects if isinstance(objects, FetchRequest) else list(elements(objects, "objects", what))
+
+    def _entity_name(self) -> str | None:
+        return self.objects.entity_name if isinstance(self.objects, FetchRequest) else None
 
     def _build(self, context: Context) -> Token:
         if isinstance(self.objects, FetchRequest):

@@ -34,7 +34,7 @@ class Problem(NamedTuple):
 
 
 def check(path: str | os.PathLike[str], model: ModelLike | None = None) -> list[Problem]:
-    """Returns the problems of the store at a path, warnings last; an empty list if the store is intact.
+    """Returns the problems of the store at a path, warnings last; an empty list if there are no problems.
 
     Checks the database, every reference and every pair of a many-to-many relationship, versions and primary keys. Also
     checks the metadata against the model that the store carries, backing files, the history, the indexes and triggers
@@ -73,8 +73,8 @@ def leftovers(path: str | os.PathLike[str]) -> Leftovers:
 def remove_leftovers(path: str | os.PathLike[str]) -> Leftovers:
     """Removes leftovers while no other connection can save, and returns the removed files.
 
-    StoreCorruptError for a damaged database, whose rows do not reliably name their files. UnsupportedError for a folder
-    that two stores share.
+    StoreCorruptError for a damaged database, whose rows do not reliably name their files.
+    UnsupportedError for a folder that two stores share.
     """
     return _leftovers(lib.cst_store_remove_leftovers, path)
 

@@ -112,7 +112,7 @@ class AttributeType(enum.IntEnum):
 
 
 class ProblemKind(enum.IntEnum):
-    """The problems that `corestone.check` finds in a store."""
+    """The kinds of problems that `corestone.check` finds in a store."""
 
     DATABASE = 1  # the SQLite database itself is damaged
     ROW = 2  # a row does not belong to an entity of its table, or lacks its version or key
@@ -148,7 +148,7 @@ class ContextNotification(enum.IntEnum):
     DID_SAVE = 2  # the save is complete
     OBJECTS_DID_CHANGE = 3  # pending changes were processed, or objects refreshed or invalidated
     DID_SAVE_OBJECT_IDS = 4  # like DID_SAVE, as IDs
-    DID_MERGE_OBJECT_IDS = 5  # another context's changes were merged into this one; as IDs
+    DID_MERGE_OBJECT_IDS = 5  # changes from outside the context were merged into it; as IDs
 
 
 class CoordinatorNotification(enum.IntEnum):

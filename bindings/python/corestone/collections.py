@@ -75,7 +75,7 @@ class _ToMany(Generic[T]):
 
     def _replace(self, members: Iterable[Any] | None) -> None:
         if isinstance(members, _ToMany) and members._is_same(self):
-            return  # person.friends |= {x} assigns the set that it has just changed
+            return  # person.friends |= {x} changes the set, and then assigns the same set
         kept = [] if members is None else list(members)
         array = self._handles(kept)
         call(lib.cst_object_set_members, self._owner._cst_handle, self._description.key, len(array), array)
@@ -156,7 +156,7 @@ class ToManyList(_ToMany[T], MutableSequence[T]):
             return
         before = members[index]
         if value in members:
-            # If the new object is a member at another index, the two swap places, so that shuffling loses no member.
+            # If the object is a member at another index, swap the two members, so that shuffling does not lose one.
             members[members.index(value)] = before
         members[index] = value
         self._replace(members)

@@ -50,7 +50,7 @@ class StoreDescription:
         StoreDescription("log.xml", type="XML", configuration="Log")
 
     path          None: a file in the program's data folder, with the container's name
-    asynchronous  True: Container.load opens it on another thread, and calls the handler there
+    asynchronous  True: Container.load opens the store on another thread, and calls the handler there
     makes_folder  True: missing folders of the path are created, with access only for the user
     options       the options of Coordinator.add_store
     """
@@ -99,7 +99,7 @@ def data_folder(application: str | None = None) -> str:
     application  None: the name of the program's script, or package
     """
     buffer = _abi.Buffer()
-    call(lib.cst_container_copy_data_folder, text(application or _application()), byref(buffer))
+    call(lib.cst_container_copy_data_folder, text(application or _application(), "application"), byref(buffer))
     return _abi.take_text(buffer)
 
 
@@ -153,6 +153,8 @@ class Container(Records, Contexts):
     unsaved  the policy of `close` and the `with` block for unsaved changes, also of the contexts that the container
              creates: "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
+
+    _another_owner = "container; create another container"
 
     @overload
     def __init__(
@@ -229,7 +231,7 @@ class Container(Records, Contexts):
             folders.append(os.path.dirname(os.path.abspath(script)))
         options = _abi.ContainerOptions()
         options.struct_size = ctypes.sizeof(options)
-        options.application = text(application or _application())
+        options.application = text(application or _application(), "application")
         options.model_folder_count = len(folders)
         options.model_folders = (_abi.InputString * max(len(folders), 1))(*(path_argument(each) for each in folders))
         self._adopt(
@@ -263,10 +265,10 @@ class Container(Records, Contexts):
     def load(self, handler: Handler | None = None) -> None:
         """Opens the stores that are not open.
 
-        handler  called once for each store as handler(description, store, error), where store or error is None. It is
-                 called on this thread, and for asynchronous stores on another thread. Without a handler, all stores are
-                 opened before the call returns. If one cannot be opened, the call raises the error; if several cannot,
-                 it raises an error whose `details` are the errors. The other stores are then open.
+        handler  called once for each store as handler(description, store, error), where either store or error is None.
+                 It is called on this thread, and for asynchronous stores on another thread. Without a handler, all
+                 stores are opened before the call returns. If one cannot be opened, the call raises the error; if
+                 several cannot, it raises an error whose `details` are their errors. The other stores are then open.
         """
         self._require_open()
         if handler is None:
@@ -292,7 +294,10 @@ class Container(Records, Contexts):
             found = self.coordinator.stores
             if not found:
                 self._require_open()
-                raise InvalidHandleError("the container does not have an open store; call load first")
+                raise InvalidHandleError(
+                    "the container does not have an open store; call load, and wait for its handler if the store is "
+                    "asynchronous"
+                )
             self._store = found[0]
         return self._store
 
@@ -302,7 +307,7 @@ class Container(Records, Contexts):
 
     @property
     def view_context(self) -> Context:
-        """The context of the main queue, which is closed with the container.
+        """The container's context for the main queue; closed together with the container.
 
         The first use on the program's initial thread makes that thread the main one, unless another thread already is:
         see corestone.main_queue.
@@ -365,7 +370,7 @@ class Container(Records, Contexts):
         offset: int = 0,
         prefetch: KeyPath | Sequence[KeyPath] = (),
     ) -> Results:
-        """Calls Context.fetch in a context of the container that is confined to the first thread that calls this."""
+        """Calls Context.fetch in a context of the container that is confined to the first thread that calls `fetch`."""
         if self._own is None:
             self._own = self.context()
         return self._own.fetch(entity, predicate, *arguments, sort=sort, limit=limit, offset=offset, prefetch=prefetch)

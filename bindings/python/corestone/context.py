@@ -17,20 +17,20 @@ from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
 from ._aggregates import aggregate
 from ._ahead import Ahead, Stamp, contexts
-from ._arguments import require_integer, shown
+from ._arguments import require_instance, require_integer, shown
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, held, made_quickly, owned, raisable
 from ._contexts import Policy, leave_block, policy_of
 from ._handles import Handle, retained_owner
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
-from ._request import make_request
+from ._request import new_request
 from .arrow import ArrowData, fetch_data, flags
 from .asynchronous import AsynchronousFetch
 from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
 from .codes import Aggregate
 from .cursor import Cursor
-from .entity import Entity
+from .entity import Entity, declared_entity
 from .errors import (
     CorestoneError,
     ForkedError,
@@ -78,6 +78,7 @@ _insert = _abi.raw("cst_context_insert")
 _with_id = _abi.raw("cst_context_object_with_id")
 
 _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private queue", _abi.QUEUE_MAIN: "main queue"}
+_MAKERS = {_abi.QUEUE_CALLER: "context", _abi.QUEUE_PRIVATE: "background_context", _abi.QUEUE_MAIN: "main_context"}
 
 
 class Context:
@@ -157,8 +158,15 @@ class Context:
     @property
     def _open(self) -> int:
         if self._handle is None:
-            is_child = self._parent is not None
-            remedy = "create another one with child() of its parent" if is_child else self._owner._another_context
+            if self._owner._is_closed:
+                raise InvalidHandleError(f"the context is closed, like its {self._owner._another_owner}")
+            remedy = (
+                "create another one with child() of its parent"
+                if self._parent is not None
+                else "use it only during the migration"
+                if self._is_shared  # with an open owner, only a context of a migration
+                else f"create another one with {_MAKERS[self._queue_type]}() of its container or coordinator"
+            )
             raise InvalidHandleError(f"the context is closed; {remedy}")
         return self._handle
 
@@ -172,8 +180,9 @@ class Context:
         if isinstance(entity, Entity):
             return entity
         if isinstance(entity, type) and issubclass(entity, ManagedObject):
-            return entity._cst_entity if "_cst_entity" in vars(entity) else self.model[entity._cst_entity_name or ""]
-        return self.model[entity]  # type: ignore[index]
+            is_generated = "_cst_entity" in vars(entity)
+            return entity._cst_entity if is_generated else self.model[declared_entity(entity, "entity")]
+        return self.model[require_instance(str, entity, "entity", "a name, a subclass of ManagedObject or an Entity")]
 
     def _class(self, token: int, entity: Entity | None) -> type[ManagedObject]:
         """Returns the class of an object, whose entity may be a subentity of `entity`."""
@@ -285,7 +294,7 @@ class Context:
                 for name in set_single_values(item, new):
                     setattr(item, name, new[name])
         except BaseException:
-            # A single C call, before which no other signal handler can run: one may have raised this exception.
+            # A signal handler may have raised this exception. Before this single C call, no other handler can run.
             _delete(context, hold, None)
             self._stamp = Stamp()
             raise
@@ -299,8 +308,8 @@ class Context:
     ) -> int:
         """Inserts one object for each row, and returns their number. If the call fails, no object is inserted.
 
-        Rows are dictionaries with the same keys, or tuples with the values that `columns` names. Only attributes and
-        to-one relationships can be set.
+        Rows are dictionaries with the same keys, or tuples with the values of the properties that `columns` names. Only
+        attributes and to-one relationships can be set.
         """
         return self._insert_many(entity, rows, columns, False)[0]
 
@@ -360,7 +369,7 @@ class Context:
             object.__setattr__(item, "_cst_context", self)
 
     def delete(self, item: ManagedObject) -> None:
-        """Marks an object for deletion at the next save. Delete rules are applied with the pending changes."""
+        """Marks an object for deletion at the next save. Processing of pending changes applies the delete rules."""
         self._stamp = Stamp()
         call(lib.cst_context_delete, self._open, item._cst_handle)
 
@@ -385,7 +394,7 @@ class Context:
 
             ctx.fetch("Employee", "age > %d AND department.name == %@", 40, "R&D", sort=["-salary"], limit=50)
 
-        predicate   a Predicate, or its text and arguments
+        predicate   a Predicate, or a predicate format, followed by its arguments
         sort        key paths, with a leading "-" for descending order; Sort(...) for other options
         limit       the maximum number of objects (None and 0: all), after skipping `offset`
         prefetch    relationships to prefetch
@@ -393,9 +402,9 @@ class Context:
         nulls       "database": comparisons with nil are neither true nor false, as in SQL
         split       False: UnsupportedError if a part of the predicate or order must be evaluated in memory
         """
-        request = make_request(
+        request = new_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
-            include_subentities, include_pending_changes, as_faults, nulls, split,
+            include_subentities, include_pending_changes, as_faults, nulls, split, freeze=True,
         )  # fmt: skip
         out = Handle()
         self._work(lib.cst_context_fetch, request.handle, byref(out))
@@ -458,7 +467,8 @@ class Context:
     def fetch_template(self, name: str, /, **variables: Any) -> Results:
         """Executes a fetch request template of the model, with values for its variables; None means nil.
 
-        InvalidArgumentError if there is no template of that name; PredicateError for a variable without a value.
+        InvalidArgumentError if there is no template of that name.
+        PredicateError for a variable without a value.
         """
         names, given = _abi.texts(list(variables)), Encoded(list(variables.values()), "variables")
         model, count = self.model._handle, len(variables)
@@ -482,18 +492,18 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> Cursor:
-        """Returns a cursor over the results of a fetch, which keeps only a window of them in memory.
+        """Returns a cursor over the results of a fetch. The cursor keeps only a window of the results in memory.
 
             for item in ctx.stream("Reading", "value > 100", sort="time"):
                 ...
 
         The cursor reads `batch` objects at a time. A batch is freed when its objects have no other references. Saves
         during the iteration are allowed: deleted rows are left out, and changed rows have their new values. Memory
-        grows as for `fetch` if the entity has unsaved changes, or the store cannot evaluate a sort key.
+        grows as for `fetch` if objects of the entity have unsaved changes, or the store cannot evaluate a sort key.
         """
-        request = make_request(
+        request = new_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, prefetch,
-            include_subentities, include_pending_changes, True, nulls, split,
+            include_subentities, include_pending_changes, True, nulls, split, freeze=True,
         )  # fmt: skip
         cursor = Handle()
         self._work(
@@ -560,9 +570,10 @@ class Context:
         With `key`, counts the values of the key that are not None. With `by`, returns a dictionary of counts by group.
         Both ignore unsaved changes.
         """
-        request = make_request(
+        request = new_request(
             self._entity(entity), predicate, arguments, (), limit, offset, (),
             include_subentities, include_pending_changes, True, nulls, split, group_by=() if by is None else by,
+            freeze=True,
         )  # fmt: skip
         if key is not None or by is not None:
             return aggregate(self, Aggregate.COUNT, request.handle, key, by)
@@ -591,9 +602,9 @@ class Context:
 
         InvalidArgumentError names a key for which the aggregate is not defined.
         """
-        request = make_request(
+        request = new_request(
             self._entity(entity), predicate, arguments, (), None, 0, (), include_subentities, True, True, nulls,
-            group_by=() if by is None else by,
+            group_by=() if by is None else by, freeze=True,
         )  # fmt: skip
         return aggregate(self, which, request.handle, key, by)
 
@@ -607,7 +618,8 @@ class Context:
     ) -> Any:
         """Returns the sum of a key; see `aggregate`.
 
-        The sum is an int for integers, a Decimal for decimals, otherwise a float; 0 without values.
+        The sum is an int for integers and Booleans (a float if it exceeds 64 bits), a Decimal for decimals, otherwise a
+        float; 0 without values.
 
         ctx.sum("Employee", "salary", "age > %d", 40)
         ctx.sum("Employee", "salary", by="department.name")  # {"R&D": 120000.0, "Sales": 95000.0}
@@ -633,7 +645,7 @@ class Context:
         *arguments: Any,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
-        """Returns the minimum of a key: a number, string (by code points) or date; None without values."""
+        """Returns the minimum of a key; None without values. Strings are compared by code points."""
         return self.aggregate(Aggregate.MINIMUM, entity, key, predicate, *arguments, by=by)
 
     def max(
@@ -680,10 +692,10 @@ class Context:
 
         InvalidArgumentError names an invalid column.
         """
-        request = make_request(
+        request = new_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, True, True, nulls, split,
-            columns=columns, group_by=group_by, having=having, distinct=distinct, in_memory=in_memory,
+            columns=columns, group_by=group_by, having=having, distinct=distinct, in_memory=in_memory, freeze=True,
         )  # fmt: skip
         out = Handle()
         self._work(lib.cst_context_fetch_rows, request.handle, byref(out))
@@ -709,14 +721,14 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> ArrowData:
-        """Returns a fetch as columns for pyarrow, polars, pandas or DuckDB, without creating objects.
+        """Returns the results of a fetch as columns for pyarrow, polars, pandas or DuckDB, without creating objects.
 
             polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name", "hired"]))
 
         columns        key paths as for `Results.arrow`, read when their batch is requested. With computed columns,
-                       groups or distinct rows, this is a fetch of rows, which ignores unsaved changes
-        keys           objects are primary keys (int64) instead of URIs
-        decimal_text   decimals are text, regardless of their number of digits
+                       groups or distinct rows, the call fetches rows, and ignores unsaved changes
+        keys           exports objects as primary keys (int64) instead of URIs
+        decimal_text   exports decimals as text, regardless of their number of digits
         batch_size     the maximum number of rows in a record batch; 0: 65,536
 
         The other parameters are those of `fetch` and `fetch_rows`. Each request for the data runs the fetch again.
@@ -726,10 +738,10 @@ class Context:
         names = key_paths(columns)
         if distinct or having is not None or listed(group_by):
             names = None
-        request = make_request(
+        request = new_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, include_pending_changes, True, nulls, split,
-            columns=columns if names is None else (), group_by=group_by, having=having, distinct=distinct,
+            columns=columns if names is None else (), group_by=group_by, having=having, distinct=distinct, freeze=True,
         )  # fmt: skip
         return fetch_data(self, request, names or [], flags(keys, decimal_text), batch_size)
 
@@ -750,7 +762,7 @@ class Context:
         nulls: str = "memory",
         split: bool = True,
     ) -> FetchExplanation:
-        """Explains a fetch without running it: the SQL, its values, the query plan, the indexes, the work in memory.
+        """Explains a fetch without running it: the SQL, its values, the query plan, the indexes and the work in memory.
 
             print(ctx.explain("Employee", "age > 40", sort="name"))
 
@@ -758,10 +770,10 @@ class Context:
 
         Raises the errors that the fetch would raise before it reads a row.
         """
-        request = make_request(
+        request = new_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
             include_subentities, include_pending_changes, True, nulls, split,
-            columns=columns, group_by=group_by, having=having, distinct=distinct,
+            columns=columns, group_by=group_by, having=having, distinct=distinct, freeze=True,
         )  # fmt: skip
         rows = _abi.EXPLAIN_ROWS if listed(columns) or listed(group_by) else 0
         text, report = _abi.Buffer(), _abi.Buffer()
@@ -783,9 +795,9 @@ class Context:
         split: bool = True,
     ) -> list[ObjectID]:
         """Returns the IDs of the objects of a fetch, without creating objects."""
-        request = make_request(
+        request = new_request(
             self._entity(entity), predicate, arguments, sort, limit, offset, (),
-            include_subentities, True, True, nulls, split,
+            include_subentities, True, True, nulls, split, freeze=True,
         )  # fmt: skip
         out = Handle()
         self._work(lib.cst_context_fetch_ids, request.handle, byref(out))
@@ -796,11 +808,13 @@ class Context:
 
     def get(self, which: ObjectID | str) -> Any:
         """Returns the object of an ID or URI, as a fault unless it is registered. Does not read the store."""
+        if which is None:
+            raise InvalidArgumentError("which is None; pass the ID or the URI of an object", key="which")
         found = self._id(which)
         if found is None:
             raise InvalidArgumentError(
                 f'"{which}" is not the URI of an object in a store of the coordinator; check the URI, or open the '
-                "object's store with add_store, or with load of the container",
+                "object's store with add_store or with the container's load method",
                 key="which",
                 value=str(which),
                 object_uri=str(which),
@@ -810,11 +824,13 @@ class Context:
 
     def existing(self, which: ObjectID | str) -> Any:
         """Returns the object of an ID or URI with its values; ObjectGoneError (133000) if no store has the object."""
+        if which is None:
+            raise ObjectGoneError("which is None; pass the ID or the URI of an object", code=133000, key="which")
         found = self._id(which)
         if found is None:
             raise ObjectGoneError(
                 f'"{which}" is not the URI of an object in a store of the coordinator; check the URI, or open the '
-                "object's store with add_store, or with load of the container",
+                "object's store with add_store or with the container's load method",
                 code=133000,
                 key="which",
                 value=str(which),
@@ -1160,9 +1176,9 @@ class Context:
     ) -> Context:
         """Creates a child context, which fetches the objects of this one, saved or not.
 
-        Its save passes the changes to this context, where they are pending. Any thread may create it. The child's
-        requests to its parent run on the parent's queue, so work on the parent's queue must not wait for the child's
-        queue. WrongThreadError if the parent is confined to another thread.
+        A save of the child passes its changes to this context, where they are pending. Any thread may call this method.
+        The child's requests to its parent run on the parent's queue, so work on the parent's queue must not wait for
+        the child's queue. WrongThreadError if the parent is confined to another thread.
         """
         return self._owner._child(self, queue, unsaved)
 
@@ -1434,7 +1450,7 @@ class Context:
     def notifications(
         self, notification: ContextNotification | str, *, newest: int | None = None
     ) -> Notifications[ChangedIDs]:
-        """Returns an async iterator over the context's notifications of a kind from now on, as IDs.
+        """Returns an async iterator over the later notifications of one kind, as IDs.
 
             async for changes in ctx.notifications("did_save_object_ids"):
                 print(changes.updated)

@@ -49,7 +49,7 @@ class ResultsSection:
         found = self._controller._objects(self.index)
         if found is None:
             raise InvalidArgumentError(
-                f"{self._controller._title} has no results; call perform_fetch first",
+                f"{self._controller._title} does not have results after a reset or a failure; call perform_fetch again",
                 entity=self._controller.request.entity_name,
             )
         return found
@@ -138,7 +138,7 @@ class FetchedResultsController:
 
     def _build(self) -> Token:
         asked = self.request._build(self.context)
-        self._entity = self.context.model[self.request.entity_name or ""]
+        self._entity = self.request._entity_in(self.context)
         out = Handle()
         if callable(self._sections):
             number = next(_numbers)
@@ -225,7 +225,7 @@ class FetchedResultsController:
         section, row = require_integer(section, "section", -MOST), require_integer(row, "row", -MOST)
         if self._handle is None:
             raise InvalidArgumentError(
-                f"{self._title} has no results; call perform_fetch first", entity=self.request.entity_name
+                f"{self._title} does not have results; call perform_fetch first", entity=self.request.entity_name
             )
         if section < 0 or row < 0:
             raise InvalidArgumentError(

@@ -113,7 +113,7 @@ class Store:
 
     def new_object_id(self, entity: Entity, reference: int | str | bytes) -> ObjectID:
         """Returns the ID of the row that an entity and a reference identify, whether or not the row exists."""
-        cell = _host.Encoded([reference])
+        cell = _host.Encoded([reference], "reference")
         return ObjectID._owned(held(lib.cst_store_new_object_id, self._handle, entity._handle, cell.address))
 
     @property
@@ -236,19 +236,26 @@ def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) ->
 
 
 def _property_list(values: Mapping[str, Any], file: str) -> _abi.InputString:
+    owner = file or "a store without a path"
     if not isinstance(values, Mapping):
         raise TypeMismatchError(
-            f"the metadata of {file} must be a dictionary, not {shown(values)}", key="values", value=values, file=file
+            f"the metadata of {owner} must be a dictionary, not {shown(values)}",
+            key="values",
+            value=values,
+            file=file or None,
         )
     try:
         encoded = plistlib.dumps(dict(values), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
+        # For a value of another type or a large integer, the exception has only the value.
+        wrong = failure.args[0] if failure.args else None
+        reason = str(failure) if isinstance(wrong, str) else f"{shown(wrong)} is not supported"
         raise TypeMismatchError(
-            f"cannot write the metadata of {file} as a property list: {failure}. Use bool, int (64 bits), float, str, "
+            f"cannot write the metadata of {owner} as a property list: {reason}. Use bool, int (64 bits), float, str, "
             "bytes, datetime (without a time zone), or lists and dictionaries (with strings as keys) of these",
             key="values",
             value=values,
-            file=file,
+            file=file or None,
         ) from failure
     return _abi.InputString(encoded, len(encoded))
 
@@ -292,12 +299,14 @@ class Coordinator(MigrationUpkeep, Contexts):
             coordinator.add_store("log.xml", type="XML", configuration="Log")
             ctx = coordinator.context()
 
-    Contexts retain their coordinator. A coordinator is closed by `close`, at the end of a `with` block, and when its
-    last owner is released.
+    Contexts retain their coordinator. A coordinator is closed by `close`, at the end of a `with` block, and when the
+    last reference to it is released.
 
     unsaved  the policy of `close` and the `with` block for unsaved changes, also of the contexts that the coordinator
              creates: "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
+
+    _another_owner = "coordinator; create another coordinator or container, or open the document again"
 
     def __init__(self, model: Model, *, unsaved: Policy = "refuse") -> None:
         policy = policy_of(unsaved)
@@ -317,7 +326,7 @@ class Coordinator(MigrationUpkeep, Contexts):
 
     @classmethod
     def _owned(cls, handle: int, model: Model | None) -> Coordinator:
-        """Returns the coordinator of an owned handle. `model` None: the model of the library's coordinator."""
+        """Returns the coordinator of an owned handle. If `model` is None, the model is that of the handle."""
         coordinator = cls.__new__(cls)
         coordinator._adopt(handle, model)
         return coordinator
@@ -328,7 +337,9 @@ class Coordinator(MigrationUpkeep, Contexts):
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise InvalidHandleError("the coordinator is closed; create another one")
+            raise InvalidHandleError(
+                "the coordinator is closed; create another coordinator or container, or open the document again"
+            )
 
     def add_store(
         self,
@@ -355,13 +366,13 @@ class Coordinator(MigrationUpkeep, Contexts):
                       known (Coordinator.at); None: if the store already keeps such values; False: deletes them
         history_retention  a HistoryRetention, to which the history is purged when the store is opened and after every
                       thousand transactions; None: only purge_history purges it
-        configuration the configuration of the model whose objects the store holds; None for the whole model. New
-                      objects are saved in the first writable store for their entity; fetches use all stores for it
+        configuration the name of the configuration whose objects the store holds; None for the whole model. New objects
+                      are saved in the first writable store for their entity; fetches use all stores for their entity
         posts_own_changes  "remote_change" is also posted for saves by contexts of this coordinator
         watch_interval     the interval, in seconds, at which a store that is watched for remote changes is checked
                            without a notification; 0: 0.5 where the file system does not report writes, 30 where it does
-        pragmas       settings of SQLite for every connection, {"cache_size": -65536}; InvalidArgumentError, with a
-                      list, for settings that are not in docs/reference/store.md
+        pragmas       settings of SQLite for every connection, {"cache_size": -65536}; InvalidArgumentError for settings
+                      that are not in docs/reference/store.md
         analyze       True: SQLite gathers statistics of the values, by which it chooses indexes
         vacuum        True: the database is rewritten without the space of deleted rows
         ignore_versioning  True: the store may have been written with another model. Properties that the store lacks are
@@ -421,8 +432,8 @@ class Coordinator(MigrationUpkeep, Contexts):
         """Closes a store, and removes its objects from every context, on the queue of each.
 
         Using these objects raises ObjectGoneError, and "objects_did_change" reports them as `invalidated`. Their
-        unsaved changes are lost, and the log has a warning with counts by entity. New objects that are not saved yet
-        are kept.
+        unsaved changes are lost, and the log has a warning with counts by entity. New objects that were not assigned to
+        the store are kept.
         """
         call(lib.cst_coordinator_remove_store, self._handle, store._handle)
 
@@ -453,7 +464,7 @@ class Coordinator(MigrationUpkeep, Contexts):
         configuration = options.get("configuration")
         if configuration not in (None, old.configuration):
             raise InvalidArgumentError(
-                f"a migration cannot change the configuration of {old.path or 'a store in memory'} from "
+                f"a migration cannot change the configuration of {old.path or 'a store without a path'} from "
                 f"{'none' if old.configuration is None else shown(old.configuration)} to {shown(configuration)}; omit "
                 "configuration",
                 key="configuration",
@@ -492,8 +503,10 @@ class Coordinator(MigrationUpkeep, Contexts):
         coordinator. Returns False if the folder does not contain the file. `force` removes the files of a store even
         while other connections lock it; these connections continue with unlinked files.
 
-        StoreError if the folder does not exist, and InvalidArgumentError for "/dev/null". StoreBusyError while another
-        connection writes. NotAStoreError for another program's file, which does not change.
+        StoreError if the folder does not exist.
+        InvalidArgumentError for "/dev/null".
+        StoreBusyError while another connection writes.
+        NotAStoreError for another program's file, which does not change.
         """
         flags = _abi.STORE_FORCE_DESTROY if flag(force, "force") else 0
         options = store_options(flags, busy_timeout=busy_timeout)
@@ -512,8 +525,11 @@ class Coordinator(MigrationUpkeep, Contexts):
         """Replaces the store at `path` with a copy of the store at `source`. An unused path is allowed.
 
         The replacement is atomic, includes the backing files and keeps the identifier. A store that is open at `path`
-        is first removed from the coordinator. StoreBusyError while another connection writes; NotAStoreError if the
-        file at either path is not a store. In both cases the former store is kept.
+        is first removed from the coordinator.
+
+        StoreBusyError while another connection writes.
+        NotAStoreError if the file at either path is not a store.
+        In both cases the former store is kept.
         """
         options = store_options(busy_timeout=busy_timeout, file_mode=file_mode)
         paths = path_argument(path), path_argument(source)
@@ -640,7 +656,7 @@ class Coordinator(MigrationUpkeep, Contexts):
     def notifications(
         self, notification: CoordinatorNotification | str, *, newest: int | None = None
     ) -> Notifications[StoreChanges]:
-        """Returns an async iterator over the notifications of a kind from now on, like Context.notifications.
+        """Returns an async iterator over the later notifications of one kind, like Context.notifications.
 
         async for changes in coordinator.notifications("stores_did_change"):
             ...
@@ -668,7 +684,8 @@ class Coordinator(MigrationUpkeep, Contexts):
                 for change in transaction.changes:
                     ...
 
-        predicate   a Predicate, or its text and arguments; a HistoryToken is an argument too: "token >= %@"
+        predicate   a Predicate, or a predicate format, followed by its arguments; an argument can be a HistoryToken:
+                    "token >= %@"
         subject     "transactions" or "changes": the subject of the predicate, the sort keys and the limit. Transactions
                     have the keys author, bundleID, contextName, processID, storeID, timestamp, token and
                     transactionNumber; changes have these, and changeID, changeType (HistoryChangeKind), changedEntity
@@ -686,8 +703,8 @@ class Coordinator(MigrationUpkeep, Contexts):
         changes     False: transactions without changes, which are faster to read
 
         HistoryTokenExpiredError if transactions after the token were deleted, or the file was replaced by an older one.
-        HistoryTokenStoreError if the token does not contain any of the stores. PredicateError for a key that the
-        subject does not have.
+        HistoryTokenStoreError if the token does not contain any of the stores.
+        PredicateError for a key that the subject does not have.
         """
         self._require_open()
         options = history_options(
@@ -749,9 +766,10 @@ class Coordinator(MigrationUpkeep, Contexts):
         every value is known. Without it, a value that a later transaction replaced is unknown: it reads as None,
         including in predicates, and ManagedObject.is_known returns False.
 
-        InvalidArgumentError for a store without history. HistoryTokenStoreError for a store that the token does not
-        contain. HistoryTokenExpiredError if later transactions were deleted, for a date before the first remaining
-        transaction, and if the store was migrated since.
+        InvalidArgumentError for a store without history.
+        HistoryTokenStoreError for a store that the token does not contain.
+        HistoryTokenExpiredError if later transactions were deleted, for a date before the first remaining transaction,
+        and if the store was migrated since.
         """
         self._require_open()
         return Coordinator._owned(past.open_past(self, place, handles(stores, Store, "stores")), self.model)
@@ -786,7 +804,7 @@ class Coordinator(MigrationUpkeep, Contexts):
     def history_diff(
         self, start: HistoryToken, end: HistoryToken | None = None, stores: Sequence[Store] = ()
     ) -> list[past.Revision]:
-        """Returns the differences between two positions in the history, by object. `end` None: the current state.
+        """Returns the differences between two positions, by object. If `end` is None, it is the current position.
 
         To-many relationships are included; objects that were inserted and deleted in between are not. Objects that
         differ only in derived values or members are listed last, as far as old values were recorded. Both states are
@@ -815,7 +833,8 @@ class Coordinator(MigrationUpkeep, Contexts):
                   contexts can save between two steps. An exception that it raises cancels the deletion and propagates;
                   deleted transactions are not restored
 
-        StoreReadOnlyError for a read-only store; HistoryTokenStoreError for a token of other stores.
+        StoreReadOnlyError for a read-only store.
+        HistoryTokenStoreError for a token of other stores.
         """
         self._require_open()
         return delete_transactions(self, before, handles(stores, Store, "stores"), progress)

@@ -1,4 +1,4 @@
-"""Documents: a store that is opened, edited with undo, saved, saved elsewhere and reverted."""
+"""Documents: stores that are opened, edited with undo, saved, saved to another path, and reverted."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class DocumentState(enum.IntFlag):
     #: Some content is not saved in a file that the application chose.
     EDITED = _abi.DOCUMENT_EDITED
     SAVING = _abi.DOCUMENT_SAVING
-    #: The last save failed because another writer changed its objects; nothing was written.
+    #: The last save failed because another writer had changed the same objects; nothing was written.
     CONFLICT = _abi.DOCUMENT_CONFLICT
     #: The last save failed; `last_error` has the error.
     FAILED = _abi.DOCUMENT_FAILED
     #: The document does not have a path yet: `save_as` sets it.
     UNTITLED = _abi.DOCUMENT_UNTITLED
-    #: Another program wrote the file after it was opened, saved or reverted.
+    #: Another writer wrote, replaced or deleted the file after the document was last opened, saved or reverted.
     CHANGED_ON_DISK = _abi.DOCUMENT_CHANGED_ON_DISK
     CLOSED = _abi.DOCUMENT_CLOSED
 
@@ -75,14 +75,15 @@ class Document(ContextOwner):
                 ctx.insert("Person", name="Ada")
             document.save_as("people.store")
 
-    type     the type of a new document: "SQLite", "XML" or "Binary". Until it is saved to a path, its content is in a
-             separate folder in TMPDIR, which is removed with the document
+    type     the type of a new document: "SQLite", "XML" or "Binary". Until the document is saved to a path, its content
+             is in a separate folder in TMPDIR. The folder is removed when the document is saved to a path, closed or
+             released
     queue    the queue of the document's context: "private", "main", or "caller" for this thread only
     unsaved  the policy of `close` and the `with` block for unsaved changes: "refuse", with an UnsavedChangesError that
              counts them by entity, "save" or "discard"
     """
 
-    _another_context = "open the document again, or create another one"
+    _another_owner = "document; open the document again, or create another document"
 
     def __init__(
         self, model: ModelLike, *, type: str | None = None, queue: str = "private", unsaved: Policy = "refuse"
@@ -152,8 +153,13 @@ class Document(ContextOwner):
         return "an untitled document" if self._is_closed else self.path or "an untitled document"
 
     def _require_open(self) -> None:
-        if self._is_closed:
-            raise InvalidHandleError("the document is closed; open it again, or create another one")
+        if not self._is_closed:
+            return
+        path = self.path
+        if path is None:
+            raise InvalidHandleError("the untitled document is closed; create another one")
+        remedy = "open it again, or create another one" if os.path.exists(path) else "create another one"
+        raise InvalidHandleError(f"the document {path} is closed; {remedy}", file=path)
 
     def object_id(self, uri: str) -> ObjectID | None:
         """Returns the object ID for a URI, or None if it is not the URI of an object in the store."""
@@ -191,7 +197,7 @@ class Document(ContextOwner):
     def has_unsaved_changes(self) -> bool:
         """Whether the document has unsaved changes. Waits for the queue.
 
-        False if all changes since the last save were undone.
+        False for a document with a path if all changes since the last save were undone.
         """
         out = ctypes.c_bool()
         call(lib.cst_document_has_unsaved_changes, self._handle, byref(out))
@@ -208,8 +214,9 @@ class Document(ContextOwner):
     def observe(self, function: Callable[[DocumentState], Any]) -> Any:
         """Calls function(state) whenever the state changes, until the returned Observation is cancelled or released.
 
-        The calls are in order, on the thread that changes the state: the context's queue, the thread that saves, or the
-        store's watcher. While one thread calls the function, that thread also delivers changes of other threads.
+        The calls are in order, on the thread that changes the state: for example the context's queue, a thread that
+        saves or closes, or the store's watcher. While one thread calls the function, it also delivers the changes by
+        other threads.
         """
         from .observation import Observation
 
@@ -220,10 +227,10 @@ class Document(ContextOwner):
     def set_autosave(self, *, changes: int = 0, idle: float = 0.0) -> None:
         """Saves the document automatically, on the queue of its context.
 
-        It is saved after `changes` changes, and `idle` seconds after the last change; 0 turns either off. Each
-        processing of pending changes after which the context has unsaved changes counts as one change. After an error,
-        the changes are kept; `last_error`, the state and `close` report the error. An untitled document is saved into
-        its own folder and stays edited.
+        It is saved after `changes` changes, and `idle` seconds after the last change; an argument of 0 disables its
+        limit. Each processing of pending changes after which the context has unsaved changes counts as one change.
+        After an error, the changes are kept; `last_error`, the state and `close` report the error. An untitled document
+        is saved into its own folder and stays edited.
         """
         call(
             lib.cst_document_set_autosave,
@@ -233,7 +240,7 @@ class Document(ContextOwner):
         )
 
     def save(self) -> None:
-        """Saves all changes.
+        """Saves the unsaved changes of the document's context, but not those of its child contexts.
 
         ConflictError for objects that another writer changed in the file: set a merge policy of the context, or call
         `revert`.
@@ -269,7 +276,7 @@ class Document(ContextOwner):
         return self._is_closed
 
     def close(self, unsaved: Policy | None = None) -> None:
-        """Closes the file. A second call has no effect.
+        """Closes the document and its contexts. A second call has no effect.
 
         unsaved  the policy for unsaved changes: "refuse" (UnsavedChangesError, with counts by entity, and the error of
                  the last save in its details), "save" or "discard". None: the policy of the document.

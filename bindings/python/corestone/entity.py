@@ -81,7 +81,7 @@ class Entity(EntityEditing):
 
         `type` is a name ("string", "int16", "int32", "int64", "decimal", "double", "float", "bool", "date", "binary",
         "uuid", "uri", "transformable", "composite") or an AttributeType. An attribute that is not optional must have a
-        value when its object is saved. `default` is the value in new objects. `indexed` adds an index for it.
+        value when its object is saved. `default` is the value in new objects. `indexed` adds an index of the attribute.
 
         A save rejects a number or a date below `minimum` or above `maximum`, and a string whose length is outside these
         bounds. It also rejects a string that does not match the regular expression `pattern` as a whole, and a value
@@ -119,6 +119,7 @@ class Entity(EntityEditing):
             if default is not UNSET:
                 given["default"] = default
             self._model._define({self.name: {name: {"type": attribute_type(type, self.name, name), **given}}})
+            self._set_renaming_identifier(name, renaming_identifier)
             return self
         flags = (
             (_abi.PROPERTY_OPTIONAL if optional else 0)
@@ -194,7 +195,7 @@ class Entity(EntityEditing):
         user_info: Mapping[str, str] | None = None,
         renaming_identifier: str | None = None,
     ) -> Entity:
-        """Adds a to-many relationship, a set unless `ordered`. A `maximum` of 0 means no bound.
+        """Adds a to-many relationship, whose value is a set, or a list if `ordered`. A `maximum` of 0 means no bound.
 
         In the predicates of `validation`, SELF is the collection of the members.
         """
@@ -281,7 +282,8 @@ class Entity(EntityEditing):
         """Converts a value from a file or a network message to the type of an attribute.
 
         Text is accepted where the format has no better type: numbers, "true" and "false", ISO 8601 dates (UTC without
-        an offset), UUIDs, bytes in base64. None becomes the default. TypeMismatchError names entity and attribute.
+        an offset), UUIDs, bytes in base64. None becomes the default. TypeMismatchError for a value that cannot be
+        converted. ValidationError for an integer out of range.
         """
         given, out = values.Cell(), _abi.Value()
         values.encode(given.value, value, self.name, name)
@@ -344,8 +346,8 @@ class Entity(EntityEditing):
     def _bind(self, own: type[ManagedObject]) -> None:
         if self._class is not None and self._bound_class is not own:
             raise InvalidArgumentError(
-                f"{self.name} already has a class for its objects, so {own.__name__} cannot be bound to it; bind "
-                "classes before objects are fetched or inserted",
+                f"{self.name} already has a class for its objects, so {own.__name__} cannot be bound to it; call bind "
+                "before objects are fetched or inserted, and before object_class is read",
                 entity=self.name,
                 key="classes",
                 value=own,
@@ -373,8 +375,11 @@ class Entity(EntityEditing):
         if found is None and "." in require_instance(str, name, "name"):
             found = self._element_at(name)
         if found is None:
+            # Only elements of composite attributes have a dot, so "boss.name" is not a misspelt property.
+            elements = [element.path for each in self.properties.values() for element in each.elements]
+            known = elements if "." in name else list(self.properties)
             raise ModelError(
-                f'{self.name} does not have a property "{name}"{nearest(name, self.properties)}',
+                f'{self.name} does not have a property "{name}"{nearest(name, known)}',
                 entity=self.name,
                 key=name,
             )
@@ -382,3 +387,14 @@ class Entity(EntityEditing):
 
     def __repr__(self) -> str:
         return f"<Entity {self.name}>"
+
+
+def declared_entity(own: type[ManagedObject], key: str) -> str:
+    """Returns the name of the entity that a custom class declares. `key` is the name of the parameter."""
+    if own._cst_entity_name is None:
+        raise InvalidArgumentError(
+            f'{own.__name__} does not name its entity; write class {own.__name__}(ManagedObject, entity="...")',
+            key=key,
+            value=own,
+        )
+    return own._cst_entity_name

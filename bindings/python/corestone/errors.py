@@ -161,7 +161,7 @@ class CallbackError(CorestoneError):
 
 
 class UnsupportedError(CorestoneError):
-    """The operation is not supported in this case; the message states an alternative."""
+    """The operation is not supported in this case."""
 
     default_status = Status.UNSUPPORTED
 
@@ -200,7 +200,7 @@ class ObjectGoneError(CorestoneError):
 
 
 class UnsavedChangesError(CorestoneError):
-    """A call of `close` found unsaved changes and closed nothing.
+    """A call would discard unsaved changes, so it did not close or change anything.
 
     `details` has an error for each context, with counts by entity.
     """

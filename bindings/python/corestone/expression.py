@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections.abc import Iterable, Mapping
 from ctypes import byref
@@ -16,7 +17,7 @@ from ._call import call, owned
 from ._callbacks import reported
 from ._handles import Handle, retained
 from ._interrupt import immortal
-from .errors import TypeMismatchError
+from .errors import PredicateError, TypeMismatchError
 
 if TYPE_CHECKING:
     from .context import Context
@@ -74,12 +75,13 @@ class Tree:
     def __reduce__(self) -> Recipe:
         if self._recipe is not None:
             return self._recipe
-        again = type(self)(str(self))  # type: ignore[call-arg]
+        again: Tree | None = None
+        with contextlib.suppress(PredicateError):
+            again = type(self)(str(self))  # type: ignore[call-arg]
         if again != self:
-            kind = type(self).__name__.lower()
             raise TypeError(
-                f"cannot pickle {self!r}: its format parses to a different {kind}; pickle a format and its arguments "
-                "instead"
+                f"cannot pickle {self!r}: its format does not parse to an equal {type(self).__name__}; pickle a "
+                "format and its arguments instead"
             )
         return type(self), (str(self),)
 
@@ -124,14 +126,18 @@ def key_path(item: KeyPath, name: str | None = None) -> str:
 
 def check_format(format: Any, kind: str, example: str) -> None:
     """Raises an error that shows the correct form if a format is not a str."""
-    if not isinstance(format, str):
-        found = f"already a {kind}" if type(format).__name__ == kind else f"of type {type(format).__name__}"
+    if isinstance(format, str):
+        return
+    if type(format).__name__ == kind:
         raise TypeMismatchError(
-            f"{shown(format)} is {found}; pass the format of the {kind} as a str, followed by its arguments: "
-            f'{kind}("{example}", 40)',
-            key="format",
-            value=format,
+            f"{shown(format)} is already of type {kind}; use it directly", key="format", value=format
         )
+    raise TypeMismatchError(
+        f"{shown(format)} is of type {type(format).__name__}; pass the format of the {kind} as a str, followed by its "
+        f'arguments: {kind}("{example}", 40)',
+        key="format",
+        value=format,
+    )
 
 
 class Expression(Tree):
@@ -185,7 +191,7 @@ class Expression(Tree):
 
     @classmethod
     def function(cls, name: str, *arguments: Any) -> Expression:
-        """Returns a built-in function by its name in a format: "add:to:", "uppercase:"."""
+        """Returns a call of a built-in function, which has the name of predicate formats: "add:to:", "uppercase:"."""
         keep, count, array = _handles(arguments)
         return cls._build(
             (Expression.function, (name, *keep)), lib.cst_expression_new_function, text(name, "name"), count, array
@@ -193,7 +199,7 @@ class Expression(Tree):
 
     @classmethod
     def call(cls, receiver: Any, name: str, *arguments: Any) -> Expression:
-        """Returns FUNCTION(receiver, "name", …): a method of a value, or a registered function."""
+        """Returns FUNCTION(receiver, "name", …): a call of a method of a value, or of a registered function."""
         target = expression(receiver)
         keep, count, array = _handles(arguments)
         return cls._build(

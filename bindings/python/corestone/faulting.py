@@ -47,14 +47,14 @@ class SingleFaults:
 
 
 def option(handle: int, which: int) -> int:
-    """Returns an option of a context."""
+    """Returns an option of a context. `which` is an OPTION_ constant."""
     out = ctypes.c_int64()
     call(lib.cst_context_option, handle, which, byref(out))
     return out.value
 
 
 def set_option(handle: int, which: int, value: int) -> None:
-    """Sets an option of a context."""
+    """Sets an option of a context. `which` is an OPTION_ constant."""
     call(lib.cst_context_set_option, handle, which, value)
 
 

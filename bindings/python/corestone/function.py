@@ -22,7 +22,7 @@ def register_function(name: str, function: Any, signature: str) -> Any: ...
 @overload
 def register_function(name: str) -> Callable[[Function], Function]: ...
 def register_function(name: str, function: Any = None, signature: str | None = None) -> Any:
-    """Registers a function as `FUNCTION(receiver, "name", a, b)` for the whole process, or replaces it.
+    """Registers a function as `FUNCTION(receiver, "name", a, b)` for the whole process. A registered one is replaced.
 
     A Python function is called with the receiver and the arguments, on the evaluating thread. With a signature such as
     "double(double, double)" or "d(dd)", `function` is a C function (a ctypes function or an address). Its parameters

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .coordinator import Coordinator, Store
 
 _KINDS = tuple(HistoryChangeKind)
-# The members of cst_history_transaction and of cst_history_change.
+# The layouts of cst_history_transaction, cst_history_change and cst_string.
 _TRANSACTION = struct.Struct("=qd10QQQ")
 _CHANGE = struct.Struct("=qIIQqQQQQQ")
 _TEXT = struct.Struct("=QQ")
@@ -68,7 +68,7 @@ class HistoryToken:
     def at(cls, store: Store | str, number: int) -> HistoryToken:
         """Returns the token for the position after a transaction; number 0 is the beginning of the history.
 
-        `store` is a Store or its UUID.
+        `store` is a Store or its identifier.
         """
         return cls._owned(
             owned(lib.cst_history_token_new_at, text(_identifier(store)), require_integer(number, "number"))
@@ -107,7 +107,7 @@ class HistoryToken:
     def transaction(self, store: Store | str) -> int | None:
         """Returns the number of a store's last transaction before the position; 0 before the first transaction.
 
-        `store` is a Store or its UUID. None for a store that the token does not contain.
+        `store` is a Store or its identifier. None for a store that the token does not contain.
         """
         out = ctypes.c_int64()
         found = call(lib.cst_history_token_transaction, self._handle, text(_identifier(store)), byref(out))
@@ -161,7 +161,7 @@ def _identifier(store: Store | str) -> str:
         return store
     if isinstance(store, Store):
         return store.identifier
-    raise TypeMismatchError(f"store must be a Store or its UUID, not {shown(store)}", key="store", value=store)
+    raise TypeMismatchError(f"store must be a Store or its identifier, not {shown(store)}", key="store", value=store)
 
 
 class _Stores:
@@ -182,7 +182,8 @@ class _Stores:
             store = next(found, None)
             if store is None:
                 raise InvalidHandleError(
-                    f"the store of {change.object_uri} is not open; use object_uri, or open the store again",
+                    f"the store of {change.object_uri} is not open; use object_uri, or read object_id while the "
+                    "store is open",
                     entity=change.entity_name,
                     object_uri=change.object_uri,
                 )
@@ -194,7 +195,7 @@ class _Stores:
 
 
 class HistoryChange:
-    """An object that a transaction inserted, updated or deleted."""
+    """The insertion, update or deletion of an object in a transaction."""
 
     __slots__ = ("_id", "_key", "_store", "_stores", "entity_name", "kind", "number", "tombstone", "updated_properties")
 
@@ -274,7 +275,7 @@ class HistoryTransaction:
 
     @property
     def timestamp(self) -> datetime:
-        """The time of the save, rounded to microseconds. Continue from `token` instead, which is exact."""
+        """The time of the save, rounded to microseconds. To continue after the transaction, use `token`."""
         return values.date_from_seconds(self._seconds, False)
 
     @property
@@ -290,7 +291,9 @@ class HistoryTransaction:
         """
         if self._changes is None:
             raise InvalidArgumentError(
-                f"transaction {self.number} was read without its changes; pass changes=True to history", key="changes"
+                f"transaction {self.number} was read without its changes; pass changes=True to history",
+                key="changes",
+                value=self.number,
             )
         return self._changes
 
@@ -457,8 +460,8 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         for a deletion, and for an object that was deleted since.
 
         The values are read from the store, and may be newer than the transaction; a later transaction then contains
-        that change. To-one relationships are object IDs, to-many relationships lists of object IDs. The change must
-        belong to the cursor's last transaction.
+        their change. The value of a relationship is an object ID or a list of object IDs. `change` must belong to the
+        cursor's last transaction.
         """
         index = self._index(change)
         if change.kind is HistoryChangeKind.DELETE:
@@ -482,7 +485,7 @@ class HistoryCursor(Iterator[HistoryTransaction]):
         if index is None:
             raise InvalidArgumentError(
                 f"{change!r} is not a change of the cursor's last transaction; "
-                "read its values before the next transaction",
+                "call values(change) before the cursor returns the next transaction",
                 entity=change.entity_name,
                 key="change",
                 value=change,

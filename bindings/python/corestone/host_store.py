@@ -15,8 +15,8 @@ save.
 
 Methods run on the thread of the call that needs them, one at a time for each store unless `parallel_reads` is set;
 did_register and did_unregister may run at any time. Methods must not use contexts or coordinators. An exception in a
-method becomes a detail of a CallbackError. The message of the detail contains the traceback, except for a
-CorestoneError, and its cause is the exception.
+method becomes a detail of a CallbackError. The cause of the detail is the exception. The message of the detail contains
+the traceback, unless the exception is a CorestoneError.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class IncrementalStoreNode:
 
     object_id  a RowID, or an ObjectID of the store
     values     attributes as Python values; transformable attributes as bytes, composite ones as dictionaries of their
-               elements. A to-one relationship is None or a RowID, or only a reference if the target's own entity is the
-               relationship's destination. A to-many relationship is a list of RowIDs or references, in order. Keys that
-               the entity does not have are ignored. A missing attribute is None. A missing to-one relationship is
-               requested once, a missing to-many relationship when its members are needed
+               elements. The value of a to-one relationship is None or a RowID, or only a reference if the target's own
+               entity is the relationship's destination. The value of a to-many relationship is a list of RowIDs or
+               references, in order. Keys that the entity does not have are ignored. A missing attribute is None. A
+               missing to-one relationship is requested once, a missing to-many relationship when its members are needed
     version    0 to 2147483647, for optimistic locking
     """
 
@@ -161,18 +161,18 @@ class Fetched(NamedTuple):
     """
 
     rows: Iterable[Any]
-    #: All rows satisfy the predicate.
+    #: Whether all rows satisfy the predicate.
     predicate: bool = False
-    #: The rows are in the order of the sort descriptors.
+    #: Whether the rows are in the order of the sort descriptors.
     order: bool = False
-    #: Offset and limit were applied. Requires `predicate` and `order`.
+    #: Whether offset and limit were applied. Requires `predicate` and `order`.
     window: bool = False
 
 
 class SaveChangesRequest(PersistentStoreRequest):
     """The changes since the last save, which the store must save in one transaction.
 
-    A save may be without changes.
+    A request can be empty.
 
     inserted_objects  nodes with all values that are not None, the version to write, and the ID that
                       obtain_permanent_ids returned
@@ -277,11 +277,11 @@ class StoreOpening(NamedTuple):
 class HostStore:
     """The base class of incremental and atomic stores; each opened store has its own instance."""
 
-    #: True: several threads may read concurrently, even during a save.
+    #: Whether several threads may read concurrently, even during a save.
     parallel_reads = False
-    #: True: `save` rejects duplicate values of unique constraints (add_conflict). Not needed for atomic stores.
+    #: Whether `save` rejects duplicate values of unique constraints (add_conflict). Not needed for atomic stores.
     unique_constraints = False
-    #: True: `save` computes derived attributes, and returns the rows that have them.
+    #: Whether `save` computes derived attributes, and returns the rows that have them.
     derived_attributes = False
 
     def __init__(self, opening: StoreOpening) -> None:
@@ -300,7 +300,7 @@ class HostStore:
 
     @property
     def path(self) -> str:
-        """The path of the store, as passed to add_store."""
+        """The path of the store, as passed to add_store or to the last `move`."""
         return self.opening.path
 
     @property
@@ -353,7 +353,7 @@ class HostStore:
         or a lock is based.
 
         Returns nodes for saved rows that differ from the request: with another version, or with computed values. An
-        invalid result does not make the save fail: it is logged or issues a RuntimeWarning, and the rows are read
+        invalid result does not make the save fail: it causes a log line or a RuntimeWarning, and the rows are read
         again. The stores of a class without this method are read-only.
         """
         raise NotImplementedError

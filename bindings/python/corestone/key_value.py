@@ -42,12 +42,14 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
         before = owner
         owner = owner.get(step) if isinstance(owner, MutableMapping) else _attribute(owner, step)
         if owner is None:
-            what = f'the value of "{step}"' if isinstance(before, MutableMapping) else f"{_name(before)}.{step}"
+            what = f"{_name(before)}.{step} is None"
+            if isinstance(before, MutableMapping):
+                what = f'the value of "{step}" is None' if step in before else f'the key "{step}" is missing'
             raise PredicateError(
-                f'cannot set "{path}" of {_name(item)}: {what} is None; set it first',
+                f'cannot set "{path}" of {_name(item)}: {what}; set it first',
                 entity=_entity(before),
                 key=step,
-                object_uri=object_id(before).uri if isinstance(before, ManagedObject) else None,
+                object_uri=_uri(before),
             )
     if isinstance(owner, MutableMapping):
         if value is None:
@@ -57,7 +59,11 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
         return
     if _host.is_own_method(_attribute(owner, key, _host.plain_attribute), owner):
         raise PredicateError(
-            f"{type(owner).__name__}.{key} is a method and cannot be set", entity=_entity(owner), key=key, value=value
+            f"{type(owner).__name__}.{key} is a method and cannot be set",
+            entity=_entity(owner),
+            key=key,
+            value=value,
+            object_uri=_uri(owner),
         )
     scalar = _scalar(owner, key) if value is None else None
     if scalar is not None:
@@ -66,7 +72,9 @@ def set_value_for_key_path(item: Any, path: str, value: Any) -> None:
             raise InvalidArgumentError(
                 f"{type(owner).__name__}.{key} is of type {scalar} and cannot be None; define "
                 "set_nil_value_for_key(key) in the class to set another value",
+                entity=_entity(owner),
                 key=key,
+                object_uri=_uri(owner),
             )
         own(key)
         return
@@ -89,15 +97,21 @@ def _attribute(item: Any, key: str, read: Callable[[Any, str], Any] = _host.attr
         near = nearest(key, item._cst_properties) if isinstance(item, ManagedObject) else ""
         raise PredicateError(
             f'{type(item).__name__} is not key value coding-compliant for the key "{key}"'
-            f"{near or '; define the attribute, or correct the key'}",
+            f"{near or '; define the attribute, or correct the path'}",
             entity=_entity(item),
             key=key,
+            object_uri=_uri(item),
         ) from None
 
 
 def _entity(item: Any) -> str | None:
     """Returns the name of a managed object's entity; None for another object."""
     return item._cst_entity.name if isinstance(item, ManagedObject) else None
+
+
+def _uri(item: Any) -> str | None:
+    """Returns the URI of a managed object; None for another object."""
+    return object_id(item).uri if isinstance(item, ManagedObject) else None
 
 
 def _name(item: Any) -> str:

@@ -118,8 +118,7 @@ class Difference:
     """The difference between former and new results.
 
     To apply it, remove deleted and moved objects at their former index paths, from the last to the first. Then insert
-    new and moved objects at their new index paths, from the first to the last. The outcome always equals the new
-    results.
+    new and moved objects at their new index paths, from the first to the last. The outcome equals the new results.
     """
 
     sections: list[SectionChange]
@@ -233,7 +232,7 @@ def observe_fetch(
     """Implements Context.observe for a FetchRequest."""
     function = function_given(function, "function")
     asked = request._build(context)
-    entity = context.model[request.entity_name or ""]
+    entity = request._entity_in(context)
     number = next(_numbers)
     _queries[number] = _Query(weakref.ref(context), entity, function)
     out = Handle()
@@ -257,6 +256,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
     """
 
     most = 64
+    _maker = "observe(request)"
 
     def __init__(
         self,
@@ -315,7 +315,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
 
 
 def _as_reset(last: Difference) -> Difference:
-    """Returns a reset difference that inserts all results of `last`. Use it on the context's queue."""
+    """Returns a reset difference that inserts all results of `last`. Must be called on the context's queue."""
     kind = ResultsChangeKind.INSERT
     names = last.snapshot.section_names
     changes = [

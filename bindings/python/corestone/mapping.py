@@ -37,7 +37,7 @@ PropertyMappings = Union[Iterable[PropertyMapping], Mapping[str, Optional[str]]]
 class EntityMapping:
     """A mapping from the objects of one entity to objects of another.
 
-    Attributes and relationships can be a dict of expressions:
+    `attributes` and `relationships` can be dictionaries of expressions by property name:
     `EntityMapping("CarToCar", source="Car", destination="Car", attributes={"name": "$source.title"})`.
     """
 
@@ -54,7 +54,7 @@ class EntityMapping:
     relationships: tuple[PropertyMapping, ...]
     #: The name of the class that executes a custom mapping.
     policy_class: str | None
-    #: A format string that returns the objects to be migrated. The default is all objects of the source entity.
+    #: The format of an expression for the objects to be migrated. The default is all objects of the source entity.
     source_expression: str | None
     user_info: Mapping[str, str]
     #: A predicate for the objects to be migrated, instead of a source expression; None for all objects.
@@ -89,7 +89,7 @@ def _property_mappings(given: Any, name: str) -> tuple[PropertyMapping, ...]:
         return tuple(PropertyMapping(*each) for each in given.items())
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeMismatchError(
-            f"{name} must be a dict of expressions or a sequence of PropertyMapping, not {shown(given)}",
+            f"{name} must be a dictionary of names and expressions, or a list of PropertyMapping, not {shown(given)}",
             key=name,
             value=given,
         )
@@ -267,12 +267,12 @@ class MappingModel:
 
     @property
     def source(self) -> Model | None:
-        """The source model; None for a compiled mapping model, which does not contain its models."""
+        """The source model; None if the mapping model does not contain its models, such as one from a .cdm."""
         return self._copy(lib.cst_mapping_model_source)
 
     @property
     def destination(self) -> Model | None:
-        """The destination model; None for a compiled mapping model."""
+        """The destination model; None if the mapping model does not contain its models."""
         return self._copy(lib.cst_mapping_model_destination)
 
     def _copy(self, function: Any) -> Model | None:

@@ -192,7 +192,7 @@ class MergeConflict(Conflict):
 
     @property
     def cached_snapshot(self) -> Snapshot | None:
-        """The values in the coordinator's row cache."""
+        """The values in the coordinator's row cache, or None."""
         return self._snapshot(_SNAPSHOT_CACHED)
 
     @property
@@ -299,7 +299,7 @@ class MergePolicy:
         self._function = None if resolve is None else function(resolve, "resolve")
 
     def resolve(self, conflicts: list[Conflict]) -> None:
-        """Resolves any of the conflicts; an exception makes the save fail."""
+        """Resolves some or all of the conflicts; an exception makes the save fail."""
         if self._function is not None:
             self._function(conflicts)
 
@@ -330,7 +330,8 @@ def policy(given: PolicyLike) -> MergePolicy:
         return given
     if isinstance(given, int):
         return MergePolicy(MergePolicyType(given))
-    return MergePolicy(resolve=None if given is None else function(given, "merge_policy"))
+    what = "a MergePolicy, a MergePolicyType or a function"
+    return MergePolicy(resolve=None if given is None else function(given, "merge_policy", what))
 
 
 _policies: dict[int, MergePolicy] = {}

@@ -58,7 +58,7 @@ class MigrationProblem(NamedTuple):
 class MigrationPlan(NamedTuple):
     """The changes that a migration would make."""
 
-    #: False if the store already has the new model.
+    #: Whether the store's model differs from the new one.
     is_needed: bool
     #: Whether objects or values would be lost.
     loses_data: bool
@@ -82,7 +82,7 @@ def migration_plan(path: str | os.PathLike[str], model: ModelLike, **options: Un
     wanted = given_model(model)
     if wanted is None:
         raise InvalidArgumentError(
-            f"cannot plan the migration of {os.fspath(path)}: model is None; pass the model to migrate to",
+            f"cannot plan the migration of {os.fsdecode(path)}: model is None; pass the model to migrate to",
             key="model",
             file=os.fsdecode(path),
         )

@@ -81,8 +81,9 @@ def check_migration(
     progress  progress(done, total) is called with the numbers of checked stores and of all stores. An exception that it
               raises ends the check and propagates
 
-    StoreError if a model, a store or a folder cannot be read. ModelError for a damaged model. InvalidArgumentError for
-    a version that does not exist.
+    StoreError if a model, a store or a folder cannot be read.
+    ModelError for a damaged model.
+    InvalidArgumentError for a version that does not exist.
     """
     if isinstance(versions, str):
         raise TypeMismatchError(
@@ -161,7 +162,8 @@ class ModelRelease(NamedTuple):
         deterministic. `name` is by default the version from which the model was read (Model.version_name).
 
         InvalidArgumentError if the folder contains another model of this name, and for a name that is not a valid file
-        name; ModelError for an invalid model.
+        name.
+        ModelError for an invalid model.
         """
         require_instance(Model, model, "model")._check_waiting()
         status = call(lib.cst_model_release_keep, model._handle, optional_text(name, "name"), path_argument(folder))
@@ -171,7 +173,8 @@ class ModelRelease(NamedTuple):
     def releases(cls, folder: str | os.PathLike[str]) -> list[ModelRelease]:
         """Returns the releases in a folder, in the order of their names.
 
-        StoreError if the folder does not exist; ModelError for a manifest that cannot be read.
+        StoreError if the folder does not exist.
+        ModelError for a manifest that cannot be read.
         """
         buffer = _abi.Buffer()
         call(lib.cst_model_release_copy_list, path_argument(folder), byref(buffer))
@@ -198,10 +201,12 @@ class ModelRelease(NamedTuple):
         folder = os.path.dirname(self.path) or "."
         handle = owned(lib.cst_model_release_load, path_argument(folder), text(self.name))
         if not handle:
+            manifest = os.path.join(folder, f"{self.name}.json")
             raise InvalidArgumentError(
-                f'{folder} no longer contains the release "{self.name}"; restore it from version control',
+                f'cannot read the release "{self.name}": {manifest} does not exist; restore the release from version '
+                "control",
                 key="name",
                 value=self.name,
-                file=self.path,
+                file=manifest,
             )
         return Model._of(handle)

@@ -144,18 +144,20 @@ class MigrationManager:
         type: str | None = None,
         **options: Unpack[StoreOptions],
     ) -> None:
-        """Migrates the store at a path into the store at another path. The former store does not change.
+        """Migrates the store at a path into the store at another path. The source store does not change.
 
         An existing store at `destination` keeps its objects, and the migrated objects are added. A store that this call
         created is removed if the migration fails.
 
-        source_type     the type of the former store; None: the type of its file
-        source_options  the options of the former store, as for Coordinator.add_store; `options` are those of the new
+        source_type     the type of the source store; None: the type of its file
+        source_options  the options of the source store, as for Coordinator.add_store; `options` are those of the new
                         store
-        type            the type of the new store; None: the type of the former store
+        type            the type of the new store; None: the type of the source store
 
-        MigrationError: 134110 with the failure in its details, 134111 for duplicate values of a unique constraint,
-        134140 if the mapping model does not match the models, 134170 for a failed policy, whose exception is the cause.
+        MigrationError (134110) with the failure in its details.
+        MigrationError (134111) for duplicate values of a unique constraint.
+        MigrationError (134140) if the mapping model does not match the models.
+        MigrationError (134170) for a failed policy, whose exception is the cause.
         CancelledError after `cancel`.
         """
         former, new = store_options(**(source_options or {})), store_options(**options)
@@ -219,7 +221,7 @@ class MigrationManager:
 
     @property
     def source_model(self) -> Model:
-        """The model of the former store."""
+        """The model of the source store."""
         return self._model(0)
 
     @property
@@ -273,19 +275,19 @@ class MigrationManager:
 
     @property
     def source_context(self) -> Context:
-        """The context of the former store, for reading only; closed at the end of the migration."""
+        """The context of the source store, for reading only; closed at the end of the migration."""
         return context_of(made(lib.cst_migration_manager_source_context, self._handle))
 
     @property
     def destination_context(self) -> Context:
-        """The context of the new store. The end of the migration validates its objects and closes the context."""
+        """The context of the new store. At the end of the migration, its objects are validated and it is closed."""
         return context_of(made(lib.cst_migration_manager_destination_context, self._handle))
 
     def associate(self, mapping: MappingLike, source: ManagedObject, destination: ManagedObject) -> None:
-        """Records that an object was created for an object of the former store.
+        """Records that an object was created for an object of the source store.
 
         The migration uses these records to set relationships, so a policy that inserts objects itself must call this
-        for each of them.
+        method for each of these objects.
         """
         call(
             lib.cst_migration_manager_associate, self._handle, _name(mapping), _object(source, "source"),
@@ -293,9 +295,9 @@ class MigrationManager:
         )  # fmt: skip
 
     def create_destination_instance(self, mapping: MappingLike, source: ManagedObject) -> Any:
-        """Creates the object of a mapping for an object of the former store, and associates the two.
+        """Creates the object of a mapping for an object of the source store, and associates the two.
 
-        The mapping's expressions set its attributes. Returns None for a mapping without a destination.
+        The attributes are set by the mapping's expressions. Returns None for a mapping without a destination.
         """
         out = held(
             lib.cst_migration_manager_create_destination_instance, self._handle, _name(mapping),
@@ -311,13 +313,13 @@ class MigrationManager:
         )  # fmt: skip
 
     def destination_instances(self, mapping: MappingLike, sources: Iterable[ManagedObject] | None = None) -> Results:
-        """Returns the objects that a mapping created for objects of the former store; None: for all of them."""
+        """Returns the objects that a mapping created for objects of the source store; None: for all of them."""
         given = (0, None) if sources is None else _objects(sources, "sources")
         handle = owned(lib.cst_migration_manager_destination_instances, self._handle, _name(mapping), *given)
         return Results(self.destination_context, handle, None)
 
     def source_instances(self, mapping: MappingLike, destinations: Iterable[ManagedObject]) -> Results:
-        """Returns the objects of the former store for which a mapping created objects."""
+        """Returns the objects of the source store for which a mapping created the objects `destinations`."""
         given = _objects(destinations, "destinations")
         handle = owned(lib.cst_migration_manager_source_instances, self._handle, _name(mapping), *given)
         return Results(self.source_context, handle, None)
@@ -382,9 +384,9 @@ class MigrationPolicy:
     fail with a MigrationError (134170), whose cause is the exception.
     """
 
-    #: True if no stage uses objects of another batch. The mapping then runs in batches, and the objects of each batch
-    #: are saved and released. Otherwise all objects are in memory until one save at the end, and objects that a policy
-    #: inserted are in `manager.destination_context.known`.
+    #: Whether each stage uses only objects of the same batch. If True, the mapping runs in batches, and the objects of
+    #: each batch are saved and released. Otherwise all objects are in memory until one save at the end, and objects
+    #: that a policy inserted are in `manager.destination_context.known`.
     batch_safe = False
 
     #: The manager of the migration, which functions called by expressions can use too.
@@ -396,7 +398,7 @@ class MigrationPolicy:
     def create_destination_instances(
         self, source: ManagedObject, mapping: EntityMapping, manager: MigrationManager
     ) -> None:
-        """Creates the objects for an object of the former store; by default one, with the attributes of the mapping."""
+        """Creates the objects for an object of the source store; by default one, with the attributes of the mapping."""
         manager.create_destination_instance(mapping, source)
 
     def end_instance_creation(self, mapping: EntityMapping, manager: MigrationManager) -> None:
@@ -448,18 +450,21 @@ def _stage(name: str, instance: int, manager: int, mapping: Any, error: Any, tok
     try:
         policy: MigrationPolicy = _host.registered(instance)
         policy.manager = found = MigrationManager._borrowed(manager)
-        objects = () if token is None else (_borrowed_object(token),)
-        getattr(policy, name)(*objects, found._mapping(_abi.decode(mapping) or ""), found)
+        given = found._mapping(_abi.decode(mapping) or "")
+        objects = () if token is None else (_borrowed_object(token, given.name),)
+        getattr(policy, name)(*objects, given, found)
         return _abi.OK
     except BaseException as raised:
         return reported(raised, error)
 
 
-def _borrowed_object(token: int) -> ManagedObject:
+def _borrowed_object(token: int, mapping: str) -> ManagedObject:
     item = wrapper(token)
     if item is None:
         raise InvalidHandleError(
-            "the object of the migration was detached from its context; do not reset the context in a policy"
+            f'an object of the entity mapping "{mapping}" was detached from its context; do not call reset in a policy',
+            key="mapping",
+            value=mapping,
         )
     return item  # type: ignore[no-any-return]
 

@@ -18,8 +18,8 @@ from ._model_files import ModelFiles
 from ._model_text import model_text
 from .archive import read_json
 from .codes import DeleteRule
-from .entity import Entity, Waiting
-from .errors import CorestoneError, InvalidArgumentError, ModelError
+from .entity import Entity, Waiting, declared_entity
+from .errors import CorestoneError, ModelError
 from .property import nearest, read_properties
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             where = f"{waiting.owner.name}.{waiting.name}"
             if not waiting.has_destination:
                 raise ModelError(
-                    f'{where} is a relationship to "{waiting.target}", which is not an entity of the model'
+                    f'{where} has the destination "{waiting.target}", which is not an entity of the model'
                     f"{nearest(waiting.target, self._entities)}",
                     entity=waiting.owner.name,
                     key=waiting.name,
@@ -333,19 +333,12 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
                 def greet(self) -> str:
                     return f"Hello {self.name}"
 
-        A member that the class defines overrides the entity's property of that name, whose value primitive_value(name)
-        then returns. A class can be bound to any number of models, before objects of the entity are fetched or
-        inserted.
+        A method or Python property that the class defines overrides the entity's property of that name. The value of
+        the overridden property is primitive_value(name). A class can be bound to any number of models, before objects
+        of the entity are fetched or inserted.
         """
         for own in classes:
-            name = own._cst_entity_name
-            if name is None:
-                raise InvalidArgumentError(
-                    f'{own.__name__} does not name its entity; write class {own.__name__}(ManagedObject, entity="...")',
-                    key="classes",
-                    value=own,
-                )
-            self[name]._bind(own)
+            self[declared_entity(own, "classes")]._bind(own)
         return self
 
     def lint(self, profile: str = "standard", *, former: Iterable[Model] = ()) -> list[LintFinding]:

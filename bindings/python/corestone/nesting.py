@@ -70,7 +70,7 @@ def _listed(changes: Changes) -> list[list[Any]]:
     unknown = set(changes) - {*_KINDS, "refreshed"}
     if unknown:
         kinds, key = quoted([*_KINDS, "refreshed"]), min(map(str, unknown))
-        raise InvalidArgumentError(f'"{key}" is not a key of changes to merge; use {kinds}', key=key)
+        raise InvalidArgumentError(f'"{key}" is not a kind of changes to merge; use {kinds}', key=key, value=key)
     inserted, updated, deleted = (list(changes.get(kind, ())) for kind in _KINDS)
     return [inserted, [*updated, *changes.get("refreshed", ())], deleted]
 
@@ -82,7 +82,7 @@ def _id(item: ObjectID | ManagedObject) -> ObjectID:
         return object_id(item)
     if isinstance(item, str):
         raise InvalidArgumentError(
-            f'"{item:.80}" is not a managed object or an object ID; call merge_remote_changes to merge URIs',
+            f"{shown(item)} is not a managed object or an object ID; call merge_remote_changes to merge URIs",
             key="changes",
             value=item,
         )

@@ -51,8 +51,8 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     """An instance of an entity, in a context. Properties are attributes: `person.name`, `person.department.name`.
 
     `person["department.name"]` reads a key path. References to the same object of a context are equal, before and after
-    a save. A property hides a member of this class with the same name, for example "id"; the functions of the module
-    `corestone.object` (object_id, context_of, state) remain available.
+    a save. A property hides a method or Python property of this class with the same name, for example "id"; the
+    functions of the module `corestone.object` (object_id, context_of, state) remain available.
 
     On a class, a property's name is a key for queries: `context.fetch(Employee, Employee.age > 40)`.
     """
@@ -168,7 +168,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     def _committed(self, leaf: PropertyDescription) -> Any:
         cell = values.Cell()
         call(lib.cst_object_get_committed, self._cst_handle, leaf.key, cell.ref)
-        found = values.decode_cell(cell, self._cst_context)
+        found = values.decode_cell(cell, self._cst_context, self._cst_entity.name, leaf.path)
         if not leaf.transforms:
             return found
         return from_bytes(leaf.transformer, found, self._cst_entity.name, leaf.path)
@@ -197,8 +197,17 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         The property is an attribute or a to-one relationship. The object does not change. ValidationError for an
         invalid value.
         """
-        description = self._cst_entity._key(name)
-        parts = decompose(description, value, self._cst_entity.name)
+        description, entity = self._cst_entity._key(name), self._cst_entity.name
+        if description.is_to_many and value is not None:
+            raise TypeMismatchError(
+                f"{entity}.{name} is a to-many relationship, which validate_value does not check; set its members and "
+                "call validate_for_update",
+                entity=entity,
+                key=name,
+                value=value,
+                object_uri=object_id(self).uri,
+            )
+        parts = decompose(description, value, entity)
         return compose(description, (self._validated(leaf, part) for leaf, part in parts))
 
     def _validated(self, leaf: PropertyDescription, value: Any) -> Any:
@@ -207,7 +216,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         data = value
         if leaf.transforms:
             data = to_bytes(leaf.transformer, value, entity, leaf.path, leaf.value_class)
-        values.encode(given.value, data, entity, leaf.path)
+        values.encode(given.value, values.suited(leaf.attribute_type, data), entity, leaf.path)
         call(lib.cst_object_validate_value, self._cst_handle, leaf.key, given.ref, held.ref)
         return value if leaf.transforms else values.decode_cell(held, self._cst_context)
 
@@ -272,7 +281,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
             return getattr(self, path)
         cell = values.Cell()
         call(lib.cst_object_get_path, self._cst_handle, _abi.text(path, "path"), cell.ref)
-        return values.decode_cell(cell, self._cst_context)
+        return values.decode_cell(cell, self._cst_context, self._cst_entity.name, path)
 
     def __setitem__(self, path: str, value: Any) -> None:
         if path in self._cst_properties:
@@ -319,7 +328,10 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
         status = _get_many(self._cst_handle, plan.count, plan.keys_ref, row.ref, row.error_ref)
         if status < 0:
             raise quick_failure(row, status)
-        found = tuple(values.decode_array(row.array, len(names), self._cst_context))
+        try:
+            found = tuple(values.decode_array(row.array, len(names), self._cst_context))
+        except CorestoneError:
+            return tuple(getattr(self, name) for name in names)  # raises an error with the entity and the key
         plan.rows.append(row)
         return found
 
@@ -342,14 +354,17 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     # ---- special methods
 
     def __getattr__(self, name: str) -> Any:
-        # Called if no property and no method has that name, or if a getter raises AttributeError.
+        # Called if no property and no method has that name, or if a getter raises AttributeError. Python has discarded
+        # the error of a getter, so the getter runs again to raise it.
+        if _has_member(self, name):
+            return object.__getattribute__(self, name)
         raise AttributeError(_no_property(self, name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         try:
             object.__setattr__(self, name, value)
         except AttributeError:
-            if name in self._cst_properties:
+            if _has_member(self, name):
                 raise
             raise AttributeError(_no_property(self, name)) from None
 
@@ -364,13 +379,13 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            f"cannot pickle an object of {self._cst_entity.name}, which belongs to its context; save it and pickle "
-            "its id.uri, or pickle to_dict()"
+            f"cannot pickle an object of {self._cst_entity.name}: objects belong to their context; call save and "
+            "pickle id.uri, or pickle to_dict()"
         )
 
 
 def _validate(item: ManagedObject, purpose: int, name: str) -> None:
-    # The library would call the override as a hook, which calls super and thus this function again.
+    # The library would call the override as a hook, which calls super and thus this function again, endlessly.
     is_overridden = getattr(type(item), name) is not getattr(ManagedObject, name)
     call(lib.cst_object_validate, item._cst_handle, purpose | (_abi.VALIDATE_WITHOUT_HOOK if is_overridden else 0))
 
@@ -398,9 +413,9 @@ class Reference(weakref.ref[ManagedObject]):
     """The map's weak reference to a wrapper. When the wrapper is freed, the reference removes itself from the map.
 
     A callback removes it, not the wrapper's `__del__`: there, another thread could still find the wrapper in the map
-    and revive it with a handle that is being released. On CPython, the callback does not run Python code, in
-    which a signal handler could raise an exception and so prevent the removal. The wrapper owns the handle, which is
-    released afterwards.
+    and revive it with a handle that is being released. On CPython, the callback does not run Python code, in which a
+    signal handler could raise an exception and so prevent the removal. The wrapper owns the handle, which is released
+    afterwards.
     """
 
     __slots__ = ("remove",)
@@ -468,6 +483,11 @@ def wrap_all(
         _set_row(found, row)
         objects.append(found)
     return objects
+
+
+def _has_member(item: ManagedObject, name: str) -> bool:
+    """Returns whether the class of an object, or one of its superclasses, defines a member of that name."""
+    return any(name in vars(kind) for kind in type(item).__mro__)
 
 
 def _no_property(item: ManagedObject, name: str) -> str:

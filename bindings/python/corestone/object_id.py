@@ -22,7 +22,8 @@ class ObjectID:
 
     def __init__(self) -> None:
         raise TypeError(
-            "an ObjectID cannot be created directly; use the id of an object, or call Container.object_id(uri)"
+            "an ObjectID cannot be created directly; use the id of an object, or call object_id(uri) of a container or "
+            "coordinator"
         )
 
     @classmethod
@@ -48,7 +49,7 @@ class ObjectID:
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the ID was obtained before the object had a permanent ID, which a save assigns."""
+        """Whether the ID was read before a save or obtain_permanent_ids assigned a permanent ID to the object."""
         out = ctypes.c_bool()
         call(lib.cst_object_id_is_temporary, self._handle, byref(out))
         return out.value
@@ -67,7 +68,8 @@ class ObjectID:
         cell = values.Cell()
         if call(lib.cst_object_id_reference, self._handle, cell.ref) == _abi.NOT_FOUND:
             raise InvalidArgumentError(
-                f"the object ID {self.uri} is temporary and does not have a reference yet; save the object first",
+                f"the object ID {self.uri} is temporary and does not have a reference; call save, and read the id of "
+                "the object again",
                 entity=self.entity_name,
                 object_uri=self.uri,
             )
@@ -89,10 +91,10 @@ class ObjectID:
         return self.uri
 
     def __reduce__(self) -> Any:
-        remedy = "save the object, pickle the uri of its new ID" if self.is_temporary else "pickle its uri"
+        remedy = "call save, pickle the uri of the object's new ID" if self.is_temporary else "pickle its uri"
         raise TypeError(
-            f"cannot pickle the object ID {self.uri}, which belongs to its process; {remedy}, and call "
-            "Container.object_id(uri)"
+            f"cannot pickle the object ID {self.uri}, which belongs to its process; {remedy}, and get the ID "
+            "with object_id(uri) of a container or coordinator"
         )
 
     def __copy__(self) -> ObjectID:

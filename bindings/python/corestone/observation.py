@@ -64,13 +64,13 @@ class Observation:
 class ValueChange(NamedTuple):
     """A change of a property.
 
-    Members of to-many relationships are lists: all members for SETTING, otherwise the added members (`new`) and the
-    removed members (`old`). Values of transformable attributes are bytes.
+    For a to-many relationship, `old` and `new` are lists: all members for SETTING, otherwise the added members (`new`)
+    and the removed members (`old`). Values of transformable attributes are bytes.
     """
 
     kind: ValueChangeKind
     key_path: str
-    is_prior: bool  # the change is about to happen: `new` is None, and relationships cannot be changed
+    is_prior: bool  # whether the change is about to happen: `new` is None, and relationships cannot be changed
     old: Any
     new: Any
     indexes: list[int]  # for ordered relationships, the indexes of the members in `new`, for a removal those in `old`
@@ -273,7 +273,7 @@ def notification_number(kind: Any, notification: Any, name: str = "notification"
     if isinstance(notification, str):
         names = [each.lower() for each in kind.__members__]
         notification = kind[choice(notification.lower(), name, names, _NoNotificationError).upper()]
-    return int(require_instance(int, notification, name))
+    return int(require_instance(int, notification, name, f"a {kind.__name__} or the name of one"))
 
 
 def observe_context(

@@ -56,7 +56,7 @@ class Revision(NamedTuple):
     #: The object may no longer exist.
     object_id: ObjectID
     entity_name: str
-    #: By property, in the model's order. To-one relationships are object IDs, to-many relationships lists of these.
+    #: By property, in the model's order. For a relationship, a value is an object ID or a list of object IDs.
     values: dict[str, RevisionValue]
     #: The number of the transaction; None for a difference between two positions, like the following fields.
     transaction: int | None

@@ -180,8 +180,9 @@ class Predicate(Tree):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{self!r} is a predicate, not a truth value. Put each predicate in parentheses, and combine them with &, "
-            "| and ~ instead of and, or, not and chained comparisons, or call evaluate"
+            f"{self!r} is a predicate, not a truth value. Write (a) & (b), (a) | (b), ~(a) or key.in_(values) instead "
+            'of "a and b", "a or b", "not a" or "key in values", and split "1 < key < 3". Call evaluate for its '
+            'result; test an optional predicate with "is not None"'
         )
 
     def substituting(self, /, **variables: Any) -> Predicate:

@@ -122,8 +122,8 @@ class Value(Generic[T]):
             if isinstance(operand, Predicate):
                 values = [each._cst_expression.format for each in operands if isinstance(each, Value)]
                 raise TypeMismatchError(
-                    f"cannot combine the value {shown(values[0])} with the predicate {shown(operand.format)}; compare "
-                    f"the value first, in parentheses: ({values[0]} == True)",
+                    f"cannot combine the value {shown(values[0])} with the predicate {shown(operand.format)}; put "
+                    f"the comparison of the value in parentheses, for example ({values[0]} == True)",
                     value=operand,
                 )
         return Value(Expression.function(function, *operands))
@@ -155,7 +155,7 @@ class Value(Generic[T]):
 
     def __floordiv__(self, other: Any) -> NoReturn:
         raise UnsupportedError(
-            "// is not supported in a query. Write a / b for integers, which rounds towards zero, or "
+            "// is not supported in a query. Write a / b for integers (rounded towards zero), or "
             'Expression("floor:(%@ / %@)", a, b) for other numbers'
         )
 
@@ -229,8 +229,9 @@ class Value(Generic[T]):
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
-            f"{shown(self._cst_expression.format)} is a value of a query, not a truth value. Compare it with a value, "
-            "put each predicate in parentheses, and combine them with &, | and ~ instead of and, or and not"
+            f"{shown(self._cst_expression.format)} is a value of a query, not a truth value. Compare it with a value. "
+            'Write (a) & (b), (a) | (b) or ~(a) instead of "a and b", "a or b" or "not a"; test an optional key with '
+            '"is not None"'
         )
 
     def __str__(self) -> str:
@@ -274,7 +275,9 @@ class Key(Value[T]):
                 )
             return self._call("objectFrom:withIndex:", name)
         if not isinstance(name, str):
-            raise TypeMismatchError(f'{shown(name)} is not a key or an index; write key["name"] or key[0]', value=name)
+            raise TypeMismatchError(
+                f'{shown(name)} is not a key or an index; write key["name"] or key[0]', key="name", value=name
+            )
         return Key(f"{self._cst_path}.{name}", destination(self._cst_entity, name))
 
     # ---- order
@@ -385,6 +388,7 @@ def rebased(part: Predicate | Expression, variable: str) -> Predicate | Expressi
         if part.kind == PredicateKind.BLOCK:
             raise UnsupportedError(
                 "a block predicate cannot be applied to members of a collection; filter the members in memory",
+                key="predicate",
                 value=part,
             )
         return part
@@ -419,11 +423,14 @@ def _rebased_expression(part: Expression, variable: str) -> Expression:
         return sets.get(kind, Expression.minus)(*operands)
     if kind == ExpressionType.BLOCK:
         raise InvalidArgumentError(
-            "a block expression cannot be applied to members of a collection; filter the members in memory", value=part
+            "a block expression cannot be applied to members of a collection; filter the members in memory",
+            key="predicate",
+            value=part,
         )
+    remedy = "use @allValues" if kind == ExpressionType.ANY_KEY else "write a format string with a SUBQUERY"
     raise InvalidArgumentError(
-        f"any, none and all cannot apply {shown(part.format)} to members of a collection; write a format string with a "
-        "SUBQUERY instead",
+        f"any, none and all cannot apply {shown(part.format)} to members of a collection; {remedy} instead",
+        key="predicate",
         value=part,
     )
 

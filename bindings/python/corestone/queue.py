@@ -113,7 +113,8 @@ def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
         owner = "coordinator" if task.context is None else "context"
         task.future.set_exception(
             InvalidHandleError(
-                f"the {owner} was closed before the queued function ran; wait for its future before closing the {owner}"
+                f"the {owner} was closed before the queued function ran; call future.result, or await the function, "
+                f"before closing the {owner}"
             )
         )
 
@@ -147,32 +148,36 @@ def task_here() -> object:
 
 
 def refuse_other_task(context: Context, task: object) -> None:
-    """Raises for another task of the thread that holds the queue; the queue itself does not distinguish tasks."""
+    """Raises WrongThreadError in another task of the thread that holds the queue, which does not distinguish tasks."""
     if context._task is not None and context._task is not task and context._user == threading.get_ident():
         raise WrongThreadError(
-            "another task of this thread is inside `with context.perform():`; await outside of the block, or call "
-            "`await context.aperform(...)` in both tasks"
+            "another task of this thread awaits inside `with context.perform():`; await outside of that block, or "
+            "replace it with `await context.aperform(...)`"
         )
 
 
 class _Future(Future[Any]):
     """A future of work on a context's queue. On the thread that holds the queue, waiting raises WrongThreadError."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, is_fetch: bool) -> None:
         super().__init__()
         self._context = context
+        self._is_fetch = is_fetch
 
     def _refuse_own(self) -> None:
         mine = threading.get_ident()
         if not self.done() and getattr(_alone, "is_here", False):
             raise WrongThreadError(
-                "cannot wait for the future inside a coordinator's perform: the queued function may wait for that "
-                "perform; get its result after the perform"
+                "cannot wait for the future inside a coordinator's perform: the context's queue may wait for that "
+                "perform; call future.result after the perform"
             )
         if not self.done() and (self._context._user == mine or (self._context._is_main and main_queue._thread == mine)):
             raise WrongThreadError(
-                "cannot wait for the future on the queue that runs its function: this would be a deadlock; call "
-                "context.perform_and_wait, or await context.aperform(...)"
+                "cannot wait for the fetch on the queue of its context: it cannot finish during the wait; call "
+                "context.execute instead, or pass a function to context.fetch_asynchronously"
+                if self._is_fetch
+                else "cannot wait for the future on the queue that runs its function: it cannot finish during the "
+                "wait; call context.perform_and_wait instead, or wait for the future on another thread"
             )
 
     def _drained(self, timeout: float | None) -> float | None:
@@ -209,10 +214,13 @@ def schedule(context: Context, handle: int, how: int, function: Callable[[], Any
     return future
 
 
-def prepared(context: Context, function: Callable[[], Any]) -> tuple[int, Future[Any]]:
-    """Registers a function for a callback. Returns its number, which `_forget` removes, and its future."""
+def prepared(context: Context, function: Callable[[], Any], is_fetch: bool = False) -> tuple[int, Future[Any]]:
+    """Registers a function for a callback. Returns its number, which `_forget` removes, and its future.
+
+    `is_fetch` is whether the function receives the result of an asynchronous fetch.
+    """
     _exit.admit()
-    future = _Future(context)
+    future = _Future(context, is_fetch)
     number = next(_numbers)
     _tasks[number] = Task(context, function, future)
     return number, future
@@ -397,11 +405,11 @@ class _Exit:
     def admit(self) -> None:
         """Raises RuntimeError for a new block after the exit has begun.
 
-        A queued block may still queue further blocks. Other threads may not, because they might never stop.
+        A queued block can still queue further blocks. Other threads cannot, because they might never stop.
         """
         if self.has_run or (self._is_under_way and not getattr(_queued, "is_here", False)):
             raise RuntimeError(
-                "cannot queue a block: the interpreter is shutting down; queue it before the program ends"
+                "cannot queue a function: the interpreter is shutting down; queue it before the program ends"
             )
         self.arm()
 

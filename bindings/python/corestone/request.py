@@ -100,8 +100,8 @@ class FetchRequest(PersistentStoreRequest):
         if arguments and not isinstance(predicate, str):
             subject = "the predicate" if self.entity_name is None else f"the predicate for {self.entity_name}"
             raise InvalidArgumentError(
-                f"arguments were passed without a predicate format: {subject} is {shown(predicate)}; pass it as a str "
-                "with a conversion such as %@ for each argument",
+                f"arguments need a predicate format, but {subject} is {shown(predicate)}; omit the arguments, or pass "
+                "the predicate as a str with a conversion such as %@ for each",
                 entity=self.entity_name,
                 key="predicate",
                 value=predicate,
@@ -134,6 +134,7 @@ class FetchRequest(PersistentStoreRequest):
                 f'the entity of a request for "{self._name}" is unknown until a context uses the request; read '
                 "entity_name, or create the request with an Entity",
                 entity=self._name,
+                key="entity",
             )
         return self._entity
 
@@ -161,6 +162,14 @@ class FetchRequest(PersistentStoreRequest):
     @entity_name.setter
     def entity_name(self, name: str | None) -> None:
         self.entity = name
+
+    def _entity_in(self, context: Context) -> Entity:
+        """Returns the fetched entity in the model of a context."""
+        if self.entity_name is None:
+            raise InvalidArgumentError(
+                "the fetch request does not have an entity; set its entity or entity_name", key="entity"
+            )
+        return context.model[self.entity_name]
 
     def copy(self) -> FetchRequest:
         """Returns an independent copy of the request."""
@@ -194,7 +203,8 @@ class FetchRequest(PersistentStoreRequest):
         is_foreign = context is not None and self._entity is not None and self._entity._model is not context.model
         if name is None and self._entity is not None and is_foreign:
             raise InvalidArgumentError(
-                f"{self._entity.name} does not belong to the model of the context; pass the entity's name",
+                f"{self._entity.name} does not belong to the model of the context; pass an entity of context.model, or "
+                "its name",
                 entity=self._entity.name,
                 key="entity",
                 value=self._entity.name,
@@ -290,7 +300,7 @@ def execute(context: Context, request: Any) -> Any:
     carry_out = getattr(request, "_execute", None)
     if carry_out is None:
         raise UnsupportedError(
-            f"{shown(request)} is not a request; pass a FetchRequest or a batch request",
+            f"execute takes a FetchRequest or a batch request, not {shown(request)}",
             code=134091,
             key="request",
             value=request,

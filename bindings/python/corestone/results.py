@@ -17,6 +17,7 @@ from ._columns import read_columns
 from ._composite import compose, leaves
 from ._host import encode_variables, forget
 from .arrow import ArrowData, array_of, flags, list_data
+from .errors import CorestoneError
 from .expression import KeyPath, key_path
 from .object import ManagedObject, short_value
 from .object_id import ObjectID
@@ -119,7 +120,7 @@ class Results(Sequence[Any]):
     def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results:
         """Returns the objects that satisfy a predicate, evaluated in memory; keywords set its $variables."""
         condition = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
-        condition = require_instance(Predicate, condition, "predicate")
+        condition = require_instance(Predicate, condition, "predicate", "a str or a Predicate")
         bound = encode_variables(variables)
         handle = owned(lib.cst_results_copy_filtered, self._handle, condition._handle, bound.address)
         return Results(self._context, handle, self._entity)
@@ -198,7 +199,11 @@ class Results(Sequence[Any]):
                 call(lib.cst_results_get_column_path, self._handle, path, *rest)
             if not found.value:
                 break
-            column += values.decode_array(array, found.value, self._context, target)
+            try:
+                column += values.decode_array(array, found.value, self._context, target)
+            except CorestoneError as error:
+                entity = self._entity.name if self._entity is not None else None
+                raise values.located(error, entity, name, None) from None
             first += found.value
             count -= found.value
         return column

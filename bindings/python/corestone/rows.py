@@ -11,8 +11,9 @@ from ._arguments import MOST, plural, require_integer, shown
 from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType
-from .errors import TypeMismatchError
+from .errors import CorestoneError, TypeMismatchError
 from .expression import Expression, ExpressionType, KeyPath, expression, key_path, listed
+from .values import located
 
 if TYPE_CHECKING:
     from .query import Value
@@ -81,7 +82,7 @@ def column_array(columns: ColumnLike | Iterable[ColumnLike]) -> tuple[Any, list[
         computed = _computed(column.expression)
         expressions.append(computed)
         kind = attribute_type(column.type, key=column.name, place=f'the column "{column.name}"')
-        cells.append(_abi.Column(text(column.name), computed._handle, kind, 0))
+        cells.append(_abi.Column(text(column.name, "name"), computed._handle, kind, 0))
     return (_abi.Column * len(cells))(*cells), expressions
 
 
@@ -111,7 +112,11 @@ def _read(handle: int, names: list[str], first: int, count: int) -> list[dict[st
         rows = min(_BATCH, first + count - start)
         cells = (_abi.Value * (rows * width))()
         call(lib.cst_rows_copy_values, handle, start, rows, cells)
-        values = [_host.take(cell) for cell in cells]
+        values: list[Any] = []
+        try:
+            values.extend(map(_host.take, cells))
+        except CorestoneError as error:
+            raise located(error, None, names[len(values) % width], None) from None
         found += [dict(zip(names, values[row * width : (row + 1) * width])) for row in range(rows)]
     return found
 

@@ -36,9 +36,7 @@ def selector_of(flags: int) -> str | Comparator:
 
 
 def _only_the_library(first: Any, second: Any) -> int:
-    raise UnsupportedError(
-        "a custom store cannot call the comparison function of a sort descriptor; return the rows unsorted"
-    )
+    raise UnsupportedError("a custom store cannot call the comparator of a sort descriptor; return the rows unsorted")
 
 
 class SortDescriptor:
@@ -58,7 +56,7 @@ class SortDescriptor:
             )
         if not isinstance(selector, str) and not callable(selector):
             raise TypeMismatchError(
-                f"selector must be a string or a function, not {shown(selector)}", key="selector", value=selector
+                f"selector must be a str or a function, not {shown(selector)}", key="selector", value=selector
             )
         self.key = None if key is None else key_path(key, "key")
         self.ascending = ascending
@@ -129,7 +127,7 @@ def _descriptor(key: Any) -> SortDescriptor:
 def sort(items: Iterable[Item], descriptors: SortDescriptor | Sequence[SortDescriptor]) -> list[Item]:
     """Returns values of any type in the order of the descriptors. Each is a tie-breaker for the previous ones."""
     chosen = list(items)
-    given, order = _host.Encoded(chosen), (ctypes.c_size_t * len(chosen))()
+    given, order = _host.Encoded(chosen, "items"), (ctypes.c_size_t * len(chosen))()
     array, compare, number = prepared([descriptors] if isinstance(descriptors, SortDescriptor) else descriptors)
     try:
         call(lib.cst_sort_values, given.count, given.address, len(array), array, compare, number, order)

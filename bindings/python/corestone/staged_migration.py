@@ -40,7 +40,8 @@ class ModelReference:
         if isinstance(model, Model):
             if version is not None:
                 raise TypeMismatchError(
-                    f"version is {shown(version)}, but a Model is one version; pass the path of its bundle",
+                    f"version is {shown(version)}, but a Model is one version; omit version, or pass the path of a "
+                    "bundle",
                     key="version",
                     value=version,
                 )
@@ -74,7 +75,8 @@ class ModelReference:
         hashes  version hashes by entity, as in the metadata of a store (NSStoreModelVersionHashes)
         paths   models, bundles and folders that are searched for the version when it is needed
         """
-        names = list(require_instance(Mapping, hashes, "hashes"))
+        given = require_instance(Mapping, hashes, "hashes", "a dictionary")
+        names = [str(require_instance(str, each, "the name of an entity in hashes")) for each in given]
         content = [bytes(require_instance(bytes, hashes[name], f"hashes[{shown(name)}]")) for name in names]
         buffers = [ctypes.create_string_buffer(each, len(each)) for each in content]
         array = (_abi.Bytes * max(len(names), 1))()
@@ -144,13 +146,15 @@ class MigrationStage:
                 f"versions must be a list of models or checksums, not {shown(versions)}", key="versions", value=versions
             )
         found = [
-            each.checksum if isinstance(each, Model) else str(require_instance(str, each, f"versions[{place}]"))
+            each.checksum
+            if isinstance(each, Model)
+            else str(require_instance(str, each, f"versions[{place}]", "a Model or a checksum (str)"))
             for place, each in enumerate(elements(versions, "versions", "a list of models or checksums"))
         ]
 
         def add(stages: int, label: str | None) -> None:
             checksums = texts(found) if found else None
-            call(lib.cst_migration_stages_add_lightweight, stages, len(found), checksums, optional_text(label))
+            call(lib.cst_migration_stages_add_lightweight, stages, len(found), checksums, optional_text(label, "label"))
 
         return cls.__new__(cls)._set(label, add, "lightweight")
 
@@ -185,7 +189,7 @@ class MigrationStage:
             )
             call(
                 lib.cst_migration_stages_add_custom, stages, *(each._handle for each in references),
-                optional_text(label), will, did, _host.register(handlers), _host.forget,
+                optional_text(label, "label"), will, did, _host.register(handlers), _host.forget,
             )  # fmt: skip
 
         return cls.__new__(cls)._set(label, add, "custom")
@@ -205,7 +209,7 @@ class MigrationStage:
         def add(stages: int, label: str | None) -> None:
             call(
                 lib.cst_migration_stages_add_transformation, stages, *(each._handle for each in references),
-                optional_text(label), _transform_callback, _host.register([body]), _host.forget,
+                optional_text(label, "label"), _transform_callback, _host.register([body]), _host.forget,
             )  # fmt: skip
 
         return cls.__new__(cls)._set(label, add, "transformation")
@@ -223,7 +227,7 @@ class MigrationStage:
         def add(stages: int, label: str | None) -> None:
             call(
                 lib.cst_migration_stages_add_mapping, stages, *(each._handle for each in references),
-                optional_text(label), given._handle,
+                optional_text(label, "label"), given._handle,
             )  # fmt: skip
 
         return cls.__new__(cls)._set(label, add, "mapping")
@@ -241,8 +245,10 @@ class MigrationStage:
         models        versions that the file may name
         search_paths  files, bundles and folders that are searched for more versions
 
-        StoreError if the file cannot be read, and ModelError if it is invalid. MigrationError (134504) for a version
-        that is not found. Other errors are those of validate_stages.
+        StoreError if the file cannot be read.
+        ModelError if the file is invalid.
+        MigrationError (134504) for a version that is not found.
+        Other errors are those of validate_stages.
         """
         versions = list(elements(models, "models", "a list of Model"))
         given = handles(versions, Model, "models")
@@ -282,8 +288,10 @@ def validate_stages(stages: Iterable[MigrationStage]) -> None:
     """Performs the checks that opening a store with these stages performs.
 
     InvalidArgumentError for an empty list, for a lightweight stage without versions, and for a mapping model without
-    entity mappings. Also InvalidArgumentError if the two references of a stage are equal, or two stages start or end at
-    the same version, or a stage ends at the start of an earlier stage. MigrationError (134504) if a model is not found.
+    entity mappings.
+    InvalidArgumentError if the two references of a stage are equal, or two stages start or end at the same version, or
+    a stage ends at the start of an earlier stage.
+    MigrationError (134504) if a model is not found.
     """
     call(lib.cst_migration_stages_validate, stages_handle(stages))
 

@@ -121,6 +121,8 @@ def to_bytes(
     try:
         data = transformer.transform(value)
     except CorestoneError as error:
+        if transformer is _ARCHIVE and error.key == "value":  # the parameter of encode_archive
+            error.key = None
         raise values.located(error, entity, key, value) from error
     except Exception as error:
         remedy = "" if has_no_object else ". Call corestone.set_raw_value to set bytes"
@@ -154,7 +156,7 @@ def _failed(
 ) -> CallbackError:
     which = "default transformer (keyed archive)" if name is None else f'transformer "{name}"'
     return CallbackError(
-        f"{entity}.{key}: {step} of the {which} failed: {described(error)}{remedy}",
+        f"{entity}.{key}: {step} of the {which} failed: {described(error).removesuffix('.')}{remedy}",
         entity=entity,
         key=key,
         value=value,

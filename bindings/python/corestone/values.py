@@ -1,7 +1,7 @@
 """Conversion between Python values and cst_value.
 
 None · bool · int (64 bits) · float · decimal.Decimal (38 digits) · str · bytes · datetime (with a time zone) ·
-uuid.UUID · managed objects · object IDs. A URI attribute is a str.
+uuid.UUID · managed objects · object IDs. The value of a URI attribute is a str.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from .entity import Entity
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
-#: The seconds of datetime.min and datetime.max in UTC. The latter is rounded: in the year 9999, the precision of a
-#: double is less than a microsecond.
+#: The seconds of datetime.min and datetime.max in UTC. The latter is rounded: in the year 9999, a double is less
+#: precise than a microsecond.
 _FIRST_SECONDS, _LAST_SECONDS = -63113904000.0, 252423993600.0
 #: The distance between _FIRST_SECONDS and the next lower number.
 _FIRST_STEP = 2.0**-17
@@ -94,7 +94,7 @@ BULKY = frozenset((bytes, bytearray, memoryview))
 
 
 def date_to_seconds(value: datetime) -> float:
-    """Returns seconds since 2001-01-01 UTC. Rejects a datetime without a time zone or outside the range in UTC."""
+    """Returns seconds since 2001-01-01 UTC. Rejects a datetime without a time zone or outside the years 1 to 9999."""
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidArgumentError(
             f"{value!r} does not have a time zone; add one with value.replace(tzinfo=timezone.utc), or with "
@@ -103,9 +103,7 @@ def date_to_seconds(value: datetime) -> float:
         )
     seconds = (value - EPOCH).total_seconds()
     if not _FIRST_SECONDS <= seconds <= _LAST_SECONDS:
-        raise InvalidArgumentError(
-            f"{value!r} is outside the years 1 to 9999 in UTC, which are the limits of datetime", value=value
-        )
+        raise InvalidArgumentError(f"{value!r} is outside the years 1 to 9999 in UTC", value=value)
     return seconds
 
 
@@ -259,7 +257,7 @@ def _encode_other(slot: _abi.Value, value: Any) -> None:
         return
     refuse_day(value)
     raise TypeMismatchError(
-        f"cannot store a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, Decimal, "
+        f"cannot convert a value of type {type(value).__name__}: {shown(value)}; use None, bool, int, float, Decimal, "
         "str, bytes, datetime, UUID, a managed object or an object ID",
         value=value,
     )
@@ -306,7 +304,7 @@ def located(error: CorestoneError, entity: str | None, key: str | None, value: A
 
 
 class Row:
-    """An array of cst_value with views of the parts of its elements, so that filling it needs no struct per value.
+    """An array of cst_value with views of the parts of its elements, to be filled without a struct per value.
 
     Each value is three words of 64 bits: type and aux, then two of payload.
     """
@@ -376,9 +374,10 @@ def date_from_seconds(seconds: float, is_attribute: bool = True) -> datetime:
             return datetime.max.replace(tzinfo=timezone.utc)
         if _FIRST_SECONDS - _FIRST_STEP <= seconds < _FIRST_SECONDS:
             return datetime.min.replace(tzinfo=timezone.utc)
-        remedy = "; read a date attribute with Container.read, which returns the seconds" if is_attribute else ""
+        remedy = "; read the seconds with Expression(\"CAST(key, 'NSNumber')\").value(object)" if is_attribute else ""
         raise InvalidArgumentError(
-            f"the date {seconds!r} seconds after 2001-01-01 is outside the years 1 to 9999 of datetime{remedy}",
+            f"a date of {seconds!r} seconds since 2001-01-01 does not fit a datetime, which has the years 1 to 9999"
+            f"{remedy}",
             value=seconds,
         ) from None
 
@@ -429,14 +428,18 @@ def decode_words(
         return HistoryToken._owned(retained(low & _MASK))
     raise InternalError(
         f"the library returned a value of the unknown type {kind}; "
-        "install the package and the library in the same version"
+        "install the same version of the package and the library",
+        value=kind,
     )
 
 
-def decode_cell(cell: Cell, context: Context | None) -> Any:
-    """Returns the Python value of a cell."""
+def decode_cell(cell: Cell, context: Context | None, entity: str | None = None, key: str | None = None) -> Any:
+    """Returns the Python value of a cell. Errors name the entity and the key, if passed."""
     kind, aux, low, high = _WORDS.unpack_from(cell.value)
-    return decode_words(kind, aux, low, high, context)
+    try:
+        return decode_words(kind, aux, low, high, context)
+    except CorestoneError as error:
+        raise located(error, entity, key, None) from None
 
 
 def decode_value(value: _abi.Value) -> Any:

@@ -1,5 +1,8 @@
-"""An independent reader of stores in Apple's layout: the sqlite3 module, the decoder beside the fixtures, and the rules
-of the format's description. It shares nothing with the library but the file."""
+"""An independent reader of stores in Apple's layout.
+
+It uses the sqlite3 module, the decoder beside the fixtures, and the rules of the format's description. It shares
+nothing with the library but the file.
+"""
 
 from __future__ import annotations
 

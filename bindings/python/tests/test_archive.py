@@ -49,7 +49,7 @@ def test_foundation_value_classes_are_decoded() -> None:
 
 @pytest.mark.parametrize("seconds", [float("inf"), float("-inf"), float("nan")])
 def test_date_outside_years_1_to_9999_is_rejected(seconds: float) -> None:
-    with pytest.raises(InvalidArgumentError, match="outside the years 1 to 9999"):
+    with pytest.raises(InvalidArgumentError, match="does not fit a datetime, which has the years 1 to 9999"):
         decode_archive(archive({"$class": UID(2), "NS.time": seconds}, named("NSDate")))
 
 

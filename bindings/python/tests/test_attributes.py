@@ -95,6 +95,14 @@ def test_composite_defaults_apply_to_insert_and_insert_many(tmp_path: Path) -> N
         assert container.context().insert("Box").size == {"width": 3}
 
 
+def test_composite_attribute_has_its_renaming_identifier() -> None:
+    model = Model()
+    model.entity("Box").attribute(
+        "size", "composite", elements={"width": "int32?"}, optional=True, renaming_identifier="extent"
+    )
+    assert model["Box"].describe("size")["renamingIdentifier"] == "extent"
+
+
 def test_composite_mistakes_name_the_key_path(tmp_path: Path) -> None:
     with places(tmp_path / "a.sqlite") as container:
         ctx = container.context()
@@ -160,7 +168,7 @@ def test_batch_update_names_the_required_element_without_a_value(
         ctx.save()
         given = {key: Expression(value) if isinstance(value, str) else value for key, value in values.items()}
         with pytest.raises(
-            ValidationError, match=rf"Place\.{re.escape(missing)} is required and must not be null; set a value"
+            ValidationError, match=rf"Place\.{re.escape(missing)} is required, but the new value is null"
         ) as caught:
             ctx.batch_update("Place", given)
         assert (caught.value.entity, caught.value.key, caught.value.code) == ("Place", missing, 1570)

@@ -456,15 +456,15 @@ def test_batch_insert_needs_exactly_one_source_of_rows(kinds: Context) -> None:
     for given in wrong:
         with pytest.raises(InvalidArgumentError, match=r"[023] sources, but takes exactly one; pass rows, handler"):
             BatchInsertRequest("Base", **given)
-    with pytest.raises(InvalidArgumentError, match="arguments were passed without a predicate format"):
+    with pytest.raises(InvalidArgumentError, match="arguments need a predicate format"):
         BatchUpdateRequest("Base", {"rank": 1}, None, 5)
     mixed: list[Any] = [{"name": "a"}, ("b",)]
-    with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base must be a dictionary, not"):
+    with pytest.raises(CorestoneError, match="batch insert of Base failed: row 2 must be a dictionary, not"):
         kinds.batch_insert("Base", mixed)
-    with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base has 1 value for 2 columns"):
+    with pytest.raises(CorestoneError, match="batch insert of Base failed: row 2 has 1 value for 2 columns"):
         kinds.batch_insert("Base", [("a", 1), ("b",)], columns=("name", "rank"))
     numbers: list[Any] = [("a", 1), 5]
-    with pytest.raises(CorestoneError, match="row 2 of the batch insert of Base must be a sequence, not 5; "):
+    with pytest.raises(CorestoneError, match="batch insert of Base failed: row 2 must be a tuple or a list, not 5; "):
         kinds.batch_insert("Base", numbers, columns=("name", "rank"))
     assert kinds.count("Base") == 4
 

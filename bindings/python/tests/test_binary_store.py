@@ -138,7 +138,7 @@ def test_inconsistent_files_are_rejected(whole: bytes, tmp_path: Path) -> None:
     for change, entity, key, words in [
         (twice, "Owner", None, "two tables"),
         (unknown, "Owner", "nickname", "nickname"),
-        (other_type, "Owner", "name", "bytes"),
+        (other_type, "Owner", "name", "Owner.name is of type Binary Data in the store"),
         (lists_twice, "Thing", "friends", "twice"),
         (unknown_list, "Thing", "foes", "Thing.foes, which the model does not have"),
         (one_sided, "Thing", "friends", "does not refer back"),
@@ -375,9 +375,9 @@ def part(found: Content, name: str) -> dict[str, Any]:
         ("Owner.pals", "members", packed([2, 2]), "Owner", "pals", "object 2, but its pals does not refer back"),
         ("Owner.pals", "members", packed([7, 1]), "Owner", "pals", "include object 7, which does not exist"),
         ("Owner.likes", "name", "Owner.hates", "Owner", "hates", "the relationship Owner.hates"),
-        ("Thing", "name", "Nothing", "Nothing", None, "objects of Nothing, which the model does not have"),
-        ("Thing.code", "type", "uri", "Thing", "code", "values of Thing.code of type uri"),
-        ("Thing.code", "type", "bytes", "Thing", "code", "values of Thing.code of type bytes"),
+        ("Thing", "name", "Nothing", "Nothing", None, "the entity Nothing, which the model does not have"),
+        ("Thing.code", "type", "uri", "Thing", "code", "Thing.code is of type URI in the store"),
+        ("Thing.code", "type", "bytes", "Thing", "code", "Thing.code is of type Binary Data in the store"),
     ],
 )  # fmt: skip
 def test_each_part_of_a_file_is_checked(

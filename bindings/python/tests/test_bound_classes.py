@@ -61,6 +61,33 @@ def test_objects_have_their_bound_classes(tmp_path: Path) -> None:
             assert context.first(Bird) is bird
 
 
+def test_attribute_error_of_a_getter_or_setter_reaches_the_caller(tmp_path: Path) -> None:
+    class Fish(ManagedObject, entity="Fish"):
+        @property
+        def label(self) -> str:
+            return str(None.upper())  # type: ignore[attr-defined]
+
+        @label.setter
+        def label(self, value: str) -> None:
+            value.no_such_method()  # type: ignore[attr-defined]
+
+        @property
+        def shout(self) -> str:
+            return str(self.nmae.upper())
+
+    with Container(Model(DEFINITION).bind(Fish), tmp_path / "a.sqlite", unsaved="discard") as container:
+        fish: Any = container.context().insert("Fish", name="carp")
+        with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'upper'"):
+            _ = fish.label
+        with pytest.raises(AttributeError, match="no_such_method"):
+            fish.label = "pike"
+        with pytest.raises(AttributeError, match='Fish does not have a property "nmae"; did you mean "name"'):
+            _ = fish.shout
+        with pytest.raises(AttributeError, match='Fish does not have a property "lable"; did you mean "label"'):
+            _ = fish.lable
+        assert not hasattr(fish, "label")
+
+
 def test_subclass_can_be_bound_without_its_superclass(tmp_path: Path) -> None:
     model = Model(DEFINITION).bind(Bird)
     with Container(model, tmp_path / "a.sqlite", sync="normal", unsaved="discard") as container:

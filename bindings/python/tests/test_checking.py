@@ -69,7 +69,7 @@ def test_check_of_an_open_store_sees_the_last_save(staff: Context, path: Path) -
             "manager",
             "entity number 5",
         ),
-        ("UPDATE ZTASK SET Z3_OWNER = NULL WHERE ZTITLE = 'prove'", "REFERENCE", "Task", "owner", "no entity number"),
+        ("UPDATE ZTASK SET Z3_OWNER = NULL WHERE ZTITLE = 'prove'", "REFERENCE", "Task", "owner", "an entity number"),
         ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Person'", "PRIMARY_KEY", "Person", None, "Z_MAX"),
         ("UPDATE ZPERSON SET Z_OPT = NULL WHERE ZNAME = 'Ada'", "ROW", "Person", None, "Z_OPT"),
         ("UPDATE ZPROJECT SET Z_ENT = 77 WHERE ZTITLE = 'Cobalt'", "ROW", "Project", None, "77"),

@@ -86,7 +86,7 @@ def test_missing_entity_error_lists_all_configurations(tmp_path: Path) -> None:
     model.configuration("Local", "Draft")
     with (
         Container(model, tmp_path / "cloud.sqlite", configuration="Cloud") as container,
-        pytest.raises(InvalidArgumentError, match='Draft is in the configurations "Archive", "Local"; '),
+        pytest.raises(InvalidArgumentError, match='Draft is in the configurations "Archive" and "Local"; '),
     ):
         container.context().fetch("Draft")
 

@@ -284,7 +284,7 @@ def test_empty_file_becomes_a_new_atomic_store(model: Model, path: Path, kind: s
 def test_empty_file_is_not_an_sqlite_store(model: Model, path: Path, tmp_path: Path) -> None:
     path.touch()
     for type in ("SQLite", None):
-        with pytest.raises(NotAStoreError, match=r"empty file.*restore it"):
+        with pytest.raises(NotAStoreError, match=r"an empty file.*restore the store"):
             Container(model, path, type=type)
     assert path.stat().st_size == 0
     with Container(model, tmp_path / "full.sqlite") as container:
@@ -367,7 +367,7 @@ def test_container_may_use_a_binary_store(model: Model, path: Path) -> None:
     with Container(model, path) as container:
         (found,) = container.context().fetch("Employee", "manager.name == 'Bob'")
         assert found.id.uri == uri
-    with pytest.raises(CorestoneError, match='with the type "Binary"'):
+    with pytest.raises(CorestoneError, match='use the type "Binary"'):
         Container(model, path, type="SQLite")
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 2] ^= 1

@@ -112,6 +112,8 @@ def test_exception_of_the_section_function_fails_the_fetch(context: Context) -> 
         controller.perform_fetch()
     with pytest.raises(InvalidArgumentError):
         FetchedResultsController(context, FetchRequest("Item")).perform_fetch()
+    with pytest.raises(InvalidArgumentError, match="the fetch request does not have an entity"):
+        FetchedResultsController(context, FetchRequest(sort="rank")).perform_fetch()
 
 
 def test_delegate_with_did_change_ids_receives_id_changes(context: Context) -> None:
@@ -478,7 +480,7 @@ def test_controller_needs_a_sort_that_begins_with_the_section(context: Context) 
     context.insert("Item", rank=0)
     assert [told[0] for told in steps.of_event(context)] == ["will", "INSERT", "UPDATE", "did"]
     assert Steps.shown(by_key) == ":100,1,2,0"
-    with pytest.raises(InvalidArgumentError, match="the first of which sorts by section"):
+    with pytest.raises(InvalidArgumentError, match="sort first by section"):
         FetchedResultsController(context, none, "name").perform_fetch()
 
 

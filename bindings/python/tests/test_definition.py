@@ -84,23 +84,23 @@ def test_compact_bounds_and_patterns_become_predicates(text: str, predicates: li
         ("strin", 'E.p: "strin" is not an attribute type; did you mean "string"?'),
         ("string indexd", 'E.p: "indexd" is not an option of an attribute; did you mean "indexed"?'),
         ("", 'E.p does not have an attribute type; write a line such as "string?" or "int16 = 0"'),
-        ("int = seven", 'E.p: "seven" is not a value of Integer 64'),
-        ("bool = maybe", 'E.p: "maybe" is not a value of Boolean; write true or false'),
-        ("decimal = x", 'E.p: "x" is not a value of Decimal'),
-        ("uuid = 7", 'E.p: "7" is not a value of UUID'),
+        ("int = seven", 'E.p: "seven" is not a value of type Integer 64'),
+        ("bool = maybe", 'E.p: "maybe" is not a value of type Boolean; write true or false'),
+        ("decimal = x", 'E.p: "x" is not a value of type Decimal'),
+        ("uuid = 7", 'E.p: "7" is not a value of type UUID'),
         ("date = soon", 'E.p: "soon" is not a date: at byte 0, expected a year of four digits'),
         (
             "binary = x",
-            'E.p is Binary Data, and its values cannot be written in a line; write an object with "default"',
+            'E.p is of type Binary Data, whose values cannot be written in a line; write an object with "default"',
         ),
         (
             "transformable = x",
-            'E.p is Transformable, and its values cannot be written in a line; write an object with "default"',
+            'E.p is of type Transformable, whose values cannot be written in a line; write an object with "default"',
         ),
         ("string min", 'E.p: "min" needs a value after it'),
-        ("string match", 'E.p: "match" needs a regular expression after it'),
+        ("string match", 'E.p: "match" needs a regular expression without spaces and "=" after it'),
         ("string max many", 'E.p: the maximum length "many" is not a 64-bit integer'),
-        ("int16 max 1.5", 'E.p: "1.5" is not a value of Integer 16'),
+        ("int16 max 1.5", 'E.p: "1.5" is not a value of type Integer 16'),
         ("transformable transformer", 'E.p: "transformer" needs the name of a transformer after it'),
         ("derived", 'E.p does not have an attribute type; write a line such as "derived int64? = articles.@count"'),
         (
@@ -343,7 +343,7 @@ def test_validation_conditions_may_be_predicates() -> None:
 
 def test_relationships_may_refer_to_entities_added_later() -> None:
     model = Model({"A": {"b": "to-one B? inverse as_ delete cascade", "self": "to-one A? inverse back", "n": "int"}})
-    with pytest.raises(ModelError, match=r'A\.b is a relationship to "B"'):
+    with pytest.raises(ModelError, match=r'A\.b has the destination "B"'):
         model.compiled()
     model.entity("B").to_many("as_", "A", inverse="b")
     model["A"].to_many("back", "A")

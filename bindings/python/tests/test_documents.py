@@ -89,6 +89,12 @@ def test_untitled_document_is_saved_to_a_file(items: Model, tmp_path: Path, type
     assert document.is_closed
     with pytest.raises(InvalidHandleError):
         document.save()
+    with pytest.raises(InvalidHandleError, match="one is closed; open it again, or create another one"):
+        _ = document.store
+    untitled = Document(items)
+    untitled.close()
+    with pytest.raises(InvalidHandleError, match="the untitled document is closed; create another one"):
+        _ = untitled.store
     assert at(tmp_path / "one", items) == ["a", "b"]
 
 
@@ -102,7 +108,7 @@ def test_document_can_be_saved_with_another_type(items: Model, tmp_path: Path) -
         assert found(document) == ["a", "b"]
     assert at(tmp_path / "one", items) == ["a"]
     assert (tmp_path / "two.xml").read_text().startswith("<?xml")
-    with pytest.raises(InvalidArgumentError, match="InMemory"):
+    with pytest.raises(InvalidArgumentError, match="an in-memory store"):
         Document(items, type="InMemory")
 
 

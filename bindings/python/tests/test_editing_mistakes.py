@@ -119,7 +119,7 @@ def test_unresolved_relationship_fails_the_export(tmp_path: Path) -> None:
     model = Model({"A": {"x": "string"}})
     model["A"].to_one("owner", "Persn", inverse="things")
     for use in (model.source, model.compiled, lambda: model.write(tmp_path / "a.xcdatamodel"), lambda: model.checksum):
-        with pytest.raises(ModelError, match='is a relationship to "Persn"'):
+        with pytest.raises(ModelError, match='has the destination "Persn"'):
             use()
 
 

@@ -312,7 +312,7 @@ def test_destroyed_store_can_be_created_again(fresh: Context, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("option", "accepted", "refused", "takes"),
     [
-        (_abi.OPTION_FAULT_POLICY, [2, 0], [3, -1, 2**32], "a CST_FAULT_ constant"),
+        (_abi.OPTION_FAULT_POLICY, [2, 0], [3, -1, 2**32], "CST_FAULT_BATCH, CST_FAULT_WARN or CST_FAULT_ERROR"),
         (_abi.OPTION_FAULT_BATCH_SIZE, [65536, 1], [65537, 0, -1], "1 to 65536"),
         (_abi.OPTION_COUNTS_SINGLE_FAULTS, [1, 0], [2, -1], "0 or 1"),
         (_abi.OPTION_RETAINS_REGISTERED_OBJECTS, [1, 0], [2, -1], "0 or 1"),

@@ -674,13 +674,13 @@ def test_failed_save_can_be_repeated() -> None:
 
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("execute_fetch", None, "is not a list of rows"),
-    ("execute_fetch", "text", "is not a list of rows"),
+    ("execute_fetch", None, "not a list; return"),
+    ("execute_fetch", "text", "not a list; return"),
     ("execute_fetch", [3.5], "does not identify a row"),
     ("execute_fetch", [""], "does not identify a row"),
     ("execute_fetch", [None], "does not identify a row"),
     ("execute_fetch", 3, "number"),
-    ("new_values", 7, "is not a list of rows"),
+    ("new_values", 7, "not a list; return"),
     ("new_value_for_relationship", 7, "to-many"),
     ("obtain_permanent_ids", [], "returned 0 IDs"),
     ("obtain_permanent_ids", None, "None"),
@@ -1427,7 +1427,7 @@ def test_compatible_values_of_a_store_are_converted() -> None:
     [
         ("large", 2**63, NumberRangeError, r"Thing\.large: .* 64-bit integer"),
         ("date", datetime(2024, 1, 1), InvalidArgumentError, r"Thing\.date: .*does not have a time zone"),
-        ("text", object(), TypeMismatchError, r"Thing\.text: cannot store a value"),
+        ("text", object(), TypeMismatchError, r"Thing\.text: cannot convert a value"),
         ("place", "Berlin", TypeMismatchError, r"Thing\.place is composite and takes .* not \"Berlin\""),
         ("place", {"north": object()}, TypeMismatchError, r"Thing\.place\.north: "),
         ("next", 1.5, TypeMismatchError, r"Thing\.next: 1\.5 does not identify a row"),
@@ -1557,7 +1557,7 @@ def test_references_and_uris_correspond_one_to_one() -> None:
             assert found == each
             assert (type(each.reference), each.reference) == (type(reference), reference)
         for nothing in ("", b""):
-            with pytest.raises(InvalidArgumentError, match="text or bytes that are not empty"):
+            with pytest.raises(InvalidArgumentError, match="a string or binary data that is not empty"):
                 container.store.new_object_id(person, nothing)
 
 

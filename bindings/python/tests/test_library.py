@@ -27,7 +27,7 @@ def test_environment_variable_with_an_unreadable_path_reports_the_reason(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("CORESTONE_LIBRARY", str(tmp_path / "file" / "libcorestone.so"))
-    with pytest.raises(LibraryNotFoundError, match=r"which cannot be read \(Not a directory\); set it to"):
+    with pytest.raises(LibraryNotFoundError, match=r"which cannot be read: Not a directory; set it to"):
         _library.find_library()
 
 

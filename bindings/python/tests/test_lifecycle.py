@@ -394,6 +394,27 @@ def test_set_nil_hook_is_called_only_for_scalar_attributes(tmp_path: Path) -> No
         assert (asked, thing.next) == ([], None)
 
 
+def test_set_changes_no_property_when_a_set_nil_hook_fails(tmp_path: Path) -> None:
+    def set_nil(self: Any, name: str) -> None:
+        if name == "second":
+            raise KeyError(name)
+        self[name] = 0
+
+    definition: dict[str, Any] = {"Thing": {"name": "string?", "first": "int64?", "second": "int64?", "size": "int64?"}}
+    with opened(tmp_path, definition, set_nil_value_for_key=set_nil) as ctx:
+        thing = ctx.insert("Thing", name="a", first=1, second=2, size=3)
+        ctx.save()
+        with pytest.raises(CallbackError):
+            thing.set(name="b", size=4, second=None)
+        assert thing.get("name", "first", "second", "size") == ("a", 1, 2, 3)
+        assert not thing.has_changes
+        with pytest.raises(CallbackError):
+            thing.set(name="b", first=None, size=None, second=None)
+        assert thing.get("name", "first", "second", "size") == ("a", 1, 2, 3)
+        thing.set(name="b", first=None, size=5)
+        assert thing.get("name", "first", "second", "size") == ("b", 0, 2, 5)
+
+
 def test_values_set_in_awake_hooks_are_not_changes(tmp_path: Path) -> None:
     def awake(self: Any) -> None:
         self.note = "awake"

@@ -82,7 +82,7 @@ def test_backups_are_kept_in_a_folder_up_to_a_limit(path: Path) -> None:
 
 def test_backup_mistakes_are_reported(path: Path) -> None:
     with Coordinator(Model(FIRST)) as coordinator:
-        with pytest.raises(StoreError, match="there is no backup") as caught:
+        with pytest.raises(StoreError, match="does not have a backup in its folder") as caught:
             coordinator.restore_store(path)
         assert caught.value.file == str(path)
         with pytest.raises(InvalidArgumentError, match="is not a copy of"):

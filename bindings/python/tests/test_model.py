@@ -102,7 +102,7 @@ def test_inverse_with_the_same_name_does_not_change_the_hash() -> None:
 
 
 def test_missing_destination_and_inverse_are_reported() -> None:
-    with pytest.raises(ModelError, match=r'A\.b is a relationship to "Bee".*did you mean "Been"') as caught:
+    with pytest.raises(ModelError, match=r'A\.b has the destination "Bee".*did you mean "Been"') as caught:
         Model({"A": {"b": "to-one Bee?"}, "Been": {}}).freeze()
     assert (caught.value.entity, caught.value.key) == ("A", "b")
     with pytest.raises(ModelError, match=r'the inverse of A\.b is "ass", but B does not have'):
@@ -178,7 +178,7 @@ def test_model_versions_are_loaded_from_bundles(tmp_path: Path) -> None:
     assert not model.is_frozen
     model.entity("More", parent="Place").attribute("size", "int32")
     assert list(model["More"].properties) == ["title", "size"]
-    with pytest.raises(InvalidArgumentError, match='choose one of: "Map", "Map 2"'):
+    with pytest.raises(InvalidArgumentError, match='use "Map" or "Map 2"'):
         Model.load(str(bundle), version="Map 3")
     with pytest.raises(StoreError):
         Model.load(tmp_path / "none")
@@ -299,7 +299,7 @@ def test_models_can_be_copied_and_merged(tmp_path: Path) -> None:
     other = Model({"Book": {"title": "string?"}})
     with pytest.raises(ModelError, match=r"Book.*shelf"):
         Model.merge([base, other])
-    with pytest.raises(ModelMismatchError, match=r"the version of Book or Shelf in .*books\.sqlite; add the model"):
+    with pytest.raises(ModelMismatchError, match=r"the versions of Book and Shelf in .*books\.sqlite are not"):
         Model.merge([other], store=tmp_path / "books.sqlite")
     unfinished = Model()
     unfinished.entity("Book").to_one("shelf", "Shelf")
@@ -428,7 +428,7 @@ def test_loading_a_store_or_missing_version_as_a_model_fails(tmp_path: Path) -> 
     for name in ("Map", "Map 2", "Map 10"):
         model.write(bundle, name)
     assert (Model.versions(bundle), Model.versions(bundle).current) == (["Map", "Map 2", "Map 10"], "Map 10")
-    with pytest.raises(InvalidArgumentError, match='choose one of: "Map", "Map 2", "Map 10"'):
+    with pytest.raises(InvalidArgumentError, match='use "Map", "Map 2" or "Map 10"'):
         Model.load(bundle, version="Map 3")
 
 

@@ -258,7 +258,7 @@ def test_close_fails_with_contexts_of_other_threads(items: Model, tmp_path: Path
     thread = threading.Thread(target=work)
     thread.start()
     assert made.wait(20)
-    with pytest.raises(UnsavedChangesError, match="another thread"):
+    with pytest.raises(UnsavedChangesError, match="the calling thread cannot"):
         container.close()
     assert container.unsaved_changes[0].inserted is None
     end.set()

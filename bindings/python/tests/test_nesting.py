@@ -691,9 +691,9 @@ def test_merge_error_names_the_invalid_id(container: Container) -> None:
     ctx = container.context()
     ada = ctx.insert("Person", name="Ada")
     ctx.save()
-    with pytest.raises(InvalidArgumentError, match='"changed" is not a key of changes to merge'):
+    with pytest.raises(InvalidArgumentError, match='"changed" is not a kind of changes to merge'):
         ctx.merge_changes({"changed": [ada.id]})
     for uri in ("", "x", "x-coredata:///Person/t1"):
-        with pytest.raises(InvalidArgumentError, match="not a URI of a saved object") as caught:
+        with pytest.raises(InvalidArgumentError, match="pass the URI of a saved object") as caught:
             ctx.merge_remote_changes({"updated": [ada.id.uri, uri]})
         assert caught.value.value == uri

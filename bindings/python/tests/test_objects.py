@@ -18,6 +18,7 @@ from corestone import (
     CorestoneError,
     InvalidArgumentError,
     InvalidHandleError,
+    ManagedObject,
     Model,
     ModelError,
     ObjectGoneError,
@@ -351,6 +352,10 @@ def test_invalid_property_names_are_rejected(staff: Context) -> None:
         with pytest.raises(ModelError, match='Employee does not have a property "nmae"; did you mean "name"') as told:
             body()
         assert (told.value.entity, told.value.key) == ("Employee", "nmae")
+    with pytest.raises(ModelError, match=r'Employee does not have a property "manager\.name"$'):
+        ada.get("manager.name")
+    with pytest.raises(InvalidArgumentError, match="ManagedObject does not name its entity"):
+        staff.fetch(ManagedObject)
 
 
 def test_each_object_state_is_reported_separately(staff: Context) -> None:
@@ -484,10 +489,10 @@ def test_values_are_correct_beyond_the_plan_cache_limit(staff: Context) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "kind", "code", "message"),
     [
-        ("level", 32768, ValidationError, 1610, "Employee.level is Integer 16: 32768 is too large for the range"),
-        ("level", -32769, ValidationError, 1620, "Employee.level is Integer 16: -32769 is too small for the range"),
-        ("floor", 2**31, ValidationError, 1610, "2147483648 is too large"),
-        ("floor", -(2**31) - 1, ValidationError, 1620, "-2147483649 is too small"),
+        ("level", 32768, ValidationError, 1610, "Employee.level takes -32768 to 32767 (Integer 16), not 32768"),
+        ("level", -32769, ValidationError, 1620, "Employee.level takes -32768 to 32767 (Integer 16), not -32769"),
+        ("floor", 2**31, ValidationError, 1610, "takes -2147483648 to 2147483647 (Integer 32), not 2147483648"),
+        ("floor", -(2**31) - 1, ValidationError, 1620, "takes -2147483648 to 2147483647 (Integer 32), not -2147483649"),
         ("age", 1.5, TypeMismatchError, 0, "Employee.age takes Integer 32, not a floating-point number (1.5)"),
         ("name", 7, TypeMismatchError, 0, "Employee.name takes String, not an integer (7)"),
         ("active", 2, TypeMismatchError, 0, "Employee.active takes Boolean, 0 or 1, not an integer (2)"),
@@ -710,7 +715,10 @@ def test_clone_omits_deleted_objects(order: Any) -> None:
     assert [line.position for line in order.clone(depth=1).lines] == [3, 2]
     ctx.process_pending_changes()
     assert [line.position for line in order.clone(depth=1).lines] == [3, 2]
-    with pytest.raises(InvalidArgumentError, match=r"Line .* is deleted and cannot be cloned; roll back") as caught:
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"Line .* is deleted and cannot be cloned; call cst_context_rollback",
+    ) as caught:
         gone.clone()
     assert (caught.value.entity, caught.value.object_uri) == ("Line", gone.id.uri)
 

@@ -519,7 +519,7 @@ def test_history_of_an_object_has_unknown_values_without_old_values(plain: Conta
 def test_history_of_an_unsaved_object_is_an_error(container: Container) -> None:
     ctx = container.context()
     person = ctx.insert("Person")
-    with pytest.raises(InvalidArgumentError, match="was never saved, so no store has its history"):
+    with pytest.raises(InvalidArgumentError, match="is a temporary ID, which does not have a history"):
         container.coordinator.history_of(person)
     with pytest.raises(TypeMismatchError, match="a managed object or an ObjectID"):
         container.coordinator.history_of("x")  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
-"""Hostile and deep formats, on a thread with a stack of 512 KB, and patterns: the built library rejects or
-accepts them without a crash."""
+"""Hostile and deep formats, on a thread with a stack of 512 KB, and patterns.
+
+The built library rejects or accepts them without a crash.
+"""
 
 from __future__ import annotations
 
@@ -286,6 +288,6 @@ def test_regular_expression_is_limited_to_64_kib_and_100_groups() -> None:
     assert "regular expression is too large (more than 65536 bytes compiled) at byte" in refusal(
         lambda: matches.evaluate("a" * 33_000, {"pattern": "a" * 33_000})
     )
-    assert "the limit of 1000000 steps on a text of 31 bytes" in refusal(
+    assert "the limit of 1000000 steps on a string of 31 bytes" in refusal(
         lambda: matches.evaluate("a" * 30 + "!", {"pattern": "(a+)+$"})
     )

@@ -214,7 +214,12 @@ def test_missing_store_error_names_the_entity(model: Model, tmp_path: Path) -> N
                 act()
             assert caught.value.entity == "Note"
             assert caught.value.code == 134070
-            for words in (f'{store.path} has the configuration "Boxes"', "One", "Two", "add a store with"):
+            for words in (
+                f'{store.path} has the configuration "Boxes"',
+                "One",
+                "Two",
+                "cst_coordinator_add_store (add_store, addStore) with",
+            ):
                 assert words in caught.value.message
 
 

@@ -28,6 +28,7 @@ from corestone import (
     StoreCorruptError,
     TypeMismatchError,
     UnsupportedError,
+    WrongThreadError,
 )
 from corestone._abi import lib
 from corestone._call import made
@@ -80,7 +81,7 @@ def test_request_mistakes_are_reported(context: Context) -> None:
     assert raised.value.code == 134091
     with pytest.raises(InvalidArgumentError, match="did you mean"):
         context.execute(FetchRequest("Persn"))
-    with pytest.raises(InvalidArgumentError, match="set an entity or an entity name"):
+    with pytest.raises(InvalidArgumentError, match="does not have an entity; set the name of one"):
         context.execute(FetchRequest())
     with pytest.raises(InvalidArgumentError):
         context.execute(FetchRequest("Person", batch_size=-1))
@@ -229,6 +230,8 @@ def test_asynchronous_fetch_returns_its_result(container: Container) -> None:
     request.result_type = "count"
     with context.perform():
         counted = context.fetch_asynchronously(request)
+        with pytest.raises(WrongThreadError, match=r"cannot wait for the fetch .*; call context\.execute instead"):
+            counted.result(30)
     assert counted.result(30) == 10
     with context.perform():
         stopped = context.fetch_asynchronously(FetchRequest("Person"))
@@ -340,9 +343,9 @@ def test_request_has_entity_name_and_entity(context: Context) -> None:
     assert request.entity_name is None
     with pytest.raises(TypeMismatchError, match="is not a subclass of ManagedObject"):
         FetchRequest(int)
-    with pytest.raises(InvalidArgumentError, match=r"Person does not belong to the model.*; pass the entity's name"):
+    with pytest.raises(InvalidArgumentError, match=r"Person does not belong.*; pass an entity of context\.model"):
         context.execute(FetchRequest(Model(MODEL)["Person"]))
-    with pytest.raises(InvalidArgumentError, match="arguments were passed without a predicate format"):
+    with pytest.raises(InvalidArgumentError, match="arguments need a predicate format"):
         FetchRequest("Person", None, 5)
 
 

@@ -146,7 +146,7 @@ def test_columns_of_deleted_objects_are_none(staff: Context) -> None:
         with pytest.raises(ObjectGoneError):
             _ = [person.name for person in people]
     staff.should_delete_inaccessible_faults = False
-    with pytest.raises(ObjectGoneError, match="row 4 of the results"):
+    with pytest.raises(ObjectGoneError, match="at index 4 of the results"):
         people.column("name")
     staff.should_delete_inaccessible_faults = True
     staff.reset()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -178,6 +180,17 @@ def test_sum_has_the_type_of_the_attribute(staff: Context) -> None:
     assert staff.count("Person", key="pay") == 3
 
 
+def test_min_and_max_accept_binary_data(tmp_path: Path) -> None:
+    with Container(Model({"Thing": {"data": "binary?"}}), tmp_path / "a.sqlite", unsaved="discard") as container:
+        context = container.context()
+        for data in (b"b", b"a", b"ab"):
+            context.insert("Thing", data=data)
+        context.save()
+        assert (context.min("Thing", "data"), context.max("Thing", "data")) == (b"a", b"b")
+        with pytest.raises(InvalidArgumentError, match=r"must be a number; use count, minimum or maximum$"):
+            context.sum("Thing", "data")
+
+
 def test_grouped_sums_are_sorted_by_key(staff: Context) -> None:
     assert list(staff.sum("Person", "age", by="team.name").items()) == [(None, 0), ("Research", 61), ("Sales", 32)]
     assert staff.count("Person", "age > 0", by="team.name") == {"Research": 2, "Sales": 1}
@@ -188,7 +201,7 @@ def test_grouped_sums_are_sorted_by_key(staff: Context) -> None:
 @pytest.mark.parametrize(
     ("entity", "key", "words"),
     [
-        ("Person", "name", r"sum of Person.name: its type is String, not a number; use count, minimum or maximum"),
+        ("Person", "name", r"sum of Person.name: Person.name is of type String, but must be a number; use count, min"),
         ("Person", "aeg", "age"),
         ("Person", "team", "Person.team is a relationship; use an attribute of Team"),
         ("Team", "members.age", "members is to-many.*members.@count"),
@@ -206,6 +219,33 @@ def test_explanation_shows_the_grouped_statement(staff: Context) -> None:
     assert share.sql.startswith("SELECT t1.ZNAME, COUNT(*) FROM ZPERSON t0 LEFT JOIN ZTEAM t1 ON")
     assert share.sql.endswith("GROUP BY t1.ZNAME ORDER BY t1.ZNAME")
     assert share.bindings == [1]
+
+
+@pytest.mark.parametrize("value", ["12abc", "-3.5x", "abc", "0x", "", "-", " 7", "1e3 m", b"5", b"x", 0.25, 2**30])
+def test_rows_and_objects_have_the_same_values_for_values_of_other_types(tmp_path: Path, value: Any) -> None:
+    names = ["whole", "flag", "real", "made", "next"]
+    model = {
+        "Thing": {
+            "whole": "int64?", "flag": "bool?", "real": "double?", "made": "date?",
+            "next": "to-one Thing? inverse previous", "previous": "to-many Thing inverse next",
+        }
+    }  # fmt: skip
+    path = tmp_path / "a.sqlite"
+    with Container(Model(model), path) as container:
+        context = container.context()
+        context.insert("Thing")
+        context.save()
+    with closing(sqlite3.connect(path)) as connection:
+        for name in names:
+            connection.execute(f"UPDATE ZTHING SET Z{name.upper()} = ?", [value])
+        connection.commit()
+    with Container(Model(model), path) as container:
+        context = container.context()
+        thing = context.first("Thing")
+        [row] = context.fetch_rows("Thing", columns=names)
+        found = thing.to_dict(*names[:-1])
+        assert {name: row[name] for name in names[:-1]} == found
+        assert (row["next"] is None) == (thing.next is None)
 
 
 def test_rows_computed_in_memory_equal_those_from_sql(staff: Context) -> None:

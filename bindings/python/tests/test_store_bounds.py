@@ -121,7 +121,8 @@ def test_searched_texts_are_limited_to_a_512th_of_memory_limit(tmp_path: Path) -
             add(path, title="x" * (most + 1), **options)
         limit = options.get("memory_limit", 134_217_728)
         assert (caught.value.key, caught.value.value) == ("memory_limit", limit)
-        assert f"exceeds {most} bytes, 1/512 of memory_limit ({limit} bytes)" in caught.value.message
+        assert f"exceeds {most} bytes, the limit for a schema that searches text" in caught.value.message
+        assert f"The limit is 1/512 of memory_limit ({limit} bytes), but at least 4096;" in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -340,7 +340,7 @@ def test_migration_into_an_open_store_fails_without_copying(notes: Model, tmp_pa
         with coordinator.context() as context:
             context.assign(context.insert("Note", text="x"), old)
             context.save()
-        with pytest.raises(InvalidArgumentError, match="which the coordinator already has open") as caught:
+        with pytest.raises(InvalidArgumentError, match="is already open in the coordinator") as caught:
             coordinator.migrate_store(old, tmp_path / "b", type=to)
         assert caught.value.file == str(tmp_path / "b")
         assert [each.identifier for each in coordinator.stores] == [old.identifier, empty.identifier]

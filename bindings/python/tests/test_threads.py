@@ -79,7 +79,7 @@ def test_main_thread_cannot_use_a_context_of_another_thread(container: Container
     run_all([make])
     ctx, ada = made
     for use in (lambda: ada.name, lambda: ctx.fetch("Employee"), ctx.save):
-        with pytest.raises(WrongThreadError, match="belongs to the thread that created it"):
+        with pytest.raises(WrongThreadError, match="which is confined to thread "):
             use()
 
 

@@ -86,7 +86,7 @@ def test_typed_keys_can_be_sort_and_prefetch_keys(staff: Context) -> None:
         staff.fetch(Human, sort=-P.age)
     with pytest.raises(TypeMismatchError, match="7 is not a key path"):
         staff.fetch(Human, prefetch=7)  # type: ignore[arg-type]
-    with pytest.raises(TypeMismatchError, match=r"is not a predicate; .*Employee.active == True"):
+    with pytest.raises(TypeMismatchError, match=r"^the predicate for Person must be .*Employee.active == True, not "):
         staff.fetch(Human, P.active)
 
 
@@ -152,7 +152,7 @@ def test_unsupported_operators_are_rejected() -> None:
     with pytest.raises(UnsupportedError, match=r"// is not supported.*a / b"):
         7 // key("a")
     with pytest.raises(
-        TypeMismatchError, match=r'cannot combine the value "a" with the predicate "b == 1".*: \(a == True\)$'
+        TypeMismatchError, match=r'combine the value "a" with the predicate "b == 1".*, for example \(a == True\)$'
     ):
         key("a") & (key("b") == 1)
     with pytest.raises(TypeMismatchError, match='cannot combine the value "a" with the predicate "b == 1"'):

@@ -98,6 +98,8 @@ def test_bounds_are_validated(runs: Context) -> None:
     assert run.validate_value("parent", run) == run
     with pytest.raises(TypeMismatchError):
         run.validate_value("processID", "three")
+    with pytest.raises(TypeMismatchError, match=r"Run\.children is a to-many .* call validate_for_update"):
+        run.validate_value("children", [run])
     with pytest.raises(ModelError, match=r'does not have a property "nte".*note'):
         run.validate_value("nte", "x")
     assert run.note is None

@@ -125,7 +125,7 @@ def test_validator_cannot_save(tmp_path: Path) -> None:
 
 def test_invalid_validators_are_rejected() -> None:
     model = people()
-    with pytest.raises(ModelError, match="pass a function"):
+    with pytest.raises(ModelError, match="must be a function or the name of a registered function"):
         model["Person"].validator("name")
     model["Person"].validator("nmae", lambda person, value: None)
     with pytest.raises(ModelError, match='did you mean "name"'):

@@ -290,7 +290,7 @@ def test_values_of_wrong_types_are_rejected(ctx: Context, name: str, value: Any)
 
 def test_unsupported_values_are_rejected(ctx: Context) -> None:
     person = ctx.insert("Employee", name="Ada")
-    with pytest.raises(TypeMismatchError, match=r"Person\.name: cannot store a value of type object"):
+    with pytest.raises(TypeMismatchError, match=r"Person\.name: cannot convert a value of type object"):
         person.name = object()
     with pytest.raises(InvalidUTF8Error, match=r"Person\.name: .*surrogate"):
         person.name = "half \ud800"

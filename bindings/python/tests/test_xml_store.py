@@ -184,10 +184,10 @@ def test_invalid_xml_error_names_line_and_problem(tmp_path: Path) -> None:
             StoreCorruptError,
             "Special",
             "small",
-            ["-32769", "int16", "Special.small"],
+            ["-32769", "Integer 16", "Special.small"],
         ),
-        (r'"bool">1', '"bool">2', StoreCorruptError, "Special", "flag", ['"2"', "bool"]),
-        (r'"int16">-32768', '"int32">-32768', ModelMismatchError, "Special", "small", ["int32", "int16"]),
+        (r'"bool">1', '"bool">2', StoreCorruptError, "Special", "flag", ['"2"', "Boolean"]),
+        (r'"int16">-32768', '"int32">-32768', ModelMismatchError, "Special", "small", ["int32", "Integer 16"]),
         (r'name="small"', 'name="smell"', ModelMismatchError, "Special", "smell", ["smell"]),
         (r'object type="SPECIAL"', 'object type="SPACIAL"', ModelMismatchError, "SPACIAL", None, ["SPACIAL"]),
         (r'idrefs="z\d+"', 'idrefs="z999"', StoreCorruptError, "Thing", None, ["z999"]),
@@ -411,7 +411,7 @@ def test_transformable_bytes_may_be_declared_binary(tmp_path: Path) -> None:
     with pytest.raises(ModelMismatchError) as caught:
         Container(model, path, type="XML", migrate=False)
     assert (caught.value.code, caught.value.entity, caught.value.key) == (134100, "Thing", "payload")
-    assert 'has the type "string" in the file, but transformable in the model' in caught.value.message
+    assert 'has the type "string" in the file, but Transformable in the model' in caught.value.message
 
 
 def test_migration_names_the_object_whose_value_it_cannot_keep(tmp_path: Path) -> None:

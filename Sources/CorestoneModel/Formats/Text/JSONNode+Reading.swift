@@ -21,7 +21,7 @@ extension JSONNode {
     private func mismatch(_ place: TextPlace, _ wanted: String, isElement: Bool = false) -> CoreError {
         place.error(
             isElement
-                ? " has an element that is \(kindName), but each must be \(wanted)"
+                ? " contains \(kindName) in place of \(wanted)"
                 : " is \(kindName), but must be \(wanted)", value: plainContent)
     }
 

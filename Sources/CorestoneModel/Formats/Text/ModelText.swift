@@ -10,14 +10,14 @@ import CorestoneValues
 ///
 /// `PropertyDefinition` has the grammar of a property; docs/reference/model.md describes the whole format.
 extension Model {
-    /// The limit of JSON values in a model text.
+    /// The maximum number of JSON values in a model text.
     static let maximumTextValues = 1_000_000
 
     /// Creates a model from a text. The model is not frozen.
     ///
     /// - Parameter text: JSON: an object of entities, each an object of properties.
-    /// - Throws: `.model` with entity and key for an error in the text, and with the offset for invalid JSON. Also
-    ///   errors of `Attribute.setDefaultValue` and `Predicate.parse`, with entity and key.
+    /// - Throws: `.model` with entity and key for an error in the text, and with the offset for invalid JSON.
+    ///   Errors of `Attribute.setDefaultValue` and `Predicate.parse`, with entity and key.
     public convenience init(text: String) throws {
         self.init()
         try add(text: text)
@@ -59,8 +59,9 @@ enum ModelText {
         return try text.withUTF8 { bytes in
             guard bytes.count <= Model.maximumFileSize else {
                 throw modelError(
-                    "the model text has \(bytes.count) bytes, but the limit is \(Model.maximumFileSize); split the model"
-                )
+                    "the model text has \(bytes.count) bytes, but the limit is \(Model.maximumFileSize); split the "
+                        + "model",
+                    value: .int(Int64(bytes.count)))
             }
             let bytes = UnsafeRawBufferPointer(bytes)
             return try decodeJSONNode(bytes, limit: Model.maximumTextValues) { complaint, offset in

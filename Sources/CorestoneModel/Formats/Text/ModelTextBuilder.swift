@@ -1,7 +1,7 @@
 import CorestoneFormats
 import CorestoneValues
 
-/// The addition of the entities of a model text to a model.
+/// A builder that adds the entities of a model text to a model.
 ///
 /// All entities are added first, then their properties, because any entity can be a destination.
 struct ModelTextBuilder {
@@ -24,7 +24,7 @@ struct ModelTextBuilder {
             let place = TextPlace(member.name)
             let members = try member.value.members(
                 place, "an object of properties, such as {\"name\": \"string\"}",
-                within: { TextPlace(member.name, $0) })
+                within: { $0.hasPrefix("@") ? TextPlace(member.name, option: $0) : TextPlace(member.name, $0) })
             bodies.append((try model.entity(named: member.name) ?? model.addEntity(named: member.name), members))
         }
         for (entity, members) in bodies { try setOptions(members, of: entity) }
@@ -72,8 +72,10 @@ struct ModelTextBuilder {
     }
 
     private func unknownEntity(_ name: String, _ place: TextPlace, _ what: String) throws -> Entity {
+        // An entity can be the destination of its own relationships, but not its own superentity.
+        let names = model.entities.map(\.name).filter { place.key != nil || $0 != place.entity }
         throw place.unknown(
-            name, "\(what) \"\(name)\", which is not an entity of the model", among: model.entities.lazy.map(\.name),
+            name, "\(what) \"\(name)\", which is not an entity of the model", among: names,
             remedy: "add the entity, or correct the name")
     }
 
@@ -101,8 +103,8 @@ struct ModelTextBuilder {
 
     private func attributeNames(_ node: JSONNode, _ place: TextPlace) throws -> [String] {
         if case .plain(.text(let name)) = node.content { return [name.string] }
-        return try node.elements(place, "the name of an attribute, or a list of such names", isElement: true).map {
-            try $0.text(place, "the name of an attribute, or a list of such names", isElement: true)
+        return try node.elements(place, "the name of an attribute or a list of such names", isElement: true).map {
+            try $0.text(place, "the name of an attribute", isElement: true)
         }
     }
 
@@ -120,11 +122,11 @@ struct ModelTextBuilder {
                     " has an element that is a list of \(parts.count) item\(parts.count == 1 ? "" : "s"), but each element "
                         + "must be \(wanted)")
             }
-            let expression = ExpressionText(try parts[0].text(place, wanted, isElement: true))
+            let expression = ExpressionText(try parts[0].text(place, "the text of an expression", isElement: true))
             _ = try place.naming { try expression.required() }
             return FetchIndex.Element(
                 expression: expression, named: "expression\(number + 1)",
-                type: try AttributeType(parts[1], place, option: member.name))
+                type: try AttributeType(parts[1], place, option: member.name, isElement: true))
         }
         return FetchIndex(name: member.name, elements: elements)
     }
@@ -188,11 +190,17 @@ struct ModelTextBuilder {
         var owners: [ObjectIdentifier: Relationship] = [:]
         for (relationship, inverse) in found {
             if let other = named[ObjectIdentifier(inverse)], other !== relationship {
+                // The inverse cannot name the relationship if its destination does not have the relationship.
+                let canMatch = inverse.destination.anyProperty(named: relationship.name) === relationship
+                let remedy =
+                    canMatch
+                    ? "set the inverse of \(inverse.fullName) to \(relationship.name), or name the inverse on one "
+                        + "side only"
+                    : "set a different inverse for \(relationship.fullName)"
                 throw contradiction(
                     relationship,
                     " has the inverse \(inverse.fullName), but \(inverse.fullName) has the inverse \(other.fullName); "
-                        + "set the inverse of \(inverse.fullName) to \(relationship.name), or name the inverse on one side "
-                        + "only", value: inverse.name)
+                        + "\(remedy)", value: inverse.name)
             }
             if let other = owners[ObjectIdentifier(inverse)] {
                 throw contradiction(

@@ -56,7 +56,7 @@ extension Attribute {
             defaults = entries
         } else if let value = definition.defaultValue?.value, !value.isNull {
             throw place.error(
-                " is composite; its default must be an object with defaults of its elements, not \(value.excerpt)",
+                " is composite, and its default must be an object with defaults of its elements, not \(value.excerpt)",
                 value: value)
         }
         for (name, definition) in elements {
@@ -109,12 +109,13 @@ extension PropertyDefinition.Value {
         switch self {
         case .written(let text):
             guard type.isWritable else {
+                let remedy = type == .objectID ? "remove the value" : "write an object with \"\(option)\""
                 throw place.error(
-                    " is \(type.displayName), and its values cannot be written in a line; write an object with \"\(option)\"",
+                    " is of type \(type.displayName), whose values cannot be written in a line; \(remedy)",
                     value: .string(text))
             }
             return try PropertyDefinition.Value.read(text, as: type, place)
-        // A string represents a value only for types that JSON does not support.
+        // A string represents a value of a type other than String only if JSON does not support the type.
         case .json(.text(let text)) where type.isTextInJSON:
             return try PropertyDefinition.Value.read(text.string, as: type, place)
         case .json(let value): return value
@@ -141,7 +142,7 @@ extension PropertyDefinition.Value {
         }
         guard let found else {
             throw place.error(
-                ": \"\(text)\" is not a value of \(type.displayName)\(type.form(missedBy: text))",
+                ": \"\(text)\" is not a value of type \(type.displayName)\(type.form(missedBy: text))",
                 value: .string(text))
         }
         return found
@@ -164,7 +165,7 @@ extension AttributeType {
         }
     }
 
-    /// Whether a JSON string represents a value of the type.
+    /// Whether a JSON string must be parsed to a value of the type.
     fileprivate var isTextInJSON: Bool {
         switch self {
         case .decimal, .date, .uuid, .binary, .transformable: true

@@ -115,7 +115,9 @@ extension PropertyDefinition {
 
 extension AttributeType {
     /// Creates a type from its name, or from Core Data's code.
-    init(_ node: JSONNode, _ place: TextPlace, option: String) throws {
+    ///
+    /// - Parameter isElement: whether the node is an element of a list, for errors.
+    init(_ node: JSONNode, _ place: TextPlace, option: String, isElement: Bool = false) throws {
         if case .plain(.int(let code)) = node.content {
             guard let type = Int32(exactly: code).flatMap({ AttributeType(rawValue: $0) }) else {
                 throw place.error(
@@ -125,7 +127,8 @@ extension AttributeType {
             self = type
             return
         }
-        try self.init(text: try node.text(place.option(option), "the name of an attribute type"), place)
+        let name = try node.text(place.option(option), "the name of an attribute type", isElement: isElement)
+        try self.init(text: name, place)
     }
 }
 

@@ -1,4 +1,5 @@
 import Corestone
+import CorestoneFileSystem
 import Glibc
 
 /// `corestone init`: creates a runnable project that stores its data with Corestone.
@@ -29,8 +30,8 @@ struct InitCommand: Command {
         let name = String(folder.split(separator: "/").last ?? "")
         guard isIdentifier(name), name.utf8.allSatisfy({ $0 < 128 }) else {
             throw UsageError(
-                "\"\(name)\" is not a valid project name; use ASCII letters, digits and underscores, and do not begin "
-                    + "with a digit")
+                "\(PropertyValue.string(name).excerpt), the last part of FOLDER, is not a valid project name; use at "
+                    + "most 255 ASCII letters, digits and underscores, and do not begin with a digit")
         }
         switch options["language"] ?? "python" {
         case "c": template = CTemplate(name: name, installation: .ofThisTool)
@@ -45,7 +46,7 @@ struct InitCommand: Command {
             }
             guard let absolute = realpath(path, nil) else {
                 throw UsageError(
-                    "cannot find the folder \(path) of --corestone: \(String(cString: strerror(errno))); "
+                    "cannot find the folder \(path) of --corestone: \(SystemError.last.text); "
                         + "pass the folder of Corestone's package")
             }
             defer { free(absolute) }
@@ -76,7 +77,7 @@ struct InitCommand: Command {
                 [ENOSPC, EDQUOT].contains(code)
                 ? "free some space" : "choose an unused name in an existing, writable folder"
             throw CoreError(
-                .storeIO, "cannot create the folder \(folder): \(String(cString: strerror(code))); \(remedy)",
+                .storeIO, "cannot create the folder \(folder): \(SystemError(code).text); \(remedy)",
                 file: folder)
         }
     }

@@ -30,7 +30,7 @@ struct SwiftTemplate: ProjectTemplate {
         """
     }
 
-    /// The settings for the folders of the headers and the library. They are empty if compilers need no flags.
+    /// The settings for the folders of the headers and the library; empty if compilers do not need flags.
     private var settings: String {
         var text = ""
         if let headers = installation.headers {

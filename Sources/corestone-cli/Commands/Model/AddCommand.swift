@@ -1,4 +1,5 @@
 import Corestone
+import Glibc
 
 /// `corestone model add`: adds an element to a source model, with the defaults of Xcode.
 struct AddCommand: Command {
@@ -108,13 +109,19 @@ struct AddCommand: Command {
     /// Returns the arguments after the name. Throws if their number is not between `least` and `most`.
     private func rest(_ least: Int, _ most: Int) throws -> [String] {
         guard words.count >= least else {
-            throw UsageError("model add \(kind.name) has too few arguments; write \(kind.usage)")
+            throw UsageError(
+                "model add \(kind.name) has too few arguments; write \(Tool.name) model add MODEL \(kind.usage)")
         }
         guard words.count <= most else {
-            throw UsageError("unexpected argument \"\(words[most])\"; write \(kind.usage)")
+            throw UsageError(
+                "unexpected argument \"\(words[most])\"; write \(Tool.name) model add MODEL \(kind.usage), and put "
+                    + "quotes around an argument that contains spaces")
         }
         return words
     }
+
+    /// The option of the edited version, for a command in a message; empty for the current version.
+    private var versionOption: String { options["version"].map { " --version \"\($0)\"" } ?? "" }
 
     // MARK: Entities and properties
 
@@ -188,7 +195,9 @@ struct AddCommand: Command {
 
     private func rule(_ option: String) throws -> DeleteRule {
         guard let text = options[option] else { return .nullify }
-        return try DeleteRule(editing: Assignment("--\(option)=\(text.replacing("-", with: " "))"))
+        // The names of the option: "No Action" is no-action.
+        return try Assignment("--\(option)=\(text.replacing(" ", with: "-"))")
+            .one(of: DeleteRule.allCases.map { ($0.sourceText.lowercased().replacing(" ", with: "-"), $0) })
     }
 
     // MARK: Fetches
@@ -203,8 +212,8 @@ struct AddCommand: Command {
     private func addTemplate(to edited: EditedModel) throws {
         guard edited.model.fetchRequestTemplates[name] == nil else {
             throw UsageError(
-                "\(edited.path) already has a fetch request \"\(name)\"; change it with \(Tool.name) model set \(edited.path) "
-                    + "template:\(name) KEY=VALUE")
+                "\(edited.path) already has a fetch request template \"\(name)\"; change it with \(Tool.name) model "
+                    + "set \(edited.path) template:\(name) KEY=VALUE\(versionOption)")
         }
         var request = try request(edited)
         try request.edit(assignments)
@@ -249,7 +258,7 @@ struct AddCommand: Command {
         guard edited.model.configuration(named: name) == nil else {
             throw UsageError(
                 "\(edited.path) already has a configuration \"\(name)\"; change it with \(Tool.name) model set \(edited.path) "
-                    + "configuration:\(name) KEY=VALUE")
+                    + "configuration:\(name) KEY=VALUE\(versionOption)")
         }
         try edited.model.setConfiguration(ModelConfiguration(name: name, entityNames: names))
         try edited.write()
@@ -257,7 +266,12 @@ struct AddCommand: Command {
 
     private func addVersion(to edited: EditedModel) throws {
         _ = try rest(0, 0)
-        guard OutputFile(path: edited.path).kind == "xcdatamodeld" else {
+        let extensionOfModel = OutputFile(path: edited.path).kind
+        guard extensionOfModel == "xcdatamodeld" else {
+            guard extensionOfModel == "xcdatamodel" else { throw EditedModel.notSource(edited.path) }
+            if let bundle = AddCommand.bundle(ofVersion: edited.path) {
+                throw UsageError("\(edited.path) is a version of \(bundle); pass \(bundle)")
+            }
             throw UsageError(
                 "\(edited.path) is a single model without versions; create an .xcdatamodeld with corestone model merge "
                     + "\(edited.path) -o NEW.xcdatamodeld")
@@ -268,10 +282,21 @@ struct AddCommand: Command {
         }
         try edited.write(version: name)
     }
+
+    /// Returns the path of the .xcdatamodeld that contains a version; nil for a single model.
+    private static func bundle(ofVersion path: String) -> String? {
+        // The path can be relative to the .xcdatamodeld itself.
+        guard let absolute = realpath(path, nil) else { return nil }
+        defer { free(absolute) }
+        let version = String(cString: absolute)
+        guard let slash = version.lastIndex(of: "/") else { return nil }
+        let folder = String(version[..<slash])
+        return OutputFile(path: folder).kind == "xcdatamodeld" ? folder : nil
+    }
 }
 
 extension Assignment {
-    /// Whether a word has the form `key=value`, unlike a predicate such as `a == 3`.
+    /// Returns whether a word has the form `key=value`, unlike a predicate such as `a == 3`.
     static func looksLikeOne(_ word: String) -> Bool {
         guard let place = word.firstIndex(of: "="), place > word.startIndex else { return false }
         let isName = word[..<place].allSatisfy { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" }

@@ -54,8 +54,8 @@ struct CodegenCommand: Command {
         let named = try NamedModel(options)
         if let name = options["name"], !name.unicodeScalars.allSatisfy(CodegenCommand.isPartOfName) {
             throw UsageError(
-                "--name becomes part of file names, so \"\(name)\" is not allowed; use letters, digits, spaces, \"-\", "
-                    + "\"_\" and \".\"")
+                "--name must not be \"\(name)\", because it becomes part of file names; use letters, digits, spaces, "
+                    + "\"-\", \"_\" and \".\"")
         }
         let model = GeneratedModel(named.model, name: options["name"] ?? named.name, all: options.has("all"))
         guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {

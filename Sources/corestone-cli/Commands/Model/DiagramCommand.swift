@@ -35,7 +35,7 @@ struct DiagramCommand: Command {
         let kinds = Graphviz.fileFormats + ["dot"]
         if let file, !kinds.contains(file.kind) {
             throw UsageError(
-                "the name of \(file.path) does not set the format; use a name that ends in "
+                "\(file.path) does not have the extension of a diagram; use "
                     + kinds.dropLast().map { ".\($0)" }.joined(separator: ", ") + " or .dot")
         }
     }

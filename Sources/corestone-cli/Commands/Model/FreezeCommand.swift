@@ -50,7 +50,8 @@ struct FreezeCommand: Command {
         let releases = try ModelRelease.releases(inFolder: folder)
         guard !releases.isEmpty else {
             throw UsageError(
-                "\(folder) does not contain a frozen version; write one with corestone model freeze \(path) \(folder)")
+                "\(folder) does not contain a frozen version; check the path, or write one with corestone model freeze "
+                    + "\(path) \(folder)")
         }
         let findings = try ModelRelease.findings(inFolder: folder, comparedWith: path)
         for finding in findings { try output.line(bold: finding.severity.rawValue, ": \(finding.text)") }

@@ -27,14 +27,15 @@ struct RemoveCommand: Command {
 
     init(_ options: Options) throws {
         self.options = options
-        parts = try options.operands.dropFirst().map { try EditedModel.Part($0) }
+        parts = try options.operands.dropFirst().map { try EditedModel.Part($0, of: RemoveCommand.manual) }
     }
 
     func run(to output: Output) throws -> ExitCode {
         let versions = parts.compactMap { if case .version(let name) = $0 { name } else { nil } }
         guard versions.isEmpty || versions.count == parts.count else {
             throw UsageError(
-                "\"version:\(versions[0])\" cannot be removed together with other parts; use a separate command")
+                "\"version:\(versions[0])\" cannot be removed together with other model elements; use a separate "
+                    + "command")
         }
         for version in versions { try EditedModel.removeVersion(version, of: options.operand(0) ?? "") }
         if !versions.isEmpty { return .done }
@@ -68,7 +69,7 @@ struct RemoveCommand: Command {
                 throw UsageError("\"index:\(name.entity)\" does not name an index; write index:\(name.entity).NAME")
             }
             guard try entity.removeIndex(named: index) else {
-                throw edited.nothing("an index", index, of: entity, entity.indexes.map(\.name))
+                throw edited.nothing("an index", index, of: entity) { $0.indexes.map(\.name) }
             }
         case .constraint(let name):
             let entity = try edited.entity(name.entity)
@@ -79,8 +80,9 @@ struct RemoveCommand: Command {
             }
             let attributes = list.split(separator: ",").map { String($0) }
             guard try entity.removeUniqueConstraint(attributes) else {
-                let all = entity.uniqueConstraints.map { $0.joined(separator: ",") }
-                throw edited.nothing("a unique constraint", attributes.joined(separator: ","), of: entity, all)
+                throw edited.nothing("a unique constraint", attributes.joined(separator: ","), of: entity) {
+                    $0.uniqueConstraints.map { $0.joined(separator: ",") }
+                }
             }
         }
     }

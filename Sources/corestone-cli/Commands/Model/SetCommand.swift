@@ -50,7 +50,7 @@ struct SetCommand: Command {
     func run(to output: Output) throws -> ExitCode {
         let edited = try EditedModel(options)
         let model = edited.model
-        switch try EditedModel.Part(part) {
+        switch try EditedModel.Part(part, of: SetCommand.manual) {
         case .model:
             let versions = assignments.filter { $0.key == "currentVersion" }
             let rest = assignments.filter { $0.key != "currentVersion" }
@@ -77,10 +77,13 @@ struct SetCommand: Command {
         case .configuration(let name):
             try model.setConfiguration(try edited.configuration(name).edited(assignments, in: model))
         case .index, .constraint:
-            throw UsageError("\"\(part)\" cannot be changed; remove it with model remove, and add it with model add")
+            throw UsageError(
+                "\"\(part)\" cannot be changed; remove it with \(Tool.name) model remove, and add it with \(Tool.name) "
+                    + "model add")
         case .version(let name):
             throw UsageError(
-                "\"\(part)\" does not have keys; change the parts of the version with --version \"\(name)\"")
+                "\"\(part)\" does not have keys; change its elements with --version \"\(name)\", or make it current "
+                    + "with \(Tool.name) model set \(edited.path) . currentVersion=\"\(name)\"")
         }
         try edited.write()
         return .done

@@ -33,7 +33,8 @@ extension Command {
                 throw CoreError(
                     .invalidArgument,
                     "\(path) is of type \(type.rawValue), but a persistent history requires an SQLite store; convert it with "
-                        + "corestone convert",
+                        + "corestone convert, and open the new store with CST_STORE_HISTORY (history=True, "
+                        + "keepsHistory)",
                     file: path)
             }
             throw CoreError(
@@ -79,8 +80,8 @@ extension HistoryRequest.Start {
             self = .date(date)
         } else {
             throw UsageError(
-                "\(name) must be a transaction number, a date such as 2026-11-29T10:00:00Z or a history token, not \"\(text)\""
-            )
+                "\(name) must be a transaction number, a history token, or a date such as 2026-11-29T10:00:00Z, not "
+                    + "\"\(text)\"")
         }
     }
 
@@ -102,6 +103,12 @@ extension StoreType {
     /// Parses the name of a store type from the command line.
     static func named(_ name: String) throws -> StoreType {
         if name.lowercased() == "memory" { return .inMemory }
-        do { return try StoreTypes.type(named: name) } catch let error as CoreError { throw UsageError(error.message) }
+        do { return try StoreTypes.type(named: name) } catch is CoreError {
+            // The library's message also offers to register a type, which the tool cannot do.
+            let known = StoreTypes.names.map { "\"\($0)\"" }
+            throw UsageError(
+                "\"\(name)\" is not a store type; use \(known.dropLast().joined(separator: ", ")) or "
+                    + (known.last ?? ""))
+        }
     }
 }

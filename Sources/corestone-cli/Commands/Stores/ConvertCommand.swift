@@ -56,12 +56,13 @@ struct ConvertCommand: Command {
         case "sqlite", "sqlite3", "db": return .sqlite
         default:
             throw UsageError(
-                "the name of \(path) does not set the type of the new store; add --type SQLite, XML or Binary")
+                "\(path) does not have the extension of a store (.sqlite, .xml or .binary); add --type SQLite, XML or "
+                    + "Binary")
         }
     }
 
     func run(to output: Output) throws -> ExitCode {
-        if type != .inMemory { try requireFree(path, "choose another path, or delete \(path) first") }
+        if type != .inMemory { try requireFree(path, "choose another path") }
         let coordinator = try openStore(source, options)
         let first = try coordinator.openedStore(at: source)
         if first.modelSource == .inferred {

@@ -51,8 +51,8 @@ struct DestroyCommand: Command {
             let isSQLite = metadata.storeType == nil || metadata.storeType == StoreType.sqlite.rawValue
             throw CoreError(
                 .storeBusy, code: .persistentStoreOperation,
-                "cannot destroy \(path) because another process or connection holds the lock; add --timeout to wait "
-                    + "longer" + (isSQLite ? ", or --force to remove the files despite the lock" : ""),
+                "cannot destroy \(path) because another process or connection holds the lock; wait longer with "
+                    + "--timeout" + (isSQLite ? ", or add --force to remove the files despite the lock" : ""),
                 file: path)
         }
         let isThere = access(path, F_OK) == 0
@@ -64,8 +64,8 @@ struct DestroyCommand: Command {
     private func isConfirmed(_ metadata: StoreMetadata) throws -> Bool {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
             throw UsageError(
-                "destroy removes the contents of \(path), but cannot ask for confirmation without a terminal; add --yes"
-            )
+                "destroy removes the contents of \(path) and must be confirmed, but standard input or standard error "
+                    + "is not a terminal; add --yes")
         }
         let entities = metadata.entityVersionHashes.count
         let question =

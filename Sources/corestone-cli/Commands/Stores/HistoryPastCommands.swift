@@ -71,8 +71,8 @@ struct HistoryObjectCommand: Command {
             _ = try coordinator.model.requireEntity(named: parts[1])
         } else if parts.count == 3 {
             throw UsageError(
-                "\"\(uri)\" does not belong to \(path), whose UUID is \(store.identifier); pass the URI of an object of this "
-                    + "store, or ENTITY/pNUMBER")
+                "\"\(uri)\" does not belong to \(path), whose identifier is \(store.identifier); pass the URI of an "
+                    + "object of this store, or ENTITY/pNUMBER")
         }
         throw UsageError(
             "\"\(uri)\" is not the URI of an object; pass one that corestone history prints, such as \(prefix)Note/p1 or Note/p1"

@@ -82,7 +82,7 @@ struct MetadataCommand: Command {
         guard types.contains(type) else {
             throw UsageError(
                 "--set \"\(word)\": \"\(type)\" is not a type; use "
-                    + "\(types.dropLast().joined(separator: ", ")) or \(types.last ?? "")")
+                    + "\(types.joined(separator: ", ")), or add :string if the key is \"\(parts[0])\"")
         }
         guard let value = try value(parts[1], type, of: word) else {
             throw UsageError(

@@ -77,11 +77,14 @@ struct MigrateCommand: Command {
             if let other = others.first { throw UsageError("--\(other) does not apply to --\(alone); omit --\(other)") }
             return
         }
-        guard options["to"] != nil else { throw UsageError("--to is missing; pass the new model with --to MODEL") }
         for (name, owner) in [("sql", "plan"), ("keep", "backup"), ("from", "restore")]
         where options.has(name) && !options.has(owner) {
-            throw UsageError("--\(name) only applies to --\(owner); add --\(owner)")
+            // With --to, the value of --from is rather the model of the store than a backup.
+            let remedy =
+                name == "from" && options.has("to") ? "pass the store's own model with --source" : "add --\(owner)"
+            throw UsageError("--\(name) only applies to --\(owner); \(remedy)")
         }
+        guard options["to"] != nil else { throw UsageError("--to is missing; pass the new model with --to MODEL") }
         if options.has("stages"), options.has("mapping") {
             throw UsageError(
                 "--stages and --mapping exclude each other; name the mapping models in the file of --stages")
@@ -122,7 +125,7 @@ struct MigrateCommand: Command {
             return try finish(output, isMigrated: false, "\(path) is a store of this model already; nothing to do")
         }
         if options.has("backup") {
-            migration.backup = MigrationBackup(folder: backupFolder, keep: try options.number("keep", or: 3))
+            migration.backup = MigrationBackup(folder: backupFolder, keep: try options.number("keep", or: 3, from: 1))
         }
         let tasks = try migrate(path, model, migration)
         let backup =

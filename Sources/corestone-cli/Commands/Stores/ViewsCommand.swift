@@ -55,8 +55,8 @@ struct ViewsCommand: Command {
         let type = try suggestingShowForModels(path) { try StoreType(ofStoreAt: path) }
         if let type, type != .sqlite {
             throw UsageError(
-                "views require an SQLite store, but \(path) has type \(type.rawValue); convert it with corestone convert"
-            )
+                "views require an SQLite store, but \(path) is of type \(type.rawValue); convert it with corestone "
+                    + "convert")
         }
         let model = try suggestingShowForModels(path) { try options.model(forStoreAt: path) }
         let views = try suggestingShowForModels(path) {

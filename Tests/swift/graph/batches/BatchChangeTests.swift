@@ -61,7 +61,7 @@ final class BatchChangeTests: BatchTestCase {
                 XCTAssertEqual(error.key, key, error.message, line: line)
                 XCTAssertEqual(try people(), ["Ada 32"], line: line)
             }
-            try fails([:], 0, nil)
+            try fails([:], 0, "properties")
             try fails(["agee": .integer(1)], 0, "agee")
             try fails(["age": .string("x")], 0, "age")
             try fails(["age": .integer(1 << 40)], 1610, "age")

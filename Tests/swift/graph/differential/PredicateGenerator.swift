@@ -308,8 +308,9 @@ struct PredicateGenerator {
         }
     }
 
-    /// A path from the object or a variable through to-one relationships to a property of the wanted kind, including
-    /// properties of subentities.
+    /// A path from the object or a variable through to-one relationships to a property of the wanted kind.
+    ///
+    /// Properties of subentities are included.
     private mutating func path(_ entity: Entity, _ kind: Kind, from start: String? = nil) -> (
         path: String, entity: Entity
     )? {

@@ -161,8 +161,8 @@ final class ResultsListTests: GraphTestCase {
             XCTAssertEqual(error?.objectURI, rows[3].id.uri)
             XCTAssertEqual(
                 error?.message,
-                "Employee \(rows[3].id.uri) is in section \"a\", but is sorted after section \"b\"; sort first by a key "
-                    + "that keeps each section together")
+                "Employee \(rows[3].id.uri) is in section \"a\", but is sorted after section \"b\", apart from the "
+                    + "other objects of its section; sort first by a key that keeps each section together")
         }
     }
 

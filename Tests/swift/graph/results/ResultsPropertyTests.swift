@@ -1,8 +1,10 @@
 import Corestone
 import XCTest
 
-/// Random edits, saves, merges, batch requests, undo and resets: the reported changes, applied by the rules of
-/// table views, yield the results of the controller, which are those of a fetch.
+/// Random edits, saves, merges, batch requests, undo and resets.
+///
+/// The reported changes, applied by the rules of table views, yield the results of the controller, which are those of a
+/// fetch.
 ///
 /// `CORESTONE_SEED=n` runs one seed alone, `CORESTONE_EDITS=n` as many edits in all.
 final class ResultsPropertyTests: XCTestCase {

@@ -23,8 +23,10 @@ final class TestStore: PersistentStore, SaveTransaction, @unchecked Sendable {
     let path = "test store"
     let isReadOnly = false
     var abilities: StoreAbilities = [.emptySaves]
-    /// The calls in order: "fetch", "newValues", "newValue manager", "obtainPermanentIDs", "save 1 0 0", and
-    /// "didRegister permanent" if the store has the ability to observe registrations.
+    /// The calls in order.
+    ///
+    /// These are "fetch", "newValues", "newValue manager", "obtainPermanentIDs", "save 1 0 0", and "didRegister
+    /// permanent" if the store has the ability to observe registrations.
     var log: [String] = []
 
     private(set) var fetchRequests = 0

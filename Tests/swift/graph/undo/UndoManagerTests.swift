@@ -406,4 +406,23 @@ final class UndoManagerTests: XCTestCase {
         XCTAssertFalse(manager.isUndoing)
         XCTAssertEqual(manager.groupingLevel, 0)
     }
+
+    /// Each group is closed once, even if two threads open groups at the same time.
+    func testGroupsOfTwoThreadsAreClosedOnce() throws {
+        let manager = manager
+        DispatchQueue.concurrentPerform(iterations: 2) { _ in
+            for _ in 0..<2000 {
+                try? manager.beginUndoGrouping()
+                try? manager.registerUndo(target: manager) {}
+                try? manager.endUndoGrouping()
+            }
+        }
+        while manager.groupingLevel > 0 { try manager.endUndoGrouping() }
+        var steps = 0
+        while try manager.undo() { steps += 1 }
+        XCTAssertGreaterThan(steps, 0)
+        XCTAssertLessThanOrEqual(steps, 4000)
+        XCTAssertEqual(manager.groupingLevel, 0)
+    }
+
 }

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 /// Resolution of conflicts of unique constraints. One object keeps the values.
-extension Context {
+extension ConflictResolver {
     /// Resolves the conflict of an object with a stored object that has the same unique values.
     ///
     /// A new object of the stored object's entity becomes the object of the stored row. If the row already has an
@@ -22,13 +22,13 @@ extension Context {
         case (.storeTrump, false):
             try object.replacingValues { try object.discardChanges(object.entity.slots(of: constraint)) }
         case (_, true) where object.entity === stored.entity:
-            if let known = identityMap.registered(with: stored) {
+            if let known = context.identityMap.registered(with: stored) {
                 try mergeNew(object, into: known, as: type)
             } else {
                 try object.replacingValues { try adopt(object, stored, as: type) }
             }
         case (.storeTrump, true): try abandonNew(object)
-        case (_, _): try delete(self.object(with: stored))
+        case (_, _): try context.delete(context.object(with: stored))
         }
     }
 
@@ -37,7 +37,7 @@ extension Context {
     /// The resolution of an earlier conflict may have merged the two objects, deleted one of them, or changed values.
     private func isOpen(_ object: ManagedObject, _ stored: ObjectID, _ constraint: [String]) throws -> Bool {
         if object.isGone || object.isDeleted || object.objectID == stored { return false }
-        guard let known = identityMap.registered(with: stored), known.hasChanges else { return true }
+        guard let known = context.identityMap.registered(with: stored), known.hasChanges else { return true }
         if known.isDeleted { return false }
         return try constraint.allSatisfy { try known.value(forKeyPath: $0) == object.value(forKeyPath: $0) }
     }
@@ -46,9 +46,9 @@ extension Context {
     ///
     /// A saved object keeps the values. If all objects are new, the first one does.
     ///
-    /// Other new objects of its entity are merged into this object; with `.rollback`, and if they are of another
-    /// entity, they are deleted. Other saved objects discard their unique values, or all changes with `.rollback`.
-    /// Other saved objects whose unique values are unchanged are deleted.
+    /// Other new objects of the same entity are merged into the object that keeps the values. With `.rollback`, and if
+    /// they are of another entity, they are deleted instead. Other saved objects discard their unique values, or all
+    /// changes with `.rollback`. Other saved objects whose unique values are unchanged are deleted.
     func resolve(duplicates: [ManagedObject], _ constraint: [String], as type: MergePolicyType) throws {
         let objects = duplicates.filter { !$0.isGone && !$0.isDeleted }
         let saved = objects.filter { !$0.isInserted }
@@ -66,7 +66,7 @@ extension Context {
                     try mergeNew(other, into: keeper, as: type)
                 }
             } else if !isNewValue(other) {
-                try delete(other)
+                try context.delete(other)
             } else if type == .rollback {
                 try other.replacingValues { try other.dropAllChanges() }
             } else {
@@ -80,22 +80,24 @@ extension Context {
     /// Has no effect if the row does not exist any more.
     func adopt(_ object: ManagedObject, _ stored: ObjectID, as type: MergePolicyType) throws {
         guard let store = stored.store else { return }
-        let found = try withNewestRow(of: stored, in: store) { row in row.map { ($0, $0.chunk.takeUnretainedValue()) } }
+        let found = try context.objectRefresh.withNewestRow(of: stored, in: store) { row in
+            row.map { ($0, $0.chunk.takeUnretainedValue()) }
+        }
         guard let (row, chunk) = found else { return }
         if type == .storeTrump { try object.dropNewValues() }
         if object.hasTemporaryID {
-            identityMap.makePermanent(object, store: store, key: stored.reference)
+            context.keyAssignment.makePermanent(object, store: store, key: stored.reference)
         } else {
-            identityMap.unregister(object)
+            context.identityMap.unregister(object)
             object.primaryKey = stored.reference
-            identityMap.register(object)
+            context.identityMap.register(object)
         }
         for keeper in object.toManyRelationships { keeper?.becomeSaved() }
         object.state.remove(.inserted)
         object.setRecord(row)
         withExtendedLifetime(chunk) {}
         object.state.insert(.updated)
-        changeTracker.noteUpdated(object)
+        context.changeTracker.noteUpdated(object)
         object.willChange()
         if object.toManyRelationships.contains(where: { $0?.hasChanges == true }) {
             object.state.insert(.membersChanged)
@@ -111,7 +113,7 @@ extension Context {
     /// Moves the changed values and the members of a new object to another object, and deletes the new object.
     ///
     /// With `.storeTrump`, only the members are moved. From now on, the temporary ID of the new object refers to the
-    /// other object if that has a permanent ID.
+    /// other object if the other object has a permanent ID.
     func mergeNew(_ object: ManagedObject, into other: ManagedObject, as type: MergePolicyType) throws {
         if type == .overwrite { object.writeNulls() }
         if type != .storeTrump, let overlay = object.overlay {
@@ -137,17 +139,17 @@ extension Context {
                 _ = try other.add(member === object ? other : member, to: relationship)
             }
         }
-        try deleteRules.redirectOneSided(from: object, to: other)
+        try context.deleteRules.redirectOneSided(from: object, to: other)
         let former = object.primaryKey
         try abandonNew(object)
         if former < 0, let store = other.store, !other.hasTemporaryID {
-            identityMap.note(former, became: other.primaryKey, store: store, root: other.entity)
+            context.identityMap.note(former, became: other.primaryKey, store: store, root: other.entity)
         }
     }
 
     func abandonNew(_ object: ManagedObject) throws {
-        try delete(object)
-        try processPendingChanges(appliesDeleteRules: true)
+        try context.delete(object)
+        try context.processPendingChanges(appliesDeleteRules: true)
     }
 }
 

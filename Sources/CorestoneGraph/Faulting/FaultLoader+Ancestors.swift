@@ -3,21 +3,22 @@ import CorestoneValues
 
 // Faulting in nested contexts. The values are those of the nearest ancestor context that has the object's values in
 // memory. Otherwise the row is read from the store, and its values are not copied to the ancestors.
-extension Context {
+extension FaultLoader {
     /// Fires a fault, and with it the next faults of its group.
     ///
     /// - Parameter slot: The property that the application reads. If set, an object without values is handled as an
     ///   inaccessible fault; if nil, it is an error.
-    /// - Throws: `.objectGone` if an ancestor context has deleted the object, or if neither an ancestor nor the store
-    ///   has its values. `loadRow` lists exceptions.
+    /// - Throws: `.objectGone` if `slot` is nil, and an ancestor context has deleted the object or neither an ancestor
+    ///   nor the store has its values.
+    ///   The errors of `handleInaccessible`.
     func loadNestedRow(of object: ManagedObject, reading slot: Int?) throws {
-        coordinator.count { $0.faults += 1 }
-        try withAncestors {
+        context.coordinator.count { $0.faults += 1 }
+        try context.withAncestors {
             var borrowed = BorrowedRecords()
             if isDecidedByAncestor(object, &borrowed) { return }
-            if let store = object.store { try faultLoader.watchFault(of: object, in: store) }
-            let siblings = faultLoader.siblings(of: object).compactMap {
-                identityMap.registered(store: object.store, root: object.entity, primaryKey: $0)
+            if let store = object.store { try watchFault(of: object, in: store) }
+            let siblings = siblings(of: object).compactMap {
+                context.identityMap.registered(store: object.store, root: object.entity, primaryKey: $0)
             }
             try loadNestedRows(of: siblings.contains { $0 === object } ? siblings : [object])
         }
@@ -29,10 +30,10 @@ extension Context {
     /// Fires faults. Objects that are deleted in an ancestor, or that no ancestor and no store has, remain faults.
     func loadNestedRows(of faults: [ManagedObject]) throws {
         if faults.isEmpty { return }
-        try withAncestors {
+        try context.withAncestors {
             var borrowed = BorrowedRecords()
             let rest = faults.filter { $0.record == nil && !isDecidedByAncestor($0, &borrowed) }
-            try faultLoader.loadStoredRows(of: rest)
+            try loadStoredRows(of: rest)
         }
     }
 
@@ -46,9 +47,9 @@ extension Context {
     ///
     /// Returns true if an ancestor has the values or has deleted the object.
     private func isDecidedByAncestor(_ fault: ManagedObject, _ borrowed: inout BorrowedRecords) -> Bool {
-        var ancestor = parent
-        while let context = ancestor {
-            if let own = context.registeredCounterpart(of: fault) {
+        var ancestor = context.parent
+        while let next = ancestor {
+            if let own = next.registeredCounterpart(of: fault) {
                 if own.isDeleted {
                     fault.dropRecord()
                     return true
@@ -62,42 +63,9 @@ extension Context {
                     return true
                 }
             }
-            ancestor = context.parent
+            ancestor = next.parent
         }
         return false
-    }
-
-    /// Refreshes an object from the ancestor contexts; see `refresh`.
-    func refreshNested(_ object: ManagedObject, mergeChanges: Bool) throws {
-        if object.state.contains(.inserted) { return }
-        if mergeChanges, !object.state.isDisjoint(with: [.updated, .deleted, .observed]),
-            object.hasChanges || object.record != nil
-        {
-            return try object.refreshingValues { try rebaseOnNewestNestedRow(object) }
-        }
-        if object.state.contains(.observed) {
-            try object.refreshingValues {
-                try object.becomeFault()
-                try loadNestedRows(of: [object])
-            }
-        } else {
-            try object.becomeFault()
-        }
-        noteRefreshedIfObserved(object)
-    }
-
-    private func rebaseOnNewestNestedRow(_ object: ManagedObject) throws {
-        let wasFault = object.isFault
-        object.dropRecord()
-        // If the values cannot be read now, the object remains a fault.
-        object.state.insert(.fault)
-        try loadNestedRows(of: [object])
-        if object.record != nil { return try discardDependentValues(object) }
-        if object.hasChanges { throw object.unknownInAncestorsError() }
-        // The object is observed and was deleted in an ancestor or the store, so it becomes a fault.
-        if !wasFault { object.state.remove(.fault) }
-        object.turnIntoFault()
-        noteRefreshedIfObserved(object)
     }
 
     // MARK: Members
@@ -105,20 +73,20 @@ extension Context {
     /// Reads the members of a relationship for owners that have not loaded these members.
     func loadNestedMembers(of relationship: Relationship, owners: [ManagedObject], rows: MemberRows) throws {
         if owners.isEmpty { return }
-        try withAncestors {
-            try faultLoader.loadRows(of: owners)
+        try context.withAncestors {
+            try loadRows(of: owners)
             var rest: [ManagedObject] = []
             for owner in owners {
                 guard let keeper = try keeperInAncestors(of: relationship, owner) else {
                     rest.append(owner)
                     continue
                 }
-                let members = try keeper.all().filter { !$0.isDeleted }.map { counterpart(of: $0) }
-                try faultLoader.setMembers(members, of: relationship, owner: owner)
+                let members = try keeper.all().filter { !$0.isDeleted }.map { context.counterpart(of: $0) }
+                try setMembers(members, of: relationship, owner: owner)
             }
-            try faultLoader.loadStoredMembers(of: relationship, owners: rest)
+            try loadStoredMembers(of: relationship, owners: rest)
             if rows != .later {
-                for owner in owners { try faultLoader.loadRows(of: try owner.toMany(relationship).all()) }
+                for owner in owners { try loadRows(of: try owner.toMany(relationship).all()) }
             }
         }
     }
@@ -126,15 +94,15 @@ extension Context {
     /// Returns the relationship in the nearest ancestor context that has loaded or changed the members.
     private func keeperInAncestors(of relationship: Relationship, _ owner: ManagedObject) throws -> ToManyRelationship?
     {
-        var ancestor = parent
-        while let context = ancestor {
-            if let own = context.registeredCounterpart(of: owner), own.entity === owner.entity {
+        var ancestor = context.parent
+        while let next = ancestor {
+            if let own = next.registeredCounterpart(of: owner), own.entity === owner.entity {
                 let keeper = own.toMany(ordinal: Int(own.entity.layout.slots[Int(relationship.slot)].ordinal))
                 if own.state.contains(.inserted) || keeper?.hasChanges == true || keeper?.isLoaded == true {
                     return try own.toMany(relationship)
                 }
             }
-            ancestor = context.parent
+            ancestor = next.parent
         }
         return nil
     }
@@ -142,7 +110,7 @@ extension Context {
 
 // MARK: - Sharing values
 
-/// The records of changed objects.
+/// A writer of records with the values of changed objects, for the objects of descendant contexts.
 ///
 /// The writer is created for the first changed object, because most objects are unchanged.
 private struct BorrowedRecords {
@@ -159,7 +127,7 @@ private struct BorrowedRecords {
 extension ManagedObject {
     /// Shares the values with the object of a descendant context.
     ///
-    /// The descendant's object receives the same row, or a row that is written from the changed values. Rows do not
+    /// The descendant's object receives the same row, or a row that is written from the current values. Rows do not
     /// contain transient values, so the descendant's object has the defaults of transient properties.
     fileprivate func shareValues(with fault: ManagedObject, _ borrowed: inout BorrowedRecords) {
         if let record, changedStoredSlots.isEmpty {
@@ -211,7 +179,8 @@ extension ManagedObject {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(entity.name) \(objectID.uri) is no longer in the parent context: it was deleted there or in the store, or "
-                + "the parent was rolled back or reset. Roll back this context, and fetch the objects again",
+                + "the parent was rolled back or reset. Call cst_context_rollback (rollback) on this context, and "
+                + "fetch the objects again",
             entity: entity.name,
             objectURI: objectID.uri, file: store?.path)
     }

@@ -21,7 +21,10 @@ extension FetchRequest {
             let property = try entity.requireProperty(named: name)
             if property.isTransient || property is FetchedProperty { throw unfit(name, "is not stored; leave it out") }
             if let relationship = property as? Relationship, relationship.isToMany {
-                throw unfit(name, "is a to-many relationship; prefetch it instead")
+                throw unfit(
+                    name,
+                    "is a to-many relationship; prefetch it with cst_fetch_request_set_prefetch (prefetch, "
+                        + "relationshipKeyPathsForPrefetching) instead")
             }
             keys.insert(property.key)
             for element in (property as? Attribute)?.elements ?? [] { keys.insert(element.key) }
@@ -31,8 +34,8 @@ extension FetchRequest {
 
     private func unfit(_ name: String, _ what: String) -> CoreError {
         CoreError(
-            .invalidArgument, "cannot fetch \(entity.name) objects with only \"\(name)\": it \(what)",
-            entity: entity.name, key: name)
+            .invalidArgument, "cannot fetch \"\(name)\" of \(entity.name) objects: it \(what)", entity: entity.name,
+            key: name)
     }
 
     /// Whether partial rows are sufficient for the other settings of the request.
@@ -41,35 +44,35 @@ extension FetchRequest {
     }
 }
 
-extension Context {
+extension FaultLoader {
     /// Returns the keys to which a store may limit the rows; nil if whole rows are required.
     func partKeys(_ request: FetchRequest) throws -> Set<UInt32>? {
         let keys = try request.partKeys()
-        return parent == nil && request.wantsParts && stalenessInterval < 0 ? keys : nil
+        return context.parent == nil && request.wantsParts && context.stalenessInterval < 0 ? keys : nil
     }
 
     /// Loads some properties of objects whose rows are not loaded. Objects whose rows were deleted do not change.
     func loadParts(of objects: [ManagedObject], _ entity: Entity, _ keys: Set<UInt32>) throws {
         let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) && !$0.hasTemporaryID }
-        for (store, objects) in faultLoader.byStore(waiting) {
+        for (store, objects) in byStore(waiting) {
             let references = objects.map { PropertyValue.object(ObjectIDReference($0.objectID)) }
             var fetch = StoreFetch(entity: entity, predicate: .oneOf(references))
             fetch.keys = keys
-            let outcome = try run(fetch, store: store)
+            let outcome = try context.fetchExecutor.run(fetch, store: store)
             if outcome.isPartial {
                 _ = self.objects(forParts: outcome.batch, keys: keys, store: store)
             } else {
-                _ = self.objects(for: outcome.batch, entity: entity, store: store)
+                _ = context.fetchExecutor.objects(for: outcome.batch, entity: entity, store: store)
             }
         }
     }
 
-    /// Returns the only object of each row: a fault with a partial row, unless its whole row is loaded.
+    /// Returns the registered object of each row: a fault with a partial row, unless its whole row is loaded.
     func objects(forParts batch: RowBatch, keys: Set<UInt32>, store: Store) -> [ManagedObject] {
         var waiting: [ManagedObject] = []
         let objects = batch.records.map { record in
-            let object = identityMap.object(
-                store: store, entity: entity(at: record.header.pointee.entity), primaryKey: record.primaryKey)
+            let object = context.identityMap.object(
+                store: store, entity: context.entity(at: record.header.pointee.entity), primaryKey: record.primaryKey)
             if object.isFault {
                 if object.record != nil, object.version != record.version { object.turnIntoFault() }
                 if object.record == nil {
@@ -79,7 +82,7 @@ extension Context {
             }
             return object
         }
-        if let root = waiting.first?.entity.root { faultLoader.group(waiting, root: root, store: store) }
+        if let root = waiting.first?.entity.root { context.faultState.groups.group(waiting, root: root, store: store) }
         return objects
     }
 }

@@ -1,59 +1,20 @@
 import CorestoneModel
 import CorestoneValues
 
-extension Context {
-    /// Moves the changes of a save to the parent, where they become pending changes.
-    ///
-    /// The stores are not written. Conflicts with other saves are resolved first, by the merge policy. After a failure,
-    /// the changes are still pending here.
-    ///
-    /// - Returns: The changes that were moved.
-    func push(_ first: SavePlan, into parent: Context) throws -> SavePlan {
-        try withAncestors {
-            try parent.refuseDuringSave()
-            var transfer = Transfer(first, from: self, into: parent)
-            try transfer.prepare()
-            let conflicts = transfer.conflicts()
-            if !conflicts.isEmpty {
-                for (store, conflicts) in conflicts { try resolve(conflicts, store) }
-                transfer = Transfer(try SavePipeline(context: self).reload(), from: self, into: parent)
-                try transfer.prepare()
-            }
-            // The transfer notifies observers of the parent and of its objects, which must not use this context.
-            try closed(for: .save) {
-                try transfer.write()
-                transfer.commit()
-                // A failure appears again in the parent's save, which processes pending changes first.
-                try? parent.processPendingChanges()
-            }
-            return transfer.plan
-        }
-    }
-
-    /// Throws if this context is running a lifecycle hook, a validator or its merge policy.
-    private func refuseDuringSave() throws {
-        try refuseInHook("save a child of its context")
-        if hookState.isRunningValidators {
-            throw CoreError(
-                .invalidArgument,
-                "a validator must not save a child of its context; do so after the call that runs the validator has "
-                    + "returned")
-        }
-    }
-}
-
 /// The transfer of the changes of a save from a child context to its parent.
 ///
 /// Values that changed in the child replace those of the parent for the same property. Other values of the parent
 /// remain. The parent updates inverses and applies delete rules itself, so that its graph stays consistent even if the
 /// parent has changed since the child read it.
-private struct Transfer {
+struct NestedSave {
     let plan: SavePlan
     let child: Context
     let parent: Context
     /// The parent's objects for the inserted objects of the plan, in the plan's order.
     var inserted: [ManagedObject] = []
+    /// The parent's objects for the updated objects of the plan, in the plan's order.
     var updated: [ManagedObject] = []
+    /// The parent's objects to be deleted.
     var deleted: [ManagedObject] = []
 
     init(_ plan: SavePlan, from child: Context, into parent: Context) {
@@ -70,9 +31,10 @@ private struct Transfer {
 
     /// Looks up the parent's objects and reads the rows that the changes require.
     ///
-    /// Reading is complete here, because a failure of a later step would leave the parent half changed.
+    /// All rows are read here, because a failure of a later step would leave the parent partly changed.
     ///
-    /// - Throws: `.conflict` if the parent does not have an updated object any more; errors of reading.
+    /// - Throws: `.conflict` if the parent does not have an updated object any more.
+    ///   Errors of reading.
     mutating func prepare() throws {
         updated = plan.updated.map { parent.counterpart(of: $0) }
         deleted = plan.deleted.map { parent.counterpart(of: $0) }
@@ -90,8 +52,9 @@ private struct Transfer {
         if !conflicts.isEmpty {
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(conflicts.count) objects have changes but are no longer in the parent context; roll back, or delete them in "
-                    + "this context too. The details list each; the first is \(conflicts[0].objectURI ?? "unknown")",
+                "\(conflicts.count) objects have changes but are no longer in the parent context; call "
+                    + "cst_context_rollback (rollback), or delete them in this context too with cst_context_delete "
+                    + "(delete). The details list each; the first is \(conflicts[0].objectURI ?? "unknown")",
                 entity: conflicts[0].entity, objectURI: conflicts[0].objectURI, children: conflicts)
         }
         for object in plan.inserted { try prepareTargets(of: object, nil) }
@@ -107,7 +70,7 @@ private struct Transfer {
         }
     }
 
-    /// Fires the faults that a change of a one-to-one relationship will change.
+    /// Fires the faults of objects whose side of a one-to-one relationship the transfer will change.
     private func prepareTargets(of object: ManagedObject, _ own: ManagedObject?) throws {
         for (relationship, target) in object.changedTargets {
             guard let inverse = relationship.resolvedInverse, !inverse.isToMany else { continue }
@@ -121,7 +84,7 @@ private struct Transfer {
     /// Returns the conflicts, by store, of objects that were saved elsewhere since the child read them.
     ///
     /// The parent already has the newer rows of these objects, so without this check, changes that are based on older
-    /// rows would overwrite them without a conflict.
+    /// rows would overwrite the newer rows without a conflict.
     func conflicts() -> [(key: Store, elements: [MergeConflict])] {
         var conflicts = GroupedElements<Store, MergeConflict>()
         // Retains the rows that are written here until the conflicts retain them.
@@ -164,7 +127,7 @@ private struct Transfer {
         for keeper in object.keptToManyRelationships where keeper.hasChanges {
             let relationship = keeper.relationship
             let parentMembers = try own.toMany(relationship)
-            // If this side does not own the join rows, the inverse or the to-one side moves the pairs.
+            // If this side does not own the join rows, the change is transferred from the inverse or the to-one side.
             if relationship.ownsJoinRows {
                 let inverse = relationship.resolvedInverse
                 for member in keeper.removedMembers where !member.isGone {
@@ -232,17 +195,17 @@ extension Context {
         identityMap.register(own)
         changeTracker.noteInserted(own)
         if let store = object.context?.changeTracker.assignedStores[ObjectIdentifier(object)] {
-            changeTracker.assignedStores[ObjectIdentifier(own)] = store
+            changeTracker.assign(store, to: own)
         }
         return own
     }
 }
 
 extension ManagedObject {
-    /// Whether the object's row is newer than the row of a child context's object and conflicts with its changes.
+    /// Whether the object's row is newer than that of a child context's object and conflicts with the child's changes.
     ///
     /// The newer row has another value of a property that the child changed, or of any property if the child deletes
-    /// the object. Properties with pending changes in this context do not count, because the child's changes replace
+    /// the object. Properties with pending changes in the parent do not count, because the child's changes replace
     /// these changes.
     fileprivate func overtakes(_ other: ManagedObject) -> Bool {
         guard let record, let former = other.record, !isDeleted, version > other.version else { return false }
@@ -264,7 +227,7 @@ extension ManagedObject {
         return context.identityMap.permanentKey(of: key, root: context.entity(at: index).root) ?? key
     }
 
-    /// Copies the attributes that another context's object changed.
+    /// Copies the attributes that have unsaved changes in another context's object.
     fileprivate func copyValues(of other: ManagedObject) {
         guard let overlay = other.overlay else { return }
         for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
@@ -295,8 +258,22 @@ extension ManagedObject {
     fileprivate func lostInParentError() -> CoreError {
         CoreError(
             .conflict, code: .managedObjectMerge,
-            "\(entity.name) \(objectID.uri) has changes but is no longer in the parent context; roll back, or delete it in "
-                + "this context too", entity: entity.name,
+            "\(entity.name) \(objectID.uri) has changes but is no longer in the parent context; call "
+                + "cst_context_rollback (rollback), or delete it in this context too with cst_context_delete (delete)",
+            entity: entity.name,
             objectURI: objectID.uri)
+    }
+}
+
+extension Context {
+    /// Throws if this context is running a lifecycle hook, a validator or its merge policy.
+    func refuseDuringSave() throws {
+        try refuseInHook("save a child of its context")
+        if hookState.isRunningValidators {
+            throw CoreError(
+                .invalidArgument,
+                "a validator must not save a child of its context; do so after the call that runs the validator has "
+                    + "returned")
+        }
     }
 }

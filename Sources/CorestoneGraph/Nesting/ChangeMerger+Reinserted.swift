@@ -3,23 +3,25 @@ import CorestoneValues
 
 // Rows that another writer deleted and that were inserted again with the same key, for example by a save whose merge
 // policy overwrites the deletion. The object of the deleted row stays deleted, and the row has a new object.
-extension Context {
-    func isDeletedElsewhere(_ object: ManagedObject) -> Bool { mergeState.deletedElsewhere.contains { $0 === object } }
+extension ChangeMerger {
+    func isDeletedElsewhere(_ object: ManagedObject) -> Bool {
+        context.mergeState.deletedElsewhere.contains { $0 === object }
+    }
 
-    /// Detaches the objects whose rows other writers deleted from the context.
+    /// Detaches from the context the objects whose rows other writers deleted.
     func releaseDeletedElsewhere() {
-        if mergeState.deletedElsewhere.isEmpty { return }
-        for object in mergeState.deletedElsewhere where object.context === self { object.leaveContext() }
-        (mergeState.deletedElsewhere, mergeState.reinsertedElsewhere) = ([], [])
+        if context.mergeState.deletedElsewhere.isEmpty { return }
+        for object in context.mergeState.deletedElsewhere where object.context === context { object.leaveContext() }
+        (context.mergeState.deletedElsewhere, context.mergeState.reinsertedElsewhere) = ([], [])
     }
 
     /// Detaches the deleted objects whose rows were inserted again. Called after observers were notified.
     func detachReinserted() {
-        if mergeState.reinsertedElsewhere.isEmpty { return }
-        let former = mergeState.reinsertedElsewhere
-        mergeState.reinsertedElsewhere = []
-        mergeState.deletedElsewhere.removeAll { object in former.contains { $0 === object } }
-        for object in former where object.context === self { object.leaveContext() }
+        if context.mergeState.reinsertedElsewhere.isEmpty { return }
+        let former = context.mergeState.reinsertedElsewhere
+        context.mergeState.reinsertedElsewhere = []
+        context.mergeState.deletedElsewhere.removeAll { object in former.contains { $0 === object } }
+        for object in former where object.context === context { object.leaveContext() }
     }
 
     /// Returns new objects for the rows that were inserted again.
@@ -29,51 +31,55 @@ extension Context {
     ///
     /// - Parameter left: The objects that leave the context in this merge.
     func mergeReinserted(named ids: ChangedIDs, _ left: [ManagedObject]) throws -> [ManagedObject] {
-        if mergeState.deletedElsewhere.isEmpty { return try replacements(for: left) }
+        if context.mergeState.deletedElsewhere.isEmpty { return try replacements(for: left) }
         let named = Set((ids.deleted + ids.inserted + ids.updated + ids.refreshed + ids.invalidated).compactMap(ownID))
-        return try replacements(for: left + mergeState.deletedElsewhere.filter { named.contains($0.objectID) })
+        return try replacements(for: left + context.mergeState.deletedElsewhere.filter { named.contains($0.objectID) })
     }
 
     /// Merges all rows that were inserted again, as changes of the current event.
     func mergeAllReinserted() throws {
-        let back = try replacements(for: mergeState.deletedElsewhere)
+        let back = try replacements(for: context.mergeState.deletedElsewhere)
         if back.isEmpty { return }
         try reloadOwners(back)
-        mergeState.mergedIn += back
-        changeTracker.noteMerged(inserted: back, deleted: [])
+        context.mergeState.mergedIn += back
+        context.changeTracker.noteMerged(inserted: back, deleted: [])
     }
 
     /// Returns the new objects for those deleted objects whose rows exist again.
     private func replacements(for deleted: [ManagedObject]) throws -> [ManagedObject] {
         if deleted.isEmpty { return [] }
-        let known = deleted.map { identityMap.registered(store: $0.store, root: $0.entity, primaryKey: $0.primaryKey) }
-        let fresh = zip(deleted, known).map {
-            $1 ?? identityMap.object(store: $0.store, entity: $0.entity, primaryKey: $0.primaryKey)
+        let known = deleted.map {
+            context.identityMap.registered(store: $0.store, root: $0.entity, primaryKey: $0.primaryKey)
         }
-        try faultLoader.loadRows(of: fresh)
+        let fresh = zip(deleted, known).map {
+            $1 ?? context.identityMap.object(store: $0.store, entity: $0.entity, primaryKey: $0.primaryKey)
+        }
+        try context.faultLoader.loadRows(of: fresh)
         var back: [ManagedObject] = []
         for (place, (former, object)) in zip(deleted, fresh).enumerated() {
             guard object.record != nil else {
                 // A context that retains its objects would retain this one, which does not have a row.
                 if known[place] == nil {
-                    identityMap.unregister(object)
+                    context.identityMap.unregister(object)
                     object.leaveContext()
                 }
                 continue
             }
             if object.isDeleted { continue }
             if !back.contains(where: { $0 === object }) { back.append(object) }
-            if former.context !== self { continue }
+            if former.context !== context { continue }
             replace(former, by: object)
-            mergeState.reinsertedElsewhere.append(former)
+            context.mergeState.reinsertedElsewhere.append(former)
         }
         return back
     }
 
-    /// Makes unsaved references to a deleted object refer to its replacement, and discards its undo steps.
+    /// Makes unsaved references to a deleted object refer to its replacement.
+    ///
+    /// Also discards the deleted object's undo steps.
     private func replace(_ former: ManagedObject, by object: ManagedObject) {
-        forgetUndo(of: former)
-        for holder in everyObject {
+        context.forgetUndo(of: former)
+        for holder in context.everyObject {
             guard let overlay = holder.overlay else { continue }
             for slot in 0..<Int(holder.entity.slotCount)
             where overlay.isChanged(slot) && holder.entity.layout.slots[slot].role == .toOne {
@@ -87,11 +93,13 @@ extension Context {
     /// Returns the IDs of objects whose rows were deleted by other writers and exist again in `store`.
     func returned(to store: Store) throws -> [ObjectID] {
         var groups = GroupedElements<Entity, ManagedObject>()
-        for object in mergeState.deletedElsewhere where object.store === store {
+        for object in context.mergeState.deletedElsewhere where object.store === store {
             groups.add(object, to: object.entity.root)
         }
         return try groups.list.flatMap { root, objects in
-            let versions = try reading(store) { try $0.versions(of: root, primaryKeys: objects.map(\.primaryKey)) }
+            let versions = try context.reading(store) {
+                try $0.versions(of: root, primaryKeys: objects.map(\.primaryKey))
+            }
             return objects.filter { versions[$0.primaryKey] != nil }.map(\.objectID)
         }
     }
@@ -100,14 +108,16 @@ extension Context {
     ///
     /// The deletion of these older rows was not reported.
     func reinsertedRows(among ids: ChangedIDs) throws -> [ObjectID] {
-        if parent != nil || ids.inserted.isEmpty { return [] }
+        if context.parent != nil || ids.inserted.isEmpty { return [] }
         let deleted = Set(ids.deleted)
-        let known = ids.inserted.filter { !deleted.contains($0) }.compactMap { identityMap.registered(with: $0) }.filter {
+        let known = ids.inserted.filter { !deleted.contains($0) }.compactMap {
+            context.identityMap.registered(with: $0)
+        }.filter {
             $0.record != nil && $0.state.isDisjoint(with: [.inserted, .detached, .deleted, .nested])
                 && !hasDeferredMerge($0)
         }
         var found: [ObjectID] = []
-        for (store, objects) in faultLoader.byStore(known) {
+        for (store, objects) in context.faultLoader.byStore(known) {
             var groups = GroupedElements<Entity, ManagedObject>()
             for object in objects { groups.add(object, to: object.entity.root) }
             for (root, group) in groups.list {
@@ -125,8 +135,8 @@ extension Context {
 
     /// Makes an owner read its loaded members again if a merged object is missing among them.
     ///
-    /// A save that inserts an object also reports its owners as updated. A save that inserts an object again does not
-    /// report them, because the owners in the saving context still contain the object.
+    /// A save that inserts an object also reports the object's owners as updated. A save that inserts an object again
+    /// does not report the owners, because in the saving context they still contain the object.
     func reloadOwners(_ objects: [ManagedObject]) throws {
         var observed: [ManagedObject] = []
         for object in objects {
@@ -135,28 +145,29 @@ extension Context {
                 let layout = object.entity.layout.slots[Int(relationship.slot)]
                 guard let inverse = relationship.resolvedInverse, inverse.isToMany,
                     let (key, index) = Record(record).target(Int(relationship.slot), layout), key >= 0,
-                    let owner = identityMap.registered(store: store, root: entity(at: index), primaryKey: key),
+                    let owner = context.identityMap.registered(
+                        store: store, root: context.entity(at: index), primaryKey: key),
                     let keeper = owner.toMany(ordinal: Int(owner.entity.layout.slots[Int(inverse.slot)].ordinal)),
                     keeper.isLoaded, try !keeper.contains(object), !keeper.hasRemoved(object)
                 else { continue }
-                if parent == nil, owner.state.contains(.observed), !owner.hasChanges {
+                if context.parent == nil, owner.state.contains(.observed), !owner.hasChanges {
                     observed.append(owner)
                 } else {
                     owner.rereadMembers(of: keeper)
-                    noteRefreshedIfObserved(owner)
+                    context.objectRefresh.noteRefreshedIfObserved(owner)
                 }
             }
         }
-        if !observed.isEmpty { try refreshObserved(observed) }
+        if !observed.isEmpty { try context.objectRefresh.refreshObserved(observed) }
     }
 }
 
-extension Context {
-    /// Notifies dependency trackers of owners that lose members.
+extension ChangeMerger {
+    /// Records owners that lose members as refreshed, for dependency trackers.
     ///
     /// A batch request can delete members without a change of the owners' rows.
     func noteOwners(of deleted: [ManagedObject]) {
-        if deleted.isEmpty || !observation.trackers.hasObservers(.slots) { return }
+        if deleted.isEmpty || !context.observation.trackers.hasObservers(.slots) { return }
         let deletedIdentifiers = Set(deleted.map(ObjectIdentifier.init))
         var owners = ObjectList()
         for object in deleted {
@@ -165,17 +176,20 @@ extension Context {
             {
                 let layout = object.entity.layout.slots[Int(relationship.slot)]
                 guard let (key, index) = Record(record).target(Int(relationship.slot), layout),
-                    let owner = identityMap.registered(store: store, root: entity(at: index), primaryKey: key)
+                    let owner = context.identityMap.registered(
+                        store: store, root: context.entity(at: index), primaryKey: key)
                 else { continue }
                 _ = owners.append(owner)
             }
         }
-        for object in everyObject {
+        for object in context.everyObject {
             let loses = object.toManyRelationships.contains { keeper in
                 keeper?.knownMembers.contains { deletedIdentifiers.contains(ObjectIdentifier($0)) } == true
             }
             if loses { _ = owners.append(object) }
         }
-        for owner in owners.objects where !deletedIdentifiers.contains(ObjectIdentifier(owner)) { changeTracker.noteRefreshed(owner) }
+        for owner in owners.objects where !deletedIdentifiers.contains(ObjectIdentifier(owner)) {
+            context.changeTracker.noteRefreshed(owner)
+        }
     }
 }

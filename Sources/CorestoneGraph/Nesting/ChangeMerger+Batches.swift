@@ -2,16 +2,16 @@ import CorestoneModel
 import CorestoneValues
 
 // Merging of batch changes into contexts.
-extension Context {
+extension ChangeMerger {
     func merge(batch changes: ExternalChanges, of store: Store) throws {
-        defer { for child in links.children.mergingBatches { child.post(changes, of: store) } }
+        defer { for child in context.links.children.mergingBatches { child.post(changes, of: store) } }
         // A pinned context does not merge changes.
-        if !store.isOpen || generation != nil { return }
+        if !store.isOpen || context.generation != nil { return }
         var found = ChangedIDs()
-        // Results trackers also need the rows that are not registered in this context.
-        let isTracked = observation.trackers.hasObservers(.event)
-        if isTracked || hasObservers(.objectsDidChange) || hasObservers(.didMergeChangesObjectIDs) {
-            found.inserted = store.ids(changes.inserted, in: self)
+        // Results trackers also need the rows that are not registered in the context.
+        let isTracked = context.observation.trackers.hasObservers(.event)
+        if isTracked || context.hasObservers(.objectsDidChange) || context.hasObservers(.didMergeChangesObjectIDs) {
+            found.inserted = store.ids(changes.inserted, in: context)
         }
         var rows = (updated: changes.updated, deleted: changes.deleted)
         if !changes.isComplete {
@@ -43,17 +43,19 @@ extension Context {
             }
         }
         if isTracked {
-            if !late.isEmpty { changeTracker.noteMerged(late) }
-            let isUnknown = { [self] (row: RowKey) in registered([row], in: store).isEmpty }
-            found.updated += store.ids(rows.updated.filter(isUnknown), in: self)
-            found.deleted += store.ids(rows.deleted.filter(isUnknown), in: self)
-            if !changes.isComplete { changeTracker.noteEverythingMerged() }
+            if !late.isEmpty { context.changeTracker.noteMerged(late) }
+            let isUnknown = { (row: RowKey) in registered([row], in: store).isEmpty }
+            found.updated += store.ids(rows.updated.filter(isUnknown), in: context)
+            found.deleted += store.ids(rows.deleted.filter(isUnknown), in: context)
+            if !changes.isComplete { context.changeTracker.noteEverythingMerged() }
         }
         if !found.isEmpty || isTracked { try merge(found) }
     }
 
     func registered(_ rows: [RowKey], in store: Store) -> [ManagedObject] {
-        rows.compactMap { identityMap.registered(store: store, root: entity(at: $0.entity), primaryKey: $0.primaryKey) }
+        rows.compactMap {
+            context.identityMap.registered(store: store, root: context.entity(at: $0.entity), primaryKey: $0.primaryKey)
+        }
     }
 
     /// Returns the objects whose changed properties have the same values in the newest row as in the former row.

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
 
-extension Context {
+extension ConflictResolver {
     /// Returns the causes of a constraint violation in a save.
     ///
     /// The causes are objects of the save with equal values. Without such objects, they are stored rows with equal
@@ -12,7 +12,7 @@ extension Context {
         let twins = groups.list.filter { $0.objects.count > 1 }
         if !twins.isEmpty {
             return twins.map {
-                ConstraintConflict($0.objects, $0.place.keys, $0.place.values, in: self, store: store)
+                ConstraintConflict($0.objects, $0.place.keys, $0.place.values, in: context, store: store)
             }
         }
         var conflicts: [ConstraintConflict] = []
@@ -36,21 +36,21 @@ extension Context {
                         .comparison(Comparison(.key($0), .equal, .constant($1)))
                     })
             })
-        return try writing(store) {
+        return try context.writing(store) {
             let state = store.rowCache.state
             store.backing.endRead()
             let batch = try store.backing.fetch(StoreFetch(entity: first.entity, predicate: predicate)).batch
             defer { withExtendedLifetime(batch) {} }
             return batch.records.compactMap { record in
-                let entity = entity(at: record.header.pointee.entity)
+                let entity = context.entity(at: record.header.pointee.entity)
                 let values = entity.slots(of: first.keys).map { entity.value(of: record, $0, store) }
                 let place = UniqueKey(entity: first.entity, keys: first.keys, values: values)
                 guard let object = groups.owners(of: place).first else { return nil }
-                let known = identityMap.registered(store: store, root: entity, primaryKey: record.primaryKey)
+                let known = context.identityMap.registered(store: store, root: entity, primaryKey: record.primaryKey)
                 // The object's own row is not a conflict, nor are rows whose values this save changes.
                 if let known, known === object || known.isDeleted || known.isUpdated && !known.has(place) { return nil }
                 store.rowCache.replace(record, root: entity.root, asOf: state)
-                return ConstraintConflict([object], place.keys, values, database: record, in: self, store: store)
+                return ConstraintConflict([object], place.keys, values, database: record, in: context, store: store)
             }
         }
     }

@@ -5,7 +5,7 @@ import CorestoneValues
 ///
 /// The values of an object are merged in memory with the newest row of the store. This row is then the base of the
 /// save.
-extension Context {
+extension ConflictResolver {
     /// Resolves the conflict of an object with its row.
     ///
     /// - Parameter row: The object's newest row in the store; nil if the row is deleted.
@@ -21,18 +21,12 @@ extension Context {
                 try object.replacingValues { try mergeValues(of: object, with: row, as: type) }
             }
         } else if object.isDeleted {
-            changeTracker.missingRowDeletions.insert(ObjectIdentifier(object))
+            context.changeTracker.noteMissingRow(object)
         } else if type == .overwrite || type == .objectTrump && object.hasChanges {
             try object.replacingValues { try reinsert(object) }
         } else {
             try deleteWithoutRules(object)
         }
-    }
-
-    /// Whether the row of a deleted object is already deleted in the store.
-    func isRowDeleted(_ object: ManagedObject) -> Bool {
-        !changeTracker.missingRowDeletions.isEmpty
-            && changeTracker.missingRowDeletions.contains(ObjectIdentifier(object))
     }
 
     // MARK: Changed rows
@@ -62,20 +56,21 @@ extension Context {
         object.forgetIfUnchanged()
     }
 
-    /// Updates the other sides of a to-one relationship after the newest row has become the base of its object.
+    /// Updates the other sides of an object's to-one relationship after the newest row has become the object's base.
     ///
     /// If the inverse is to-many, the members of the former target and of the row's target are read again. If the
     /// inverse is to-one, these two targets are refreshed unless they have changes. If the object's own target has
-    /// precedence, the inverse of the row's target is cleared, and the own target refers to the object.
+    /// precedence, the inverse of the row's target is cleared, and that of the object's own target is set to the
+    /// object.
     func follow(_ relationship: Relationship, of object: ManagedObject, from former: ManagedObject?) throws {
         guard let inverse = relationship.inverse else { return }
         let (slot, layout) = (Int(relationship.slot), object.entity.layout.slots[Int(relationship.slot)])
         var stored: ManagedObject?
         if let store = object.store, let record = object.record, let (key, index) = Record(record).target(slot, layout)
         {
-            stored = identityMap.object(store: store, entity: entity(at: index), primaryKey: key)
+            stored = context.identityMap.object(store: store, entity: context.entity(at: index), primaryKey: key)
         }
-        if let stored { deleteRules.scheduleAgain(stored) }
+        if let stored { context.deleteRules.scheduleAgain(stored) }
         if inverse.isToMany {
             for partner in [former, stored] { partner?.reread(inverse) }
             return
@@ -83,7 +78,7 @@ extension Context {
         for partner in [former, stored] {
             guard let partner, !partner.hasChanges, partner !== object else { continue }
             if partner.state.contains(.observed) {
-                try refreshObserved([partner])
+                try context.objectRefresh.refreshObserved([partner])
             } else {
                 partner.turnIntoFault()
             }
@@ -122,17 +117,17 @@ extension Context {
     }
 
     /// Makes the delete rules apply to objects that other writers have related to a deleted object.
-    func reapplyDeleteRules(_ object: ManagedObject) throws {
+    private func reapplyDeleteRules(_ object: ManagedObject) throws {
         for relationship in object.entity.relationships where relationship.isToMany {
             let keeper = try object.toMany(relationship)
             keeper.reload()
             guard let inverse = relationship.inverse, !inverse.isToMany else { continue }
             for member in try keeper.all() where !member.isGone && !member.isDeleted && !member.hasChanges {
                 // A member with another target has values of an older row.
-                if try member.target(of: inverse) !== object { try reread(member) }
+                if try member.target(of: inverse) !== object { try context.reread(member) }
             }
         }
-        deleteRules.scheduleAgain(object)
+        context.deleteRules.scheduleAgain(object)
     }
 
     /// Reverts the deletion of an object and the object's earlier changes.
@@ -140,7 +135,7 @@ extension Context {
     /// References to the object that its delete rules cleared are restored.
     private func revive(_ object: ManagedObject) throws {
         object.state.subtract([.deleted, .propagated, .propagatesAgain])
-        changeTracker.pendingDeletions.removeAll { $0 === object }
+        context.changeTracker.pendingDeletions.removeAll { $0 === object }
         let relationships = object.entity.relationships.filter { $0.inverse != nil }
         let former = try relationships.map { try object.targets(of: $0) }
         object.dropChanges()
@@ -179,10 +174,10 @@ extension Context {
     func merge(inserted object: ManagedObject, with row: Record?, as type: MergePolicyType) throws {
         if object.isGone || object.isDeleted { return }
         if type == .rollback { return try abandonNew(object) }
-        let (temporary, key) = (object.primaryKey, changeTracker.keyForSave(object))
-        guard let row else { return changeTracker.reservedKeys[temporary] = nil }
-        guard let store = object.store ?? changeTracker.reservedKeys[temporary]?.store else { return }
-        let entity = entity(at: row.header.pointee.entity)
+        let (temporary, key) = (object.primaryKey, context.changeTracker.keyForSave(object))
+        guard let row else { return context.changeTracker.reservedKeys[temporary] = nil }
+        guard let store = object.store ?? context.changeTracker.reservedKeys[temporary]?.store else { return }
+        let entity = context.entity(at: row.header.pointee.entity)
         let stored = ObjectID(store: store, entity: entity, reference: key)
         guard entity === object.entity else {
             throw CoreError(
@@ -191,8 +186,8 @@ extension Context {
                     + "that is unique in the entity tree", entity: object.entity.name,
                 value: stored.storeReference?.value, objectURI: stored.uri, file: store.path)
         }
-        changeTracker.reservedKeys[temporary] = nil
-        if let known = identityMap.registered(with: stored), known !== object {
+        context.changeTracker.reservedKeys[temporary] = nil
+        if let known = context.identityMap.registered(with: stored), known !== object {
             try mergeNew(object, into: known, as: type)
         } else {
             try object.replacingValues { try adopt(object, stored, as: type) }
@@ -209,8 +204,8 @@ extension Context {
             for case let keeper? in partner.toManyRelationships { partner.rereadMembers(of: keeper) }
         }
         object.state.insert([.deleted, .propagated])
-        changeTracker.missingRowDeletions.insert(ObjectIdentifier(object))
-        changeTracker.noteDeleted(object)
+        context.changeTracker.noteMissingRow(object)
+        context.changeTracker.noteDeleted(object)
     }
 
     /// Makes the save insert the row of an object again, under the same ID and with the object's current values.
@@ -221,17 +216,17 @@ extension Context {
         for keeper in object.toManyRelationships { keeper?.becomeNew() }
         object.state.remove(.updated)
         object.state.insert(.inserted)
-        changeTracker.noteInserted(object)
-        changeTracker.reinserted.append(object)
+        context.changeTracker.noteInserted(object)
+        context.changeTracker.noteReinserted(object)
     }
 
     /// Removes references to deleted rows from the objects whose rows are inserted again.
     ///
     /// Called when all of these objects are known, because they may refer to each other. The owners of to-many
-    /// relationships that contain these objects are marked as changed. A writer that deletes an owner and has read the
-    /// members before then finds a conflict.
+    /// relationships that contain these objects are marked as changed. A writer that read the members earlier and
+    /// deletes an owner therefore finds a conflict.
     func connectReinsertedObjects() throws {
-        for object in changeTracker.reinserted where object.context === self && object.isInserted {
+        for object in context.changeTracker.reinserted where object.context === context && object.isInserted {
             for relationship in object.entity.relationships where !object.isDeleted {
                 let isInList = relationship.resolvedInverse?.isToMany == true
                 if relationship.isToMany {
@@ -263,8 +258,8 @@ extension Context {
         guard inverse.deleteRule == .cascade else { return object.placeTarget(nil, relationship) }
         // The object's row is not inserted. The object's own delete rules apply, as for any deletion.
         object.state.remove(.inserted)
-        changeTracker.missingRowDeletions.insert(ObjectIdentifier(object))
-        try delete(object)
+        context.changeTracker.noteMissingRow(object)
+        try context.delete(object)
     }
 
     private func noteNewMember(of owner: ManagedObject) throws {
@@ -278,7 +273,7 @@ extension Context {
     /// Whether other rows may refer to an object, because the object is new or the store contains its row.
     fileprivate func hasRow(_ object: ManagedObject) throws -> Bool {
         guard let store = object.store, !object.state.contains(.inserted) else { return true }
-        return try writing(store) {
+        return try context.writing(store) {
             try !store.backing.rows(of: object.entity.root, primaryKeys: [object.primaryKey]).records.isEmpty
         }
     }
@@ -346,7 +341,7 @@ extension ManagedObject {
             let relationship = entity.relationship(slot)
             let target = try target(of: relationship)
             // The writer that deleted the target's row has cleared the reference, which must not be restored.
-            if let target, let context, try !context.hasRow(target) { return }
+            if let target, let context, try !context.conflictResolver.hasRow(target) { return }
             willChange()
             placeTarget(target, relationship)
         } else {
@@ -367,7 +362,8 @@ extension ManagedObject {
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
                 "\(objectID.uri) was deleted in the store, and the backing file of \(entity.name).\(name) cannot be read; "
-                    + "set \(entity.name).\(name) before saving again, or delete the object",
+                    + "set \(entity.name).\(name) before saving again, or call cst_context_delete (delete) on the "
+                    + "object",
                 entity: entity.name, key: name, objectURI: objectID.uri, children: [error], file: error.file)
         }
     }
