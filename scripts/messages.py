@@ -1,7 +1,8 @@
 """Lists every error text of the library and of the Python package in docs/reference/messages.md.
 
 Usage: messages.py                        write the page
-       messages.py --check                compare the page with the sources, as `make lint` does
+       messages.py --check                compare the page with the sources, and check the rules of message_rules.py, as
+                                          `make lint` does
        messages.py --sample N [--seed S]  print N random messages with file and line, for a review
 
 Swift: a message is an argument of a call that creates an error: of an initialiser of an error type, or of a function
@@ -21,7 +22,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from project import ROOT, finish
+import message_rules
+from project import ROOT, finish, interface
 from swift_text import Source, Token
 
 PAGE = ROOT / "docs" / "reference" / "messages.md"
@@ -446,9 +448,16 @@ def difference(old: str, new: str) -> Iterator[str]:
         yield f"{'missing' if line[0] == '+' else 'outdated'}: {line[1:].removeprefix('- ')}"
 
 
+def constants() -> list[str]:
+    """Returns the names of the constants and macros of the interface."""
+    described = interface()
+    members = [constant.name for group in described.enumerations for constant in group.constants]
+    return members + [macro.name for macro in described.macros]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Lists the error texts of the library and the Python package.")
-    parser.add_argument("--check", action="store_true", help="compare docs/reference/messages.md with the sources")
+    parser.add_argument("--check", action="store_true", help="check docs/reference/messages.md and the messages")
     parser.add_argument("--sample", type=int, metavar="N", help="print N random error messages")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the sample (0)")
     options = parser.parse_args()
@@ -472,6 +481,7 @@ def main() -> None:
     if listed_text != text:
         outdated = f"{where} does not list the messages of the sources; run scripts/messages.py"
         problems = [*difference(listed_text, text), outdated]
+    problems += message_rules.problems(listed, constants())
     finish("messages", problems, f"{where} lists {len(listed)} messages")
 
 

@@ -92,6 +92,7 @@ def lint_commands() -> list[list[str]]:
         [str(VENV / "vermin"), "--quiet", "--no-tips", "--violations", "-t=3.9-", *python_places()],
         [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "Tests/style"],
         check("style"),
+        check("comments"),
         [PYTHON, "scripts/messages.py", "--check"],
         [PYTHON, "scripts/draw_docs.py", "--check"],
     ]
