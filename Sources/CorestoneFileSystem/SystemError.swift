@@ -41,7 +41,7 @@ extension SystemError {
     ///
     /// - Parameters:
     ///   - file: The file or folder in the remedy.
-    ///   - lost: The remedy for a file that is lost; nil if there is none.
+    ///   - lost: The remedy for a file that is lost; nil without a remedy.
     package func remedyForReading(
         _ file: String = "the file", lost: String? = "restore the file from a backup"
     ) -> String {

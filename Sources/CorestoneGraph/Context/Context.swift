@@ -171,12 +171,7 @@ extension Context {
     var everyObject: [ManagedObject] { identityMap.objects }
 
     /// Whether the context has inserted, updated or deleted objects.
-    public var hasChanges: Bool {
-        onQueue {
-            changeTracker.inserted.contains(where: \.isInserted) || changeTracker.updated.contains(where: \.isUpdated)
-                || changeTracker.deleted.contains(where: \.isDeleted)
-        }
-    }
+    public var hasChanges: Bool { onQueue { changeTracker.hasChanges } }
 
     /// Whether a save would write anything.
     ///

@@ -76,9 +76,6 @@ extension IdentityMap {
         }
     }
 
-    /// Unregisters an object that is being deallocated.
-    func forget(_ object: ManagedObject) { unregister(object) }
-
     /// Returns the only object of a row: the registered one, or a new fault.
     ///
     /// - Parameter isSureOfEntity: Whether `entity` is known from the store, so that a registered object of another

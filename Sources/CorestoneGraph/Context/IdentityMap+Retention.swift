@@ -8,7 +8,7 @@ extension IdentityMap {
             return withExtendedLifetime(former) {}
         }
         retained = [:]
-        for object in context.everyObject { retain(object) }
+        for object in objects { retain(object) }
     }
 
     func retain(_ object: ManagedObject) { retained?[ObjectIdentifier(object)] = object }

@@ -148,7 +148,7 @@ public final class ManagedObject {
     }
 
     deinit {
-        context?.identityMap.forget(self)
+        context?.identityMap.unregister(self)
         deallocateOwner()
         if !state.isDisjoint(with: [.keeps, .keepsFiles, .keepsFetched, .keepsTransformed, .observed, .partial]) {
             dropRetainedValues()
