@@ -23,7 +23,7 @@ extension ManagedObject {
 
     private func mismatch<Value>(_ keyPath: String, _ value: PropertyValue, _ type: Value.Type) -> CoreError {
         var found = "\(value.kindPhrase), not a value of type \(type)"
-        if case .int(let number) = value, type is any FixedWidthInteger.Type {
+        if case .int(let number) = value, type is any (FixedWidthInteger & PropertyConvertible).Type {
             found = "\(number), which does not fit into \(type)"
         }
         return CoreError(

@@ -71,18 +71,18 @@ public func cst_controller_new_with_sections(
 
 /// Calls a callback of the host, and returns its string, or nil for null.
 private func text(
-    _ what: @autoclosure () -> String, _ object: ManagedObject,
+    _ callback: @autoclosure () -> String, _ object: ManagedObject,
     _ body: (UnsafeMutablePointer<cst_value>, ErrorOut) -> cst_status
 ) throws -> String? {
     var answer = cst_value()
     let entity = object.entity.name
-    try callHost(what(), entity: entity, objectURI: object.objectID.uri) { body(&answer, $0) }
-    switch try readingResult(what(), entity: entity, objectURI: object.objectID.uri, { try hostValue(answer) }) {
+    try callHost(callback(), entity: entity, objectURI: object.objectID.uri) { body(&answer, $0) }
+    switch try readingResult(callback(), entity: entity, objectURI: object.objectID.uri, { try hostValue(answer) }) {
     case .null: return nil
     case .text(let text): return text.string
     case let value:
         throw CoreError(
-            .typeMismatch, "\(what()) returned \(value.excerpt), not a string; return a string or null",
+            .typeMismatch, "\(callback()) returned \(value.excerpt), not a string; return a string or null",
             entity: entity, value: value, objectURI: object.objectID.uri)
     }
 }

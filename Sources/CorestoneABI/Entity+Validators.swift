@@ -129,7 +129,7 @@ extension ManagedObject {
 /// - Throws: The error that the host set, if the function returned a negative status.
 ///   `.callback` if the host did not set an error.
 func callHostWithObject(
-    _ object: ManagedObject, _ what: StaticString, key: String? = nil,
+    _ object: ManagedObject, _ callback: StaticString, key: String? = nil,
     _ call: (OpaquePointer?, ErrorOut) -> cst_status
 ) throws {
     var failure: OpaquePointer?
@@ -139,7 +139,7 @@ func callHostWithObject(
     throw (try? resolve(failure, .error, as: ErrorBox.self).error)
         ?? CoreError(
             .callback,
-            "the host's \(what) failed with status \(status) for "
+            "the host's \(callback) failed with status \(status) for "
                 + "\(key.map { "\(object.entity.name).\($0)" } ?? "an object of \(object.entity.name)") but did not set "
                 + "an error; set one with cst_error_new_custom",
             entity: object.entity.name, key: key, objectURI: object.objectID.uri)

@@ -33,13 +33,13 @@ extension [ExpressionBox] {
 /// Returns the name of a variable without the $.
 ///
 /// Throws for characters that a variable cannot contain in a format, because it is written without quotes.
-private func identifier(_ name: cst_string, _ what: StaticString) throws -> String {
-    let text = try name.string(what)
+private func identifier(_ name: cst_string, _ parameter: StaticString) throws -> String {
+    let text = try name.string(parameter)
     let letters = text.utf8.first == UInt8(ascii: "$") ? text.dropFirst() : text[...]
     guard !letters.isEmpty, !letters.contains(where: { $0.isWhitespace || "$.,()[]{}'\"".contains($0) }) else {
         throw CoreError(
-            .invalidArgument, "\(what) \"\(text)\" is not a variable name; use letters, digits and _",
-            key: parameterKey(what), value: .string(text))
+            .invalidArgument, "\(parameter) \"\(text)\" is not a variable name; use letters, digits and _",
+            key: parameterKey(parameter), value: .string(text))
     }
     return String(letters)
 }

@@ -84,10 +84,10 @@ public func cst_fetch_request_option(
     }
 }
 
-private func refused(_ request: FetchRequest, _ option: FetchOption, _ value: Int64, _ what: String) -> CoreError {
+private func refused(_ request: FetchRequest, _ option: FetchOption, _ value: Int64, _ expected: String) -> CoreError {
     let name = constantName("CST_FETCH", option)
     return CoreError(
-        .invalidArgument, "\(name) takes \(what), not \(value)", entity: request.entityName, key: name,
+        .invalidArgument, "\(name) takes \(expected), not \(value)", entity: request.entityName, key: name,
         value: .int(value))
 }
 

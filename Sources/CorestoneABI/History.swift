@@ -290,7 +290,7 @@ final class HistoryCursorBox {
         if request.subject == .changes { request.resultType = .changes }
         switch try coordinator.fetchHistory(request) {
         case .transactions(let transactions): return transactions
-        case .changes(let changes): return changes.map(\.alone)
+        case .changes(let changes): return changes.map(\.asTransaction)
         default: return []
         }
     }

@@ -77,7 +77,7 @@ public func cst_coordinator_follow_history(
                 let handle = try HandleTable.make(cursorBox, .historyCursor)
                 defer { HandleTable.releaseForHost(token(handle)) }
                 let view = try cursorBox.view()
-                try callHost("the function that follows the history", file: transaction.store.path) {
+                try callHost("the callback follow", file: transaction.store.path) {
                     follow(payload.pointer, handle, view, $0)
                 }
             })

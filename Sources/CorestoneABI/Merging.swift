@@ -89,7 +89,7 @@ private final class HostMergePolicy: MergePolicy, @unchecked Sendable {
         let context = conflicts.first?.context.map { handle(HandleToken($0.hostSlot.value)) } ?? nil
         let handles = try conflicts.map { try HandleTable.make(ConflictBox($0), .conflict) }
         defer { for each in handles { HandleTable.releaseForHost(token(each)) } }
-        try callHost("the merge policy's function") { error in
+        try callHost("the callback resolve of the merge policy") { error in
             handles.withUnsafeBufferPointer {
                 function(callback.userdata, context, conflicts.count, $0.baseAddress, error)
             }

@@ -169,15 +169,12 @@ private final class HostPolicy: EntityMigrationPolicy {
         defer { withExtendedLifetime(text) {} }
         return try withBorrowedValues(arguments.map(\.forHost)) { cells in
             var answer = cst_value()
-            let status = try callHost(
-                "the function \"\(selector)\" of the migration policy \"\(maker.name)\"", key: selector
-            ) {
+            let callback = "the callback call for \"\(selector)\" of the migration policy \"\(maker.name)\""
+            let status = try callHost(callback, key: selector) {
                 call(instance, manager.handle, cst_string(text), arguments.count, cells, &answer, $0)
             }
             if status == Status.notFound.rawValue { return nil }
-            return try readingResult(
-                "the function \"\(selector)\" of the migration policy \"\(maker.name)\"", key: selector
-            ) { try hostValue(answer) }
+            return try readingResult(callback, key: selector) { try hostValue(answer) }
         }
     }
 }

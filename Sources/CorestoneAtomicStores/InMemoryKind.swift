@@ -24,19 +24,19 @@ package struct InMemoryKind: StoreKind {
             Nodes(model), StoreMetadata(model: model, type: type), type: type, file: nil, path: path, options)
     }
 
-    package func metadata(ofStoreAt path: String) throws -> StoreMetadata { throw nowhere(path) }
-    package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws { throw nowhere(path) }
+    package func metadata(ofStoreAt path: String) throws -> StoreMetadata { throw noFileError(path) }
+    package func setMetadata(_ metadata: StoreMetadata, ofStoreAt path: String) throws { throw noFileError(path) }
 
     /// Returns false, because an in-memory store does not exist outside its coordinator.
     package func destroy(_ path: String, options: StoreOptions, removing: () throws -> Void) throws -> Bool { false }
 
     package func replace(
         _ path: String, byStoreAt source: String, options: StoreOptions, removing: () throws -> Void
-    ) throws { throw nowhere(source) }
+    ) throws { throw noFileError(source) }
 
     package func unlink(_ place: StoreLocation, if isEmpty: () -> Bool) {}
 
-    private func nowhere(_ path: String) -> CoreError {
+    private func noFileError(_ path: String) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
             "cannot use \(Coordinator.shown(path)) as a store of type \(type.rawValue), which does not have a file; "

@@ -6,7 +6,7 @@ import CorestoneValues
 ///
 /// It executes fetches with the predicate evaluator of contexts. Conditions that need managed objects or application
 /// code are left to the context. One thread at a time uses it.
-package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Sendable {
+package final class NodeStore: PersistentStore, WritableAfterMove, @unchecked Sendable {
     let nodes: Nodes
     package let type: StoreType
     private let file: StoreFile?
@@ -71,7 +71,7 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
 
     // MARK: Moving
 
-    package var wantsSave: Bool { isMoved.withLock { $0 } }
+    package var needsSave: Bool { isMoved.withLock { $0 } }
 
     package func move(to path: String) throws {
         guard let file else { return location.withLock { $0 = path } }
@@ -152,7 +152,7 @@ package final class NodeStore: PersistentStore, WritableElsewhere, @unchecked Se
         nodes.begin()
         do {
             try body(transaction)
-            if nodes.hasChanges || wantsSave || transaction.metadata.values != ownMetadata.values {
+            if nodes.hasChanges || needsSave || transaction.metadata.values != ownMetadata.values {
                 try file?.write(nodes, transaction.metadata)
             }
         } catch {

@@ -293,10 +293,10 @@ private struct RemainingFetch {
     }
 
     private static func resultError(
-        _ what: String, _ fetch: StoreFetch, _ place: HostStoreIdentity, value: PropertyValue? = nil
+        _ problem: String, _ fetch: StoreFetch, _ place: HostStoreIdentity, value: PropertyValue? = nil
     ) -> CoreError {
         CoreError(
-            .callback, code: .persistentStoreOperation, "\(place.subject) \(what)",
+            .callback, code: .persistentStoreOperation, "\(place.subject) \(problem)",
             entity: fetch.entity.name, value: value, file: place.file)
     }
 

@@ -320,7 +320,7 @@ extension HostChanges {
                 file: path.isEmpty ? nil : path)
         }
         let rows = conflicts.filter { $0.kind == .version }.map { ($0.row.entity, key(of: $0.row)) }
-        throw SaveObstacle.reported(ReportedRows(rows, duplicateError: taken))
+        throw SaveRejection.reported(ReportedRows(rows, duplicateError: taken))
     }
 }
 

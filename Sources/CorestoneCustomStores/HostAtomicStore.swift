@@ -192,9 +192,9 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
                     }
                 }
             }
-        } catch let obstacle as SaveObstacle where !changes.conflicts.isEmpty {
+        } catch let rejection as SaveRejection where !changes.conflicts.isEmpty {
             try reload()
-            throw obstacle
+            throw rejection
         }
         if let metadata = changes.metadata {
             currentMetadata.withLock { $0 = metadata }
@@ -230,7 +230,7 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
         func insert(_ records: [Record], entity: Entity) throws {
             let there = records.filter { store.memory.row(of: entity.root, primaryKey: $0.primaryKey) != nil }
             if !there.isEmpty {
-                throw SaveObstacle.reported(ReportedRows(there.map { (entity, $0.primaryKey) }, duplicateError: nil))
+                throw SaveRejection.reported(ReportedRows(there.map { (entity, $0.primaryKey) }, duplicateError: nil))
             }
             try memory.insert(records, entity: entity)
             changes.insert(records, entity)

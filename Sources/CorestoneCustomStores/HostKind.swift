@@ -171,13 +171,13 @@ package final class HostKind: StoreKind {
 
 extension CoreError {
     /// Creates the error for an operation that a type of custom stores does not support.
-    package static func unsupportedOperation(_ what: String, type: String, path: String? = nil, reason: String)
+    package static func unsupportedOperation(_ operation: String, type: String, path: String? = nil, reason: String)
         -> CoreError
     {
         CoreError(
             .unsupported, code: .persistentStoreOperation,
             (path.map { "the \(type) store \($0.isEmpty ? "without a path" : $0)" } ?? "stores of type \(type)")
-                + " cannot \(what): \(reason)",
+                + " cannot \(operation): \(reason)",
             file: path?.isEmpty == true ? nil : path)
     }
 }

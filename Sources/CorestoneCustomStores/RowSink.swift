@@ -139,18 +139,18 @@ package final class RowSink {
         members[owner] += rows[before...].map(\.key)
     }
 
-    private func refusal(_ why: String, relationship: Relationship?, value: PropertyValue? = nil) -> CoreError {
+    private func refusal(_ problem: String, relationship: Relationship?, value: PropertyValue? = nil) -> CoreError {
         CoreError(
-            .invalidArgument, code: .persistentStoreOperation, "\(place.displayName): \(why)",
+            .invalidArgument, code: .persistentStoreOperation, "\(place.displayName): \(problem)",
             entity: relationship?.entity.name, key: relationship?.name, value: value, file: place.file)
     }
 
     private func refused(
-        _ row: PushedRow, _ entity: Entity?, _ why: String, key: String? = nil, value: PropertyValue? = nil
+        _ row: PushedRow, _ entity: Entity?, _ problem: String, key: String? = nil, value: PropertyValue? = nil
     ) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(place.displayName) cannot push \(entity?.name ?? "row") \(row.reference): \(why)",
+            "\(place.displayName) cannot push \(entity?.name ?? "row") \(row.reference): \(problem)",
             entity: entity?.name, key: key, value: value ?? row.reference.value, file: place.file)
     }
 

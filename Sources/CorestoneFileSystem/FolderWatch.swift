@@ -39,16 +39,16 @@ package final class FolderWatch: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the file, without symbolic links.
-    ///   - listens: Whether to use events of the file system; false in tests.
+    ///   - usesEvents: Whether to use events of the file system; false in tests.
     ///   - interval: The longest pause in milliseconds; 0 for the default.
-    package init(_ path: String, listens: Bool = true, interval: Int32 = 0) {
+    package init(_ path: String, usesEvents: Bool = true, interval: Int32 = 0) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         name = parts.last.map(String.init) ?? path
         let joined = parts.dropLast().joined(separator: "/")
         let place = joined.isEmpty ? "/" : joined
         stopping = platform_event_new()
         failure = stopping < 0 ? errno : 0
-        folder = listens ? platform_folder_watch(place) : -1
+        folder = usesEvents ? platform_folder_watch(place) : -1
         let reportsWrites = folder >= 0 && platform_folder_reports_writes(place)
         longest = interval > 0 ? interval : reportsWrites ? 30_000 : 500
     }

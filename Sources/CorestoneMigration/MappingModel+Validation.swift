@@ -66,7 +66,7 @@ private struct MappingValidation {
     }
 
     /// Returns the subject of a message about a mapping.
-    private func what(_ mapping: EntityMapping) -> String { "the entity mapping \"\(mapping.name)\"" }
+    private func subject(_ mapping: EntityMapping) -> String { "the entity mapping \"\(mapping.name)\"" }
 
     private func near(_ name: String, _ names: [String]) -> String {
         nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
@@ -89,49 +89,50 @@ private struct MappingValidation {
     private mutating func checkKind(_ mapping: EntityMapping) {
         let (source, destination) = (mapping.sourceName, mapping.destinationName)
         let kind = mapping.kind.name
-        let what = "\(what(mapping)) has the kind \(kind)"
+        let subject = "\(subject(mapping)) has the kind \(kind)"
         switch mapping.kind {
         case .add:
             if let source {
                 report(
-                    "\(what) and the source \(source); remove the source, or use the kind transform", entity: source,
+                    "\(subject) and the source \(source); remove the source, or use the kind transform", entity: source,
                     value: kind)
             }
             if destination == nil {
                 report(
-                    "\(what), but does not have a destination; set the added entity as its destination", entity: source,
+                    "\(subject), but does not have a destination; set the added entity as its destination",
+                    entity: source,
                     value: kind)
             }
         case .remove:
             if let destination {
                 report(
-                    "\(what) and the destination \(destination); remove the destination, or use the kind transform",
+                    "\(subject) and the destination \(destination); remove the destination, or use the kind transform",
                     entity: destination, value: kind)
             }
             if source == nil {
                 report(
-                    "\(what), but does not have a source; set the removed entity as its source", entity: destination,
+                    "\(subject), but does not have a source; set the removed entity as its source", entity: destination,
                     value: kind)
             }
         case .copy, .transform:
             if source == nil {
                 report(
-                    "\(what), but does not have a source; set the source, or use the kind add", entity: destination,
+                    "\(subject), but does not have a source; set the source, or use the kind add", entity: destination,
                     value: kind)
             }
             if destination == nil {
                 report(
-                    "\(what), but does not have a destination; set the destination, or use the kind remove",
+                    "\(subject), but does not have a destination; set the destination, or use the kind remove",
                     entity: source, value: kind)
             }
         case .custom:
             if mapping.policyClassName?.isEmpty ?? true {
                 report(
-                    "\(what), but does not have a policy class; set the policy class, or use another kind",
+                    "\(subject), but does not have a policy class; set the policy class, or use another kind",
                     entity: destination ?? source, value: kind, code: .entityMigrationPolicy)
             }
             if source == nil, destination == nil {
-                report("\(what), but has neither a source nor a destination; set one of them", value: kind)
+                report("\(subject), but has neither a source nor a destination; set one of them", value: kind)
             }
         case .undefined: break
         }
@@ -140,7 +141,7 @@ private struct MappingValidation {
     private mutating func check(_ name: String, in model: Model, _ role: String, of mapping: EntityMapping) {
         guard model.entity(named: name) == nil else { return }
         report(
-            "\(what(mapping)) has the \(role) \"\(name)\", which is not an entity of the \(role) model"
+            "\(subject(mapping)) has the \(role) \"\(name)\", which is not an entity of the \(role) model"
                 + near(name, model.entities.map(\.name)), entity: name)
     }
 
@@ -151,13 +152,13 @@ private struct MappingValidation {
         var seen: Set<String> = []
         for property in properties where !seen.insert(property.name).inserted {
             report(
-                "\(what(mapping)) maps the property \"\(property.name)\" twice; remove one of the two mappings",
+                "\(subject(mapping)) maps the property \"\(property.name)\" twice; remove one of the two mappings",
                 entity: mapping.destinationName, key: property.name)
         }
         guard let name = mapping.destinationName else {
             if let first = properties.first {
                 report(
-                    "\(what(mapping)) maps the property \"\(first.name)\", but does not have a destination; remove "
+                    "\(subject(mapping)) maps the property \"\(first.name)\", but does not have a destination; remove "
                         + "its property mappings", entity: mapping.sourceName, key: first.name)
             }
             return
@@ -180,12 +181,12 @@ private struct MappingValidation {
         if names.contains(name) { return }
         if otherNames.contains(name) {
             report(
-                "\(what(mapping)) maps \(entity).\(name) as \(kind == "attribute" ? "an" : "a") \(kind), but it is "
+                "\(subject(mapping)) maps \(entity).\(name) as \(kind == "attribute" ? "an" : "a") \(kind), but it is "
                     + "\(otherKind == "attribute" ? "an" : "a") \(otherKind); move it to the \(otherKind) mappings",
                 entity: entity, key: name)
         } else {
             report(
-                "\(what(mapping)) maps the \(kind) \"\(name)\", which \(entity) does not have" + near(name, names),
+                "\(subject(mapping)) maps the \(kind) \"\(name)\", which \(entity) does not have" + near(name, names),
                 entity: entity, key: name)
         }
     }
@@ -202,7 +203,7 @@ private struct MappingValidation {
             case .constant(.text(let name))? = arguments.first, !names.contains(name.string)
         {
             report(
-                "\(property.map { "\"\($0.name)\" in " } ?? "")\(what(mapping)) refers to the entity mapping "
+                "\(property.map { "\"\($0.name)\" in " } ?? "")\(subject(mapping)) refers to the entity mapping "
                     + "\"\(name.string)\", which does not exist" + near(name.string, names),
                 entity: mapping.destinationName ?? mapping.sourceName, key: property?.name, value: name.string)
         }

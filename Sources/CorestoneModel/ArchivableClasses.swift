@@ -144,7 +144,7 @@ extension ArchivableClasses {
                     + "ArchivableClasses.register, or set another transformer"
             )
         }
-        let fields = try callingClass(known) { try known.fields(of: value) }
+        let fields = try calling("fields", of: known) { try known.fields(of: value) }
         return .object(ArchivedObject(className: known.className, fields: try fields.mapValues(within)))
     }
 
@@ -153,7 +153,7 @@ extension ArchivableClasses {
         guard case .object(let object as ArchivedObject) = value, let known = named(object.className) else {
             return try nested(value)
         }
-        return try callingClass(known) { try known.object(from: object.fields) }
+        return try calling("object", of: known) { try known.object(from: object.fields) }
     }
 
     fileprivate static func nested(_ value: PropertyValue) throws -> PropertyValue {
@@ -163,7 +163,7 @@ extension ArchivableClasses {
         case .dictionary(let entries): return .dictionary(try entries.mapValues(nested))
         case .object(let object as ArchivedObject):
             if let known = named(object.className),
-                let made = try callingClass(known, { try known.member(from: object.fields) })
+                let made = try calling("object", of: known, { try known.member(from: object.fields) })
             {
                 return .object(made)
             }
@@ -174,11 +174,13 @@ extension ArchivableClasses {
         }
     }
 
-    /// Runs a function of the application. An error that is not a `CoreError` is reported with the name of the class.
-    private static func callingClass<Result>(_ known: any ArchivableClass, _ body: () throws -> Result) throws -> Result
-    {
+    /// Runs a callback of a class. An error that is not a `CoreError` is reported with the names of both.
+    private static func calling<Result>(
+        _ callback: String, of known: any ArchivableClass, _ body: () throws -> Result
+    ) throws -> Result {
         do { return try body() } catch let error as CoreError { throw error } catch {
-            throw CoreError(.callback, "a function registered for the class \"\(known.className)\" failed: \(error)")
+            throw CoreError(
+                .callback, "the callback \(callback) of the class \"\(known.className)\" failed: \(error)")
         }
     }
 }

@@ -108,7 +108,7 @@ extension Entity {
                 continue
             }
             if let composite = property as? Attribute, composite.type == .composite {
-                let paths = composite.leaves.filter(\.isSpatial).map { "\"\($0.path)\"" }.joined(separator: ", ")
+                let paths = composite.leaves.filter(\.isSpatial).map { "\"\($0.path)\"" }.abridged
                 return (
                     "\(shown) contains the composite attribute \"\(element.property)\"", element.property,
                     paths.isEmpty ? "use a number, Boolean or date" : "use its elements: \(paths)"
@@ -142,7 +142,7 @@ extension Entity {
                     + (near ?? "correct the name, or add the property"), entity: self.name, key: name)
         }
         if let composite = property as? Attribute, composite.type == .composite {
-            let paths = composite.leaves.map { "\"\($0.path)\"" }.joined(separator: ", ")
+            let paths = composite.leaves.map { "\"\($0.path)\"" }.abridged
             throw modelError(
                 "\(what) of \(self.name) contains the composite attribute \"\(name)\"; use its elements: \(paths)",
                 entity: self.name, key: name)

@@ -72,19 +72,19 @@ struct ModelCopier {
         for property in entity.ownProperties {
             switch property {
             case let attribute as Attribute:
-                let twin = try copy.addAttribute(
+                let copied = try copy.addAttribute(
                     named: attribute.name, type: attribute.type, isTransient: attribute.isTransient)
-                try fill(twin, from: attribute)
+                try fill(copied, from: attribute)
             case let relationship as Relationship:
                 let destination = try counterpart(
                     of: relationship.destination, as: "the destination of \(entity.name).\(relationship.name)")
-                let twin = try copy.addRelationship(
+                let copied = try copy.addRelationship(
                     named: relationship.name, destination: destination, isToMany: relationship.isToMany,
                     isOrdered: relationship.isOrdered)
-                try twin.setDeleteRule(relationship.deleteRule)
-                twin.missingDestination = relationship.missingDestination
-                try twin.setCounts(minimum: relationship.minimumCount, maximum: relationship.maximumCount)
-                try describe(twin, as: relationship)
+                try copied.setDeleteRule(relationship.deleteRule)
+                copied.missingDestination = relationship.missingDestination
+                try copied.setCounts(minimum: relationship.minimumCount, maximum: relationship.maximumCount)
+                try describe(copied, as: relationship)
             default: break
             }
         }
@@ -128,13 +128,14 @@ struct ModelCopier {
         let copy = try counterpart(of: entity)
         for relationship in entity.ownRelationships {
             guard let inverse = relationship.inverse,
-                let twin = copy.ownRelationships.first(where: { $0.name == relationship.name }), twin.inverse == nil,
+                let copied = copy.ownRelationships.first(where: { $0.name == relationship.name }),
+                copied.inverse == nil,
                 let other = try counterpart(
                     of: inverse.entity,
                     as: "whose \(inverse.name) is the inverse of \(entity.name).\(relationship.name)"
                 ).ownRelationships.first(where: { $0.name == inverse.name })
             else { continue }
-            try twin.setInverse(other)
+            try copied.setInverse(other)
         }
     }
 }

@@ -82,7 +82,7 @@ package final class FairLock: @unchecked Sendable {
         }
         platform_did_release(kind)
         holder.store(0, ordering: .relaxed)
-        if !state.compareExchange(expected: 1, desired: 0, ordering: .releasing).exchanged { passOn() }
+        if !state.compareExchange(expected: 1, desired: 0, ordering: .releasing).exchanged { wakeNext() }
         LockOrder.didRelease(self)
     }
 
@@ -120,7 +120,7 @@ package final class FairLock: @unchecked Sendable {
         return true
     }
 
-    private func passOn() {
+    private func wakeNext() {
         pthread_mutex_lock(mutex)
         state.subtract(2, ordering: .acquiringAndReleasing)
         sem_post(waiting.removeFirst())

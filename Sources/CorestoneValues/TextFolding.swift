@@ -80,7 +80,7 @@ private func foldUnicode(_ bytes: UnsafeRawBufferPointer, caseInsensitive: Bool,
                 continue
             }
             position += length
-            if options == UTF8PROC_DECOMPOSE.rawValue, !diacriticInsensitive, isTwinOfASCII(scalar) {
+            if options == UTF8PROC_DECOMPOSE.rawValue, !diacriticInsensitive, decomposesToASCII(scalar) {
                 scalars.append(scalar)
                 continue
             }
@@ -106,7 +106,7 @@ private let strayByte: Int32 = 1 << 24
 /// Whether a character is one of the three that decompose into a single ASCII character.
 ///
 /// They are kept, because a search for the ASCII character with a store's index would not find them either.
-private func isTwinOfASCII(_ scalar: Int32) -> Bool { scalar == 0x212A || scalar == 0x37E || scalar == 0x1FEF }
+private func decomposesToASCII(_ scalar: Int32) -> Bool { scalar == 0x212A || scalar == 0x37E || scalar == 0x1FEF }
 
 private func isWidthVariant(_ scalar: Int32) -> Bool { scalar == 0x3000 || scalar >= 0xFF01 && scalar <= 0xFFEE }
 

@@ -218,10 +218,12 @@ static void an_unknown_key_error_contains_a_remedy(void) {
         uint32_t subject;
         const char *format, *entity, *key, *remedy;
     } cases[] = {
-        {CST_HISTORY_TRANSACTIONS, "autor == 'a'", "Transaction", "autor", "use one of author, bundleID"},
+        {CST_HISTORY_TRANSACTIONS, "autor == 'a'", "Transaction", "autor", "did you mean \"author\"?"},
+        {CST_HISTORY_TRANSACTIONS, "person == 'a'", "Transaction", "person", "use one of author, bundleID"},
         {CST_HISTORY_TRANSACTIONS, "changeType == 1", "Transaction", "changeType", "set the subject to changes"},
-        {CST_HISTORY_CHANGES, "type == 1", "Change", "type", "changeType"},
-        {CST_HISTORY_CHANGES, "transaction.autor == 'a'", "Transaction", "autor", "use one of author"},
+        {CST_HISTORY_CHANGES, "type == 1", "Change", "type", "updatedProperties, or a key of the transaction"},
+        {CST_HISTORY_CHANGES, "changetype == 1", "Change", "changetype", "did you mean \"changeType\"?"},
+        {CST_HISTORY_CHANGES, "transaction.person == 'a'", "Transaction", "person", "use one of author"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cst_history_options options = all();

@@ -185,7 +185,7 @@ static void a_merge_callback_resolves_conflicts(void) {
     set(ada, c.number, value_int(21));
     cst_error *error = NULL;
     CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, &error));
-    CHECK(strcmp("the merge policy's function failed: not like this", cst_error_message(error).data) == 0);
+    CHECK(strcmp("the callback resolve of the merge policy failed: not like this", cst_error_message(error).data) == 0);
     CHECK_INT(7, cst_error_code(cst_error_detail_at(error, 0)));
     cst_release(error);
     CHECK_INT(21, get_int(ada, c.number));

@@ -231,7 +231,7 @@ def test_orphaned_files_are_reported_and_removed(tmp_path: Path) -> None:
         os.utime(left, (time.time() - 3600,) * 2)
     found = run("check", store)
     assert found.returncode == 0
-    assert "leftovers: no row refers to 5 files with 500 bytes in " in found.stdout
+    assert "leftovers: 5 files with 500 bytes in " in found.stdout
     assert " and 2 more; run corestone check --remove-leftovers" in found.stdout.replace("\n", " ")
     report = json.loads(run("check", store, "--format", "json").stdout)
     assert report["ok"] is True
@@ -379,7 +379,7 @@ def test_missing_and_orphaned_files_are_reported(kept: Path, tmp_path: Path) -> 
         report = json.loads(run("check", store, "--format", "json").stdout)
         assert (report["ok"], report["leftovers"]["names"]) == (True, names), age
         assert report["leftovers"]["bytes"] == (file.stat().st_size if names else 0)
-    assert f"no row refers to 1 file with {file.stat().st_size} bytes in " in run("check", store).stdout
+    assert f"leftovers: 1 file with {file.stat().st_size} bytes in " in run("check", store).stdout
     assert file.exists()
 
 

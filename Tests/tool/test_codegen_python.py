@@ -141,7 +141,7 @@ def test_regeneration_keeps_hand_written_files(tmp_path: Path) -> None:
 
 def test_entities_with_manual_code_are_skipped(tmp_path: Path) -> None:
     told = run("model", "codegen", ODD, "--language", "python", "-o", tmp_path / "odd")
-    assert "no code was generated for Loose" in told.stderr
+    assert "code was not generated for Loose" in told.stderr
     assert "loose.py" in generate(ODD, tmp_path / "all", "--all")
     assert sorted(path.name for path in (tmp_path / "all").iterdir() if "note" in path.name) == [
         "_note.py",
@@ -200,7 +200,7 @@ def test_codegen_kind_selects_the_generated_files(
             done = run("model", "codegen", model, "--language", language, "-o", folder, *more)
             by_hand = "" if more or "" not in kinds.values() or not any(kinds.values()) else "C"
             told = (
-                f"corestone: no code was generated for {by_hand}, whose codegen setting is Manual/None; "
+                f"corestone: code was not generated for {by_hand}, whose codegen setting is Manual/None; "
                 "add --all to include them\n"
                 if by_hand
                 else ""

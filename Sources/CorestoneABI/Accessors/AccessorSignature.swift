@@ -128,21 +128,21 @@ struct AccessorSignature: Hashable {
     private static func unsuited(_ kind: AccessorKind, _ property: Property) -> CoreError {
         let last = (property as? Relationship)?.isOrdered == true ? "CST_ACCESSOR_MOVE" : "CST_ACCESSOR_REMOVE_MANY"
         let members = "use CST_ACCESSOR_GET, CST_ACCESSOR_SET, or a kind from CST_ACCESSOR_COUNT to \(last)"
-        let what: String
+        let problem: String
         switch property {
         case let attribute as Attribute where attribute.type == .composite:
-            what = "composite; read and set its elements with cst_object_get_path and cst_object_set_path"
-        case is Attribute: what = "an attribute; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
+            problem = "composite; read and set its elements with cst_object_get_path and cst_object_set_path"
+        case is Attribute: problem = "an attribute; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
         case let relationship as Relationship where !relationship.isToMany:
-            what = "to-one; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
+            problem = "to-one; use a kind from CST_ACCESSOR_GET to CST_ACCESSOR_SET_PRIMITIVE"
         case let relationship as Relationship where !relationship.isOrdered && AccessorKind.ordered.contains(kind):
-            what = "not ordered; \(members)"
-        default: what = "to-many; \(members)"
+            problem = "not ordered; \(members)"
+        default: problem = "to-many; \(members)"
         }
         return CoreError(
             .invalidArgument,
             "\(property.entity.name).\(property.name) does not have the accessor "
-                + "\(constantName("CST_ACCESSOR", kind)): the property is \(what)",
+                + "\(constantName("CST_ACCESSOR", kind)): the property is \(problem)",
             entity: property.entity.name, key: property.name, value: .int(Int64(kind.rawValue)))
     }
 }

@@ -244,7 +244,7 @@ final class ResultList {
 
     __consuming func makeHandle() throws -> Handle? {
         let owner = nearBox.map { $0.toOpaque() } ?? entity.map { Unmanaged.passUnretained($0.model).toOpaque() }
-        return try HandleTable.make(.passRetained(self), .results, owner: owner, isLoose: nearBox == nil)
+        return try HandleTable.make(.passRetained(self), .results, owner: owner, isOwnedByModel: nearBox == nil)
     }
 
     /// Returns a borrowed handle, which is valid until the list is freed.

@@ -19,37 +19,41 @@ typealias HandleEntry = UnsafeMutablePointer<platform_handle>
 /// object. If the object graph's references retained the owner too, there would be a retain cycle.
 enum HandleTable {
     /// Creates a handle that the host owns. `owner` is retained as long as the host has references.
-    static func make(_ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false) throws
+    static func make(_ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isOwnedByModel: Bool = false)
+        throws
         -> Handle?
     {
         let owner = owner.map { Unmanaged.passUnretained($0) }
-        return handle(try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 1))
+        return handle(
+            try make(Unmanaged.passRetained(object), type, owner: owner, isOwnedByModel: isOwnedByModel, hosts: 1))
     }
 
     /// Creates a handle, and takes ownership of a reference to the object. The owner is passed as an address.
     static func make(
-        _ object: Unmanaged<some AnyObject>, _ type: HandleType, owner: UnsafeMutableRawPointer?, isLoose: Bool
+        _ object: Unmanaged<some AnyObject>, _ type: HandleType, owner: UnsafeMutableRawPointer?, isOwnedByModel: Bool
     ) throws -> Handle? {
         let owner = owner.map { Unmanaged<AnyObject>.fromOpaque($0) }
-        return handle(try make(.fromOpaque(object.toOpaque()), type, owner: owner, isLoose: isLoose, hosts: 1))
+        return handle(
+            try make(.fromOpaque(object.toOpaque()), type, owner: owner, isOwnedByModel: isOwnedByModel, hosts: 1))
     }
 
     /// Creates a token without a reference of the host, for borrowed handles.
     static func makeInner(
-        _ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isLoose: Bool = false
+        _ object: AnyObject, _ type: HandleType, owner: AnyObject? = nil, isOwnedByModel: Bool = false
     ) throws -> HandleToken {
         let owner = owner.map { Unmanaged.passUnretained($0) }
-        return try make(Unmanaged.passRetained(object), type, owner: owner, isLoose: isLoose, hosts: 0)
+        return try make(Unmanaged.passRetained(object), type, owner: owner, isOwnedByModel: isOwnedByModel, hosts: 0)
     }
 
     private static func make(
-        _ object: Unmanaged<AnyObject>, _ type: HandleType, owner: Unmanaged<AnyObject>?, isLoose: Bool, hosts: UInt32
+        _ object: Unmanaged<AnyObject>, _ type: HandleType, owner: Unmanaged<AnyObject>?, isOwnedByModel: Bool,
+        hosts: UInt32
     ) throws -> HandleToken {
         guard hosts == 0 || retainOwner(owner?.toOpaque()) else {
             if type.isRetained { object.release() }
             throw ownerEnds(of: type)
         }
-        let token = platform_handle_make(object.toOpaque(), owner?.toOpaque(), type.rawValue, isLoose, hosts)
+        let token = platform_handle_make(object.toOpaque(), owner?.toOpaque(), type.rawValue, isOwnedByModel, hosts)
         guard token != 0 else {
             if type.isRetained { object.release() }
             if hosts > 0 { owner?.release() }

@@ -29,7 +29,7 @@ private func newToken(
     _ object: ManagedObject, hosts: UInt32, in known: Unmanaged<ContextBox>? = nil
 ) throws -> HandleToken {
     let owner: Unmanaged<AnyObject>
-    var isLoose = false
+    var isOwnedByModel = false
     if let known {
         owner = Unmanaged.fromOpaque(known.toOpaque())
     } else if let context = object.context, context.hostSlot.value != 0 {
@@ -44,11 +44,12 @@ private func newToken(
     } else {
         // An object outside every context depends on its model.
         owner = Unmanaged.passUnretained(object.objectID.entity.model)
-        isLoose = true
+        isOwnedByModel = true
     }
     guard hosts == 0 || HandleTable.retainOwner(owner.toOpaque()) else { throw HandleTable.ownerEnds(of: .object) }
     let kept = Unmanaged.passRetained(object)
-    let token = platform_handle_make(kept.toOpaque(), owner.toOpaque(), HandleType.object.rawValue, isLoose, hosts)
+    let token = platform_handle_make(
+        kept.toOpaque(), owner.toOpaque(), HandleType.object.rawValue, isOwnedByModel, hosts)
     guard token != 0 else {
         kept.release()
         if hosts > 0 { owner.release() }

@@ -114,11 +114,11 @@ struct ForeignSignature: Sendable {
     }
 
     private static func mistake(
-        _ text: String, _ offset: Int, _ what: String,
+        _ text: String, _ offset: Int, _ problem: String,
         remedy: String = "write C types as in double(double, int64_t), or their letters as in d(dq)"
     ) -> CoreError {
         CoreError(
-            .invalidArgument, "cannot read the signature \"\(text)\" at byte \(offset): \(what); \(remedy)",
+            .invalidArgument, "cannot read the signature \"\(text)\" at byte \(offset): \(problem); \(remedy)",
             key: "signature", value: .string(text), offset: offset)
     }
 }

@@ -4,12 +4,13 @@ import CorestoneValues
 /// Calls a callback of the host. Throws if it returns a negative status.
 ///
 /// - Parameters:
-///   - what: The name of the callback, for the message.
+///   - callback: The name of the callback, for the message.
 ///   - entity: The entity concerned. Like the other fields, it is used if the error of the callback does not set it.
 /// - Returns: A status that is not a failure: `CST_OK`, `CST_NOT_FOUND`, …
 @discardableResult
 func callHost(
-    _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil, key: @autoclosure () -> String? = nil,
+    _ callback: @autoclosure () -> String, entity: @autoclosure () -> String? = nil,
+    key: @autoclosure () -> String? = nil,
     objectURI: @autoclosure () -> String? = nil, file: @autoclosure () -> String? = nil,
     _ body: (ErrorOut) -> cst_status
 ) throws -> cst_status {
@@ -20,24 +21,25 @@ func callHost(
     guard let detail = try? resolve(failure, .error, as: ErrorBox.self).error else {
         throw CoreError(
             .callback,
-            "\(what()) failed with status \(status), but *error was not set; set it with cst_error_new_custom",
+            "\(callback()) failed with status \(status), but *error was not set; set it with cst_error_new_custom",
             entity: entity(), key: key(), objectURI: objectURI(), file: file())
     }
     let cause = detail.message.isEmpty ? "" : ": \(detail.message)"
     // Entity and key belong together: if the error has an entity, only its own key is used.
     throw CoreError(
-        .callback, "\(what()) failed\(cause)", entity: detail.entity ?? entity(),
+        .callback, "\(callback()) failed\(cause)", entity: detail.entity ?? entity(),
         key: detail.entity == nil ? detail.key ?? key() : detail.key, value: detail.value,
         objectURI: detail.objectURI ?? objectURI(), children: [detail], file: detail.file ?? file())
 }
 
 /// Reads the value that a callback of the host returned. An error names the callback.
 func readingResult<Result>(
-    _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil, key: @autoclosure () -> String? = nil,
+    _ callback: @autoclosure () -> String, entity: @autoclosure () -> String? = nil,
+    key: @autoclosure () -> String? = nil,
     objectURI: @autoclosure () -> String? = nil, _ read: () throws -> Result
 ) throws -> Result {
     do { return try read() } catch let error as CoreError {
-        let named = error.within("\(what()) returned a value that cannot be read", entity: entity(), key: key())
+        let named = error.within("\(callback()) returned a value that cannot be read", entity: entity(), key: key())
         throw CoreError(
             named.status, named.message, domain: named.domain, customCode: named.code, entity: named.entity,
             key: named.key, value: named.value, predicate: named.predicate, objectURI: named.objectURI ?? objectURI(),

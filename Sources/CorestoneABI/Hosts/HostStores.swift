@@ -232,9 +232,9 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             + "\(pythonMethods[callback] ?? callback))"
     }
 
-    private func missing(_ what: String, _ callback: String, _ path: String) -> CoreError {
+    private func missing(_ operation: String, _ callback: String, _ path: String) -> CoreError {
         .unsupportedOperation(
-            what, type: name, path: path, reason: HostStoreType.isNotSet(callback))
+            operation, type: name, path: path, reason: HostStoreType.isNotSet(callback))
     }
 
     private func withText<Result>(_ text: String, _ body: (cst_string) throws -> Result) rethrows -> Result {

@@ -132,8 +132,8 @@ struct XMLStoreWriter {
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
             "the required \(entity.name).\(relationship.name) of the object with the primary key \(record.primaryKey) "
-                + "refers to a deleted object (primary key \(target)), but an XML store cannot contain such a "
-                + "reference; set another target",
+                + "refers to a deleted object (primary key \(target)), which an XML store cannot "
+                + "represent; set another target",
             entity: entity.name, key: relationship.name, value: .int(target),
             objectURI: ObjectID.uri(
                 ofKey: record.primaryKey, entity: entity.name, store: metadata.uuid.description))

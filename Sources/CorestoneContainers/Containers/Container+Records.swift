@@ -306,8 +306,8 @@ private struct RecordWork {
         if id.isTemporary {
             throw CoreError(
                 .invalidArgument,
-                "\(object.entity.name).\(relationship.name) cannot refer to the unsaved object \(id.uri); call "
-                    + "cst_context_save (save) first",
+                "\(object.entity.name).\(relationship.name) cannot refer to \(id.uri), which is a temporary ID; call "
+                    + "cst_context_save (save), and pass the object's permanent ID",
                 entity: object.entity.name, key: relationship.name, value: .string(id.uri),
                 objectURI: object.objectID.uri)
         }

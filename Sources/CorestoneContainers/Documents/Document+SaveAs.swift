@@ -33,7 +33,7 @@ extension Document {
     ///   instead, and keeps its changes, so that the call can be repeated.
     public func saveAs(_ path: String, type: StoreType? = nil, replaces: Bool = false) throws {
         try requireOpen()
-        if let type, type != self.type { try requireSavedElsewhere(to: path) }
+        if let type, type != self.type { try requireOtherContextsSaved(to: path) }
         try context.use { context in
             try context.processPendingChanges()
             // Invalid objects make the call fail before a file is created.
@@ -60,15 +60,15 @@ extension Document {
     }
 
     /// Throws if other contexts have unsaved changes, which could not be saved after the objects get new IDs.
-    private func requireSavedElsewhere(to path: String) throws {
+    private func requireOtherContextsSaved(to path: String) throws {
         let others = coordinator.unsavedChanges(besides: context)
         if others.isEmpty { return }
-        let (who, where_) =
+        let (subject, pronoun) =
             others.count == 1 ? ("another context has", "that context") : ("other contexts have", "these contexts")
         throw CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "cannot save the document to \(path) as another type while \(who) unsaved changes; call save() or "
-                + "rollback() on \(where_) first", children: others.map(\.error), file: path)
+            "cannot save the document to \(path) as another type while \(subject) unsaved changes; call save() or "
+                + "rollback() on \(pronoun) first", children: others.map(\.error), file: path)
     }
 
     private func requireOther(_ place: StoreLocation) throws {
@@ -112,11 +112,11 @@ extension Document {
     private func move(_ store: Store, to place: StoreLocation, _ context: Context) throws {
         let former = store.path, path = place.absolute
         if store.type == .sqlite { try coordinator.backup(store, to: path) }
-        let opening = store.isReadOnly ? store.backing as? any WritableElsewhere : nil
+        let opening = store.isReadOnly ? store.backing as? any WritableAfterMove : nil
         do {
             opening?.setMayWrite(true)
             try coordinator.setPath(path, of: store)
-            try saveHere(context, elsewhere: true)
+            try saveHere(context, afterMove: true)
         } catch {
             opening?.setMayWrite(false)
             // If the path cannot be restored, the store still uses the new file, which must then be kept.

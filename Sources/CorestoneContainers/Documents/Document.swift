@@ -260,7 +260,7 @@ public final class Document: @unchecked Sendable {
         var isDone = false
         while !isDone {
             let (store, knownContent, reverted) = values.withLock { ($0.store, $0.knownContent, $0.reverted) }
-            let isNews =
+            let hasNewContent =
                 store.type == .sqlite
                 ? SQLiteKind.writtenState(ofStoreAt: store.path) != reverted
                 : Document.content(of: store) != knownContent
@@ -269,7 +269,7 @@ public final class Document: @unchecked Sendable {
                 guard values.store === store, values.knownContent == knownContent, values.reverted == reverted else {
                     return false
                 }
-                if isNews, !values.flags.contains(.closed) { values.flags.insert(.changedOnDisk) }
+                if hasNewContent, !values.flags.contains(.closed) { values.flags.insert(.changedOnDisk) }
                 return true
             }
         }
@@ -385,23 +385,23 @@ public final class Document: @unchecked Sendable {
         let now = Document.content(of: store)
         if now == knownContent { return }
         let isGone = now == nil || now == "[]"
-        let what =
+        let problem =
             now == nil
             ? "no longer exists or cannot be accessed" : isGone ? "no longer exists" : "was replaced by another file"
         throw CoreError(
             .storeIO, code: .persistentStoreSave,
-            "\(store.path) \(what); save the document to another path with cst_document_save_as (save_as, saveAs)"
+            "\(store.path) \(problem); save the document to another path with cst_document_save_as (save_as, saveAs)"
                 + (isGone ? "" : ", or discard its changes with cst_document_revert (revert)"),
             file: store.path)
     }
 
     /// Saves the context, and updates the state.
     ///
-    /// - Parameter elsewhere: Whether the store was moved for this save, so that the file is a different one.
-    func saveHere(_ context: Context, elsewhere: Bool = false) throws {
+    /// - Parameter afterMove: Whether the store was moved for this save, so that the file is a different one.
+    func saveHere(_ context: Context, afterMove: Bool = false) throws {
         change { $0.flags.insert(.saving) }
         do {
-            if !elsewhere { try requireSameFile() }
+            if !afterMove { try requireSameFile() }
             try context.save()
         } catch {
             noteFailure(error)
@@ -447,8 +447,8 @@ public final class Document: @unchecked Sendable {
                 .unsavedChanges, code: .persistentStoreOperation,
                 "cannot revert \(path.map { "the document \($0)" } ?? "the untitled document"), because "
                     + (isOne
-                        ? "a child context may have changes that only its own thread can discard"
-                        : "child contexts may have changes that only their own threads can discard")
+                        ? "a nested context may have changes that only its own thread can discard"
+                        : "nested contexts may have changes that only their own threads can discard")
                     + "; call cst_context_rollback (rollback) on \(isOne ? "that thread" : "these threads") first",
                 children: unreachable.map(\.error), file: path)
         }
@@ -576,7 +576,7 @@ public final class Document: @unchecked Sendable {
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
             "\(name) stays open because "
-                + (held.isEmpty ? "it is not saved to a path" : held.map(\.fault).joined(separator: ", and "))
+                + (held.isEmpty ? "it is not saved to a path" : UnsavedChanges.faults(held))
                 + "; \(remedy), or close with CST_UNSAVED_DISCARD (.discard)",
             children: held.map(\.error) + (lastError.map { [$0] } ?? []), file: path)
     }

@@ -7,7 +7,7 @@ import CorestoneValues
 /// They are accepted with a warning, so that a ported program need not change. Other options are rejected. If the
 /// library has its own name for an option, the error suggests that name.
 enum AppleOptions {
-    private static let reasons: [(prefix: String, why: String)] = [
+    private static let reasons: [(prefix: String, text: String)] = [
         (
             "NSPersistentStoreUbiquitous",
             "stores are not synchronised with iCloud"
@@ -61,7 +61,7 @@ enum AppleOptions {
     static func warnings(_ names: [String], path: String) throws -> [String] {
         try names.map { name in
             if known.contains(name), let reason = reasons.first(where: { name.hasPrefix($0.prefix) }) {
-                return "\(Coordinator.shown(path)) was opened with \(name), which has no effect: \(reason.why)"
+                return "\(Coordinator.shown(path)) was opened with \(name), which has no effect: \(reason.text)"
             }
             let nearest = nearestName(to: name, among: known + replacements.keys.sorted())
             let guess = nearest.map { near in

@@ -82,7 +82,7 @@ extension Coordinator {
                     kind: atomic, path: path, model: model, options: options, migration: given)
                 switch try migration.run() {
                 case .migrated(let store): return store
-                case .migratedMeanwhile: break
+                case .migratedByAnotherProcess: break
                 case .changed: if attempts == 5 { throw migration.busy }
                 }
             }
@@ -240,7 +240,7 @@ extension Coordinator {
         guard let place = try StoreTypes.place(path, kind), try StoreTypes.place(source, kind) != nil else {
             let reason =
                 kind.hasFile
-                ? "a store at \(StoreLocation.nowhere) is in memory; call cst_coordinator_migrate_store "
+                ? "a store at \(StoreLocation.inMemoryPath) is in memory; call cst_coordinator_migrate_store "
                     + "(migrate_store, migrateStore) instead"
                 : "a store of type \(kind.type.rawValue) does not have a file; pass the type of the files, or call "
                     + "cst_coordinator_migrate_store (migrate_store, migrateStore) for an open store"
@@ -352,7 +352,7 @@ extension StoreTypes {
 
     /// Returns the location for a path; nil if the path is only a name, and for an SQLite store in memory.
     static func place(_ path: String, _ kind: any StoreKind) throws -> StoreLocation? {
-        kind.hasFile && path != StoreLocation.nowhere ? try StoreLocation(path) : nil
+        kind.hasFile && path != StoreLocation.inMemoryPath ? try StoreLocation(path) : nil
     }
 }
 

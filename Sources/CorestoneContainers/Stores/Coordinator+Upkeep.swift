@@ -39,7 +39,7 @@ extension Coordinator {
                     + "\(other === store ? "the same store" : "open in this coordinator"); choose another path",
                 key: "path", file: path)
         }
-        if path == StoreLocation.nowhere {
+        if path == StoreLocation.inMemoryPath {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "\(Coordinator.shown(store.path)) cannot be copied to \(path), which does not store data; "
@@ -109,12 +109,12 @@ extension Coordinator {
         }
     }
 
-    private func sqlite(_ store: Store, _ what: String) throws -> any SQLiteUpkeep {
+    private func sqlite(_ store: Store, _ operation: String) throws -> any SQLiteUpkeep {
         try requireOwn(store)
         if let backing = store.backing as? any SQLiteUpkeep { return backing }
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "\(Coordinator.shown(store.path)) is a store of type \(store.type.rawValue), which does not support \(what); use "
+            "\(Coordinator.shown(store.path)) is a store of type \(store.type.rawValue), which does not support \(operation); use "
                 + "an SQLite store",
             file: store.path.isEmpty ? nil : store.path)
     }

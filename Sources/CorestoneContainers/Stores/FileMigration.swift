@@ -26,7 +26,7 @@ struct FileMigration {
         /// replaced.
         case migrated(any PersistentStore)
         /// Another process migrated the store first.
-        case migratedMeanwhile
+        case migratedByAnotherProcess
         /// Another process wrote the store during the migration, so the file was not replaced.
         case changed
     }
@@ -34,7 +34,7 @@ struct FileMigration {
     func run() throws -> Outcome {
         let place = try StoreLocation(path)
         let knownState = kind.stateText(of: place)
-        guard case (var metadata, let source)? = try begin() else { return .migratedMeanwhile }
+        guard case (var metadata, let source)? = try begin() else { return .migratedByAnotherProcess }
         metadata.recordPastModel()
         metadata.setModel(model)
         guard let workFolder = LocalFile(place.path, shownAs: path).workFolder() else {

@@ -103,11 +103,12 @@ extension MigrationGuard {
         let before = MigrationGuard.digests(path)
         do {
             let findings = try trial(path, copy, options)
-            guard MigrationGuard.digests(path) == before else {
+            let after = MigrationGuard.digests(path)
+            if let changed = MigrationGuard.fileSuffixes.first(where: { before[$0] != after[$0] }) {
                 throw CoreError(
                     .storeBusy, code: .coreData,
-                    "\(path), its log file or its shared-memory file was changed by another connection during the "
-                        + "check; close all other connections to the store, and check it again",
+                    "\(path)\(changed) was changed during the check; close the store in all programs, and check it "
+                        + "again",
                     file: path)
             }
             return findings
@@ -123,9 +124,13 @@ extension MigrationGuard {
         }
     }
 
-    /// Returns the digests of the store's files, which must not change during the check.
-    private static func digests(_ path: String) -> [[UInt8]?] {
-        ["", "-wal", "-shm", "-journal"].map { sha256(ofFileAt: path + $0) }
+    private static let fileSuffixes = ["", "-wal", "-shm", "-journal"]
+
+    /// Returns the digests of the store's files by their suffixes. The files must not change during the check.
+    private static func digests(_ path: String) -> [String: [UInt8]] {
+        var digests: [String: [UInt8]] = [:]
+        for suffix in fileSuffixes { digests[suffix] = sha256(ofFileAt: path + suffix) }
+        return digests
     }
 
     private func trial(_ path: String, _ copy: String, _ options: StoreOptions) throws -> [MigrationFinding] {

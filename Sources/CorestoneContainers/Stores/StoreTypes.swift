@@ -91,7 +91,7 @@ public enum StoreTypes {
 
     /// Returns the kind of the store at `path`; SQLite if the file does not exist or is not a store.
     static func kind(ofStoreAt path: String) throws -> any StoreKind {
-        path == StoreLocation.nowhere ? try kind(of: .sqlite) : try kind(of: StoreType(ofStoreAt: path) ?? .sqlite)
+        path == StoreLocation.inMemoryPath ? try kind(of: .sqlite) : try kind(of: StoreType(ofStoreAt: path) ?? .sqlite)
     }
 
     /// Returns the kind of a type, or of the store at `path` if the type is nil.

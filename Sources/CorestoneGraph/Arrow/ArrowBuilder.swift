@@ -48,23 +48,23 @@ final class ArrowBuilder {
 
     @inline(never)
     private func grow(_ needed: Int) throws {
-        let wanted = max(needed, capacity * 2, 64)
+        let newCapacity = max(needed, capacity * 2, 64)
         let bits = (count + 7) / 8
-        try validity.reserve((wanted + 7) / 8, keeping: bits)
+        try validity.reserve((newCapacity + 7) / 8, keeping: bits)
         memset(validity.start! + bits, 0xFF, validity.capacity - bits)
         let width = field.type.width
-        if width > 0 { try values.reserve(wanted * width, keeping: count * width) }
+        if width > 0 { try values.reserve(newCapacity * width, keeping: count * width) }
         if field.type == .bool {
-            try values.reserve((wanted + 7) / 8, keeping: bits)
+            try values.reserve((newCapacity + 7) / 8, keeping: bits)
             memset(values.start! + bits, 0, values.capacity - bits)
         }
-        if case .decimal = field.type { try signs.reserve(wanted * 4, keeping: count * 4) }
+        if case .decimal = field.type { try signs.reserve(newCapacity * 4, keeping: count * 4) }
         if field.type.hasOffsets {
             let size = offsetSize
-            try offsets.reserve((wanted + 1) * size, keeping: (count + 1) * size)
+            try offsets.reserve((newCapacity + 1) * size, keeping: (count + 1) * size)
             if count == 0 { memset(offsets.start!, 0, size) }
         }
-        capacity = wanted
+        capacity = newCapacity
     }
 
     @inline(__always)

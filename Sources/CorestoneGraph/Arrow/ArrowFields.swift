@@ -59,7 +59,7 @@ struct ArrowFields {
         }
         guard let property = found.first?.property else {
             if rest == ArrowFields.objectID { return ArrowField(name, reference, .identity, hops: hops) }
-            return try leading(name, rest, family, hops)
+            return try fieldAlongRelationship(name, rest, family, hops)
         }
         if let attribute = property as? Attribute {
             let types = found.map { ($0.property as? Attribute)?.type }
@@ -97,7 +97,7 @@ struct ArrowFields {
     }
 
     /// Returns the field of a key path with several keys. Throws if the first key is not a to-one relationship.
-    private func leading(
+    private func fieldAlongRelationship(
         _ name: String, _ rest: Substring, _ family: [Entity], _ hops: [ArrowSlots]
     ) throws -> ArrowField {
         let head = String(rest.prefix { $0 != "." })
@@ -141,8 +141,8 @@ struct ArrowFields {
         return invalid("\"\(name)\" is a different property in \(owners); \(remedy)", name)
     }
 
-    private func invalid(_ what: String, _ key: String) -> CoreError {
+    private func invalid(_ problem: String, _ key: String) -> CoreError {
         CoreError(
-            .invalidArgument, "cannot export \(entity.name) to Arrow: \(what)", entity: entity.name, key: key)
+            .invalidArgument, "cannot export \(entity.name) to Arrow: \(problem)", entity: entity.name, key: key)
     }
 }

@@ -16,20 +16,20 @@ struct ArrowMemory {
     @inline(never)
     private mutating func grow(_ size: Int, _ used: Int) throws {
         let alignment = Int(PLATFORM_ARROW_ALIGNMENT)
-        let wanted = (max(size, capacity * 2, alignment) + alignment - 1) & ~(alignment - 1)
+        let newCapacity = (max(size, capacity * 2, alignment) + alignment - 1) & ~(alignment - 1)
         var place: UnsafeMutableRawPointer?
-        guard posix_memalign(&place, alignment, wanted) == 0, let place else {
+        guard posix_memalign(&place, alignment, newCapacity) == 0, let place else {
             throw CoreError(
                 .noMemory,
-                "out of memory: cannot allocate \(wanted) bytes for a column of an Arrow export; export fewer rows or "
-                    + "columns, or a stream with a smaller batch_size (batchSize)")
+                "out of memory: cannot allocate \(newCapacity) bytes for a column of an Arrow export; export fewer "
+                    + "rows or columns, or a stream with a smaller batch_size (batchSize)")
         }
         if let start {
             memcpy(place, start, used)
             free(start)
         }
         start = place
-        capacity = wanted
+        capacity = newCapacity
     }
 
     /// Returns the memory, which the caller must free, and leaves the buffer empty.

@@ -27,14 +27,14 @@ final class BatchDeletion {
 
     /// Marks rows for deletion, and the rows to which their delete rules cascade.
     func delete(_ keys: some Sequence<Int64>, of root: Entity) throws {
-        var waiting = [(root: root, keys: mark(keys, root))]
-        while let (root, keys) = waiting.popLast() {
+        var pending = [(root: root, keys: mark(keys, root))]
+        while let (root, keys) = pending.popLast() {
             guard root.withDescendants.contains(where: { $0.relationships.contains { $0.deleteRule == .cascade } })
             else { continue }
             try forEachGroup(of: keys, root) { entity, records in
                 for relationship in entity.relationships where relationship.deleteRule == .cascade {
                     for (target, keys) in try targets(of: relationship, records) {
-                        waiting.append((target, mark(keys, target)))
+                        pending.append((target, mark(keys, target)))
                     }
                 }
             }

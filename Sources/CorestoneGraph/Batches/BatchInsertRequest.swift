@@ -74,7 +74,9 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
             return { row in
                 object.resetForBatch()
                 if try managedObjectHandler(object) { return false }
-                guard object.context === context, !object.isGone, !object.isDeleted else { throw object.leftBatch() }
+                guard object.context === context, !object.isGone, !object.isDeleted else {
+                    throw object.removedBatchObjectError()
+                }
                 try row.setRow(object)
                 return true
             }
@@ -110,7 +112,7 @@ extension ManagedObject {
         applyDefaults()
     }
 
-    fileprivate func leftBatch() -> CoreError {
+    fileprivate func removedBatchObjectError() -> CoreError {
         CoreError(
             .objectGone,
             "the handler of a batch insert of \(entity.name) deleted its object, or rolled back or reset the "

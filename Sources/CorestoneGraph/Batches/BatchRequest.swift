@@ -66,7 +66,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
             .invalidArgument, code: .persistentStoreOperation,
             affectedStores == nil
                 ? "cannot run a batch request for \(entity.name): \(context.coordinator.withoutStores)"
-                : "no affected store can hold \(entity.name) objects; change the stores of the request "
+                : "the affected stores cannot hold \(entity.name) objects; change the stores of the request "
                     + "with cst_batch_set_stores (stores, affectedStores)",
             entity: entity.name, file: affectedStores?.first?.path)
     }

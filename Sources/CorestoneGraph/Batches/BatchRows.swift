@@ -136,8 +136,8 @@ package final class BatchRows {
             try self.set(ValueView(overlay[slot]), slot: slot)
             if !defaults.contains(where: { $0.slot == slot && $0.value == overlay[slot] }) { set.append(slot) }
         }
-        for keeper in object.toManyRelationships {
-            if let keeper, keeper.hasChanges { try requireSettable(keeper.relationship.name) }
+        for collection in object.toManyRelationships {
+            if let collection, collection.hasChanges { try requireSettable(collection.relationship.name) }
         }
         given = .slots(set)
     }
@@ -193,7 +193,7 @@ extension Entity {
     /// Returns the slot of a property that a batch request can set: a stored attribute that is not derived.
     package func batchSlot(of name: String) throws -> Int {
         let property = try requireProperty(named: name)
-        let why: String? =
+        let reason: String? =
             switch property {
             case let attribute as Attribute where attribute.derivation != nil:
                 "is derived and computed by the store; leave it out"
@@ -201,8 +201,8 @@ extension Entity {
                 "is a relationship, but a batch request sets only attributes; set it on objects and save them"
             default: property.isTransient ? "is transient and not stored; leave it out" : nil
             }
-        if let why {
-            throw CoreError(.invalidArgument, "\(self.name).\(name) \(why)", entity: self.name, key: name)
+        if let reason {
+            throw CoreError(.invalidArgument, "\(self.name).\(name) \(reason)", entity: self.name, key: name)
         }
         return Int(property.slot)
     }
@@ -246,9 +246,9 @@ extension Entity {
         }
     }
 
-    private func refusedInBatch(_ attribute: Attribute, _ value: PropertyValue, _ why: String) -> CoreError {
+    private func refusedInBatch(_ attribute: Attribute, _ value: PropertyValue, _ reason: String) -> CoreError {
         CoreError(
-            .validation, code: .managedObjectValidation, "\(name).\(attribute.path) \(why)",
+            .validation, code: .managedObjectValidation, "\(name).\(attribute.path) \(reason)",
             entity: name, key: attribute.path, value: value)
     }
 

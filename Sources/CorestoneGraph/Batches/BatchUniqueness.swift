@@ -22,23 +22,23 @@ struct BatchUniqueness {
         let holders = try holders(in: context) { rows.values[$0].propertyValue }
         if holders.isEmpty { return false }
         if policy == .storeTrump || policy == .rollback { return true }
-        guard let keeper = holders.first(where: { $0.entity === entity }) else {
+        guard let existing = holders.first(where: { $0.entity === entity }) else {
             try delete(holders, &changes)
             return false
         }
         let taken = rows.slots(wholly: policy == .overwrite)
         let others = try self.holders(in: context) { slot in
             try taken.contains(slot)
-                ? rows.values[slot].propertyValue : keeper.value(forKeyPath: entity.properties[slot].path)
-        }.filter { $0 !== keeper }
+                ? rows.values[slot].propertyValue : existing.value(forKeyPath: entity.properties[slot].path)
+        }.filter { $0 !== existing }
         try delete(others, &changes)
-        // Delete rules may have changed or deleted the keeper.
+        // Delete rules may have changed or deleted the existing row.
         let updateContext = others.isEmpty ? context : run.makeContext()
-        guard let survivor = try others.isEmpty ? keeper : updateContext.storedObject(with: keeper.objectID) else {
+        guard let target = try others.isEmpty ? existing : updateContext.storedObject(with: existing.objectID) else {
             return false
         }
-        for slot in taken { try survivor.set(rows.values[slot].propertyValue, slot: slot) }
-        try run.update([survivor], in: updateContext, &changes)
+        for slot in taken { try target.set(rows.values[slot].propertyValue, slot: slot) }
+        try run.update([target], in: updateContext, &changes)
         return true
     }
 

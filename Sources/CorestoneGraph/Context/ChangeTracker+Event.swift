@@ -110,7 +110,7 @@ extension ChangeTracker {
             // For an object that the event inserted, changes of members were not recorded.
             let isNew = entry == nil && object.state.contains(.inserted)
             object.state.subtract([.touched, .snapshotting])
-            if !isNew { for keeper in object.toManyRelationships { keeper?.endEvent() } }
+            if !isNew { for collection in object.toManyRelationships { collection?.endEvent() } }
         }
         // A new value, so that the memory of a large event is freed.
         event = Event()
@@ -240,14 +240,14 @@ extension ManagedObject {
             let layout = entity.layout.slots[slot]
             if layout.role == .composite { continue }
             if layout.role == .toMany {
-                guard let keeper = toMany(ordinal: Int(layout.ordinal)) else { continue }
-                guard loading || keeper.isLoaded else {
-                    if keeper.changesOfEvent() != nil { old[slot] = .null }
+                guard let collection = toMany(ordinal: Int(layout.ordinal)) else { continue }
+                guard loading || collection.isLoaded else {
+                    if collection.changesOfEvent() != nil { old[slot] = .null }
                     continue
                 }
-                if let members = try isNew ? (keeper.hasChanges ? [] : nil) : keeper.membersAtEventStart() {
+                if let members = try isNew ? (collection.hasChanges ? [] : nil) : collection.membersAtEventStart() {
                     let values = members.map { PropertyValue.object($0) }
-                    old[slot] = keeper.relationship.isOrdered ? .array(values) : .set(Set(values))
+                    old[slot] = collection.relationship.isOrdered ? .array(values) : .set(Set(values))
                 }
                 continue
             }

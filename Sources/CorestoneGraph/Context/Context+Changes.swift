@@ -58,8 +58,8 @@ extension Context {
                     + "object with the entity of that model",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
-        var (waiting, taken) = ([object], [ManagedObject]())
-        while let next = waiting.popLast() {
+        var (pending, taken) = ([object], [ManagedObject]())
+        while let next = pending.popLast() {
             if next.context === self { continue }
             next.enter(self)
             identityMap.register(next)
@@ -67,9 +67,9 @@ extension Context {
             taken.append(next)
             for relationship in next.entity.relationships {
                 if relationship.isToMany {
-                    waiting += try next.toMany(relationship).all()
+                    pending += try next.toMany(relationship).all()
                 } else if let target = try next.target(of: relationship) {
-                    waiting.append(target)
+                    pending.append(target)
                 }
             }
         }
@@ -88,7 +88,7 @@ extension Context {
         try checkQueue()
         if object.state.contains(.detached) { throw object.detachedError() }
         guard object.context === self else {
-            throw object.elsewhere("delete it there")
+            throw object.foreignObjectError("delete it there")
         }
         // The hook runs again for an object that is already deleted, as in Core Data.
         if object.state.contains(.deleted) {
@@ -167,15 +167,15 @@ extension Context {
         try refuseInHook("roll back the context")
         // A store that is notified of deregistered objects may use the context, so it is notified after the rollback.
         try batchingNotices(true) {
-            try together { try dropAllChanges() }
+            try together("roll back") { try dropAllChanges() }
             changeMerger.mergeDeferred()
         }
     }
 
     private func dropAllChanges() throws {
         let (inserted, updated, deleted) = (changeTracker.inserted, changeTracker.updated, changeTracker.deleted)
-        let isHeard = hasEventObservers
-        if isHeard { for object in inserted + updated + deleted { object.touchForDeletion() } }
+        let notifiesObservers = hasEventObservers
+        if notifiesObservers { for object in inserted + updated + deleted { object.touchForDeletion() } }
         // An object whose deleted row was to be inserted again is not a new object, so it becomes a fault.
         let returning = changeTracker.reinserted.filter { $0.context === self && $0.state.remove(.inserted) != nil }
         for object in inserted where object.context === self && object.state.contains(.inserted) {
@@ -193,10 +193,10 @@ extension Context {
             }
         }
         for object in returning { object.turnIntoFault() }
-        let changes = isHeard ? changeTracker.changesOfEvent() : ContextChanges()
+        let changes = notifiesObservers ? changeTracker.changesOfEvent() : ContextChanges()
         changeTracker.clear()
         forgetUndo()
         for object in restored where !object.isGone { try object.sendAwake(fromSnapshotEvents: .rollback) }
-        if isHeard { notifyEvent(changes) }
+        if notifiesObservers { notifyEvent(changes) }
     }
 }

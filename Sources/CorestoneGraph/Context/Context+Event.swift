@@ -29,10 +29,14 @@ extension Context {
     ///
     /// The replacement is not an undo step, but observers are notified afterwards. Earlier changes become a separate
     /// undo step.
-    func unrecorded(_ body: () throws -> Void) throws {
-        if undoRecorder == nil { return try together(body) }
+    ///
+    /// - Parameters:
+    ///   - purpose: Completes "cannot …", before the object if there is one.
+    ///   - object: The object that `body` changes; nil for several objects.
+    func unrecorded(_ purpose: String, of object: ManagedObject? = nil, _ body: () throws -> Void) throws {
+        if undoRecorder == nil { return try together(purpose, of: object, body) }
         if hasUndoableEvent { try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent) }
-        try together {
+        try together(purpose, of: object) {
             defer { changeTracker.forgetTouched() }
             try body()
         }

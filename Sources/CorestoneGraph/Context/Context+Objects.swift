@@ -26,7 +26,7 @@ extension Context {
                 try own.requireOpen()
             }
             // The ID's entity may be a superentity of the row's entity, or another entity of the same tree.
-            return identityMap.object(store: own, entity: entity, primaryKey: id.reference, isSureOfEntity: false)
+            return identityMap.object(store: own, entity: entity, primaryKey: id.reference, isEntityCertain: false)
         }
         if let known = try identityMap.registered(with: id) ?? unsavedObject(with: id) { return known }
         guard let store = id.store, !id.isTemporary else { throw unknownTemporary(id) }
@@ -52,11 +52,11 @@ extension Context {
 
     /// Returns the registered object of an ID, or nil. Does not access the store.
     public func registeredObject(with id: ObjectID) -> ManagedObject? {
-        identityMap.registered(with: id) ?? leftBehind(with: id)
+        identityMap.registered(with: id) ?? objectDeletedElsewhere(with: id)
     }
 
     /// Returns an object that another context or process deleted, or nil. It is available until the next save.
-    private func leftBehind(with id: ObjectID) -> ManagedObject? {
+    private func objectDeletedElsewhere(with id: ObjectID) -> ManagedObject? {
         mergeState.deletedElsewhere.isEmpty
             ? nil : mergeState.deletedElsewhere.first { $0.context === self && $0.objectID == id }
     }

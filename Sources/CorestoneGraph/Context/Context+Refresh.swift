@@ -26,7 +26,9 @@ extension Context {
             throw object.store.map { object.deleted(from: $0) } ?? object.detachedError()
         }
         if !mergeChanges, object.hasChanges {
-            return try unrecorded { try objectRefresh.refreshNow(object, mergeChanges: false) }
+            return try unrecorded("refresh", of: object) {
+                try objectRefresh.refreshNow(object, mergeChanges: false)
+            }
         }
         try objectRefresh.refreshNow(object, mergeChanges: mergeChanges)
     }
@@ -47,8 +49,8 @@ extension Context {
         forgetHostRows()
         for (store, objects) in faultLoader.byStore(everyObject.filter { !$0.state.contains(.inserted) }) {
             objectRefresh.forgetRows(of: objects, in: store)
-            let kept = objects.filter(\.staysInRefresh)
-            for object in objects where !object.staysInRefresh {
+            let kept = objects.filter(\.remainsLoadedInRefresh)
+            for object in objects where !object.remainsLoadedInRefresh {
                 object.turnIntoFault()
                 objectRefresh.noteRefreshedIfObserved(object)
             }

@@ -4,25 +4,25 @@ import CorestoneValues
 extension Context {
     /// Removes deleted objects from lists that are not updated otherwise.
     ///
-    /// These are the lists of one-sided relationships. If `whereverTheyAre` is true, because another writer deleted the
-    /// objects, they are the lists of all relationships. Cached to-one targets are discarded too.
-    func forgetMembers(among deleted: [ManagedObject], whereverTheyAre: Bool = false) {
+    /// These are the lists of one-sided relationships. If `inAllRelationships` is true, because another writer deleted
+    /// the objects, they are the lists of all relationships. Cached to-one targets are discarded too.
+    func forgetMembers(among deleted: [ManagedObject], inAllRelationships: Bool = false) {
         if deleted.isEmpty { return }
         let roots = Set(deleted.map { ObjectIdentifier($0.entity.root) })
         let concerned = coordinator.model.entities.contains { entity in
             entity.ownRelationships.contains {
-                (whereverTheyAre || $0.isOneSided)
+                (inAllRelationships || $0.isOneSided)
                     && roots.contains(ObjectIdentifier($0.destination.root))
             }
         }
         guard concerned else { return }
         let deletedIdentifiers = Set(deleted.map(ObjectIdentifier.init))
         for object in everyObject {
-            for case let keeper? in object.toManyRelationships {
-                let forget = { keeper.forget { deletedIdentifiers.contains(ObjectIdentifier($0)) } }
-                if whereverTheyAre { object.replacingMembers(of: keeper, forget) } else { forget() }
+            for case let collection? in object.toManyRelationships {
+                let forget = { collection.forget { deletedIdentifiers.contains(ObjectIdentifier($0)) } }
+                if inAllRelationships { object.replacingMembers(of: collection, forget) } else { forget() }
             }
-            object.releaseTargets(withChanges: whereverTheyAre) { deletedIdentifiers.contains($0) }
+            object.releaseTargets(withChanges: inAllRelationships) { deletedIdentifiers.contains($0) }
         }
     }
 
@@ -34,7 +34,7 @@ extension Context {
         // to it.
         withExtendedLifetime((all, changeTracker.all)) {
             identityMap.noteUnregistered(known)
-            for object in all { object.leaveContext(alone: false) }
+            for object in all { object.leaveContext(individually: false) }
         }
         identityMap.removeAll()
         changeTracker.clear()

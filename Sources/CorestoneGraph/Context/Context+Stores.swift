@@ -41,10 +41,10 @@ extension Context {
     public func assign(_ object: ManagedObject, to store: Store) throws {
         try checkQueue()
         if object.state.contains(.detached) { throw object.detachedError() }
-        func refused(_ why: String) -> CoreError {
+        func refused(_ reason: String) -> CoreError {
             CoreError(
                 .invalidArgument,
-                "\(object.objectID.uri) cannot be assigned to \(Coordinator.shown(store.path)): \(why)",
+                "\(object.objectID.uri) cannot be assigned to \(Coordinator.shown(store.path)): \(reason)",
                 entity: object.entity.name, objectURI: object.objectID.uri,
                 file: store.path.isEmpty ? nil : store.path)
         }

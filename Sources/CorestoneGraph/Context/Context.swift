@@ -68,7 +68,7 @@ public final class Context: @unchecked Sendable {
     /// The memory of the changes and targets of the context's objects.
     let blocks = BlockPool()
     /// The owner of the model and the stores for objects that have left the context.
-    private(set) lazy var detachedOwner = DetachedOwner(coordinator.model, coordinator.storeKeeper)
+    private(set) lazy var detachedOwner = DetachedOwner(coordinator.model, coordinator.retainedStores)
     /// The context that executes a batch request, if this context was created for the request; otherwise nil.
     package internal(set) var batchOwner: Context?
     /// A callback that is called every few milliseconds while a request runs; true stops the request.
@@ -161,9 +161,9 @@ extension Context {
     /// All registered objects, in no particular order.
     ///
     /// Objects that another context or process deleted are included until the next save.
-    public var registeredObjects: [ManagedObject] { onQueue { everyObject + leftBehind } }
+    public var registeredObjects: [ManagedObject] { onQueue { everyObject + objectsDeletedElsewhere } }
 
-    private var leftBehind: [ManagedObject] { mergeState.deletedElsewhere.filter { $0.context === self } }
+    private var objectsDeletedElsewhere: [ManagedObject] { mergeState.deletedElsewhere.filter { $0.context === self } }
 
     /// All registered objects without those that were deleted elsewhere.
     ///

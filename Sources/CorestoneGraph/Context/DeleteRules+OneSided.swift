@@ -12,16 +12,16 @@ extension DeleteRules {
     func clearOneSidedReferences(of ending: [ManagedObject]) throws {
         try forEachOneSidedReference(
             to: ending, target: { holder, relationship in try holder.writeTarget(nil, relationship) },
-            member: { _, keeper, member in keeper.remove(member) })
+            member: { _, collection, member in collection.remove(member) })
     }
 
     /// Redirects the one-sided references to an unsaved object to the object that replaces it.
     func redirectOneSided(from former: ManagedObject, to other: ManagedObject) throws {
         try forEachOneSidedReference(
             to: [former], target: { holder, relationship in try holder.writeTarget(other, relationship) },
-            member: { holder, keeper, member in
-                keeper.remove(member)
-                _ = try holder.add(other, to: keeper.relationship)
+            member: { holder, collection, member in
+                collection.remove(member)
+                _ = try holder.add(other, to: collection.relationship)
             })
     }
 
@@ -43,9 +43,9 @@ extension DeleteRules {
             for relationship in relationships[ObjectIdentifier(holder.entity)] ?? [] {
                 try holder.unlessRowIsMissing {
                     if holder.hasUnsavedReference(by: relationship, to: sought) { try target(holder, relationship) }
-                    guard let keeper = holder.keptMembers(relationship) else { return }
-                    for found in keeper.addedMembers where sought.contains(ObjectIdentifier(found)) {
-                        try member(holder, keeper, found)
+                    guard let collection = holder.keptMembers(relationship) else { return }
+                    for found in collection.addedMembers where sought.contains(ObjectIdentifier(found)) {
+                        try member(holder, collection, found)
                     }
                 }
             }
@@ -57,10 +57,10 @@ extension DeleteRules {
         if objects.isEmpty { return [:] }
         var found: [ObjectIdentifier: [Relationship]] = [:]
         for entity in context.coordinator.model.entities {
-            let leading = entity.relationships.filter { relationship in
+            let referring = entity.relationships.filter { relationship in
                 relationship.isOneSided && objects.contains { $0.entity.isKind(of: relationship.destination) }
             }
-            if !leading.isEmpty { found[ObjectIdentifier(entity)] = leading }
+            if !referring.isEmpty { found[ObjectIdentifier(entity)] = referring }
         }
         return found
     }

@@ -40,7 +40,11 @@ struct DeleteRules {
         while !context.changeTracker.pendingDeletions.isEmpty {
             let deleted = context.changeTracker.pendingDeletions
             context.changeTracker.pendingDeletions = []
-            do { try context.batchingNotices(true) { try context.together { try apply(to: deleted) } } } catch {
+            do {
+                try context.batchingNotices(true) {
+                    try context.together("apply delete rules") { try apply(to: deleted) }
+                }
+            } catch {
                 context.changeTracker.pendingDeletions += deleted.filter { !$0.state.contains(.propagated) }
                 throw error
             }

@@ -10,21 +10,21 @@ struct RegistrationNotices {
 
     /// The number of nested operations that delay the notices. If 0, new notices are sent without delay.
     var holders = 0
-    private var waiting: [Notice] = []
+    private var pending: [Notice] = []
 
     mutating func add(_ kind: Kind, _ ids: [ObjectID], in store: Store) {
-        if let last = waiting.last, last.kind == kind, last.store === store {
-            waiting[waiting.count - 1].ids += ids
+        if let last = pending.last, last.kind == kind, last.store === store {
+            pending[pending.count - 1].ids += ids
         } else {
-            waiting.append((kind, store, ids))
+            pending.append((kind, store, ids))
         }
     }
 
     /// Removes and returns the notices that wait, if no operation delays them.
-    mutating func takeWaiting() -> [Notice] {
+    mutating func takePending() -> [Notice] {
         if holders > 0 { return [] }
-        defer { waiting = [] }
-        return waiting
+        defer { pending = [] }
+        return pending
     }
 
     /// Sends notices at the end of the outermost library call.
@@ -36,9 +36,9 @@ struct RegistrationNotices {
     ///
     /// - Parameter coordinator: The coordinator, which is retained until the notices are sent, so that the stores stay
     ///   open if the context is deallocated.
-    static func send(_ waiting: [Notice], keeping coordinator: Coordinator) {
-        if waiting.isEmpty { return }
-        let batch = Batch(waiting, coordinator)
+    static func send(_ pending: [Notice], keeping coordinator: Coordinator) {
+        if pending.isEmpty { return }
+        let batch = Batch(pending, coordinator)
         platform_call_defer(
             { batch, _, _ in
                 guard let batch = UnsafeRawPointer(bitPattern: UInt(batch)) else { return }
@@ -77,7 +77,7 @@ extension IdentityMap {
     func note(_ kind: RegistrationNotices.Kind, _ ids: [ObjectID], in store: Store) {
         if ids.isEmpty { return }
         notices.add(kind, ids, in: store)
-        sendWaitingNotices()
+        sendPendingNotices()
     }
 
     /// Notifies stores of the saved objects that the context is about to deregister.
@@ -86,19 +86,19 @@ extension IdentityMap {
             guard let store = object.store, store.observesRegistrations else { continue }
             notices.add(.unregistered, [object.objectID], in: store)
         }
-        sendWaitingNotices()
+        sendPendingNotices()
     }
 
-    private func sendWaitingNotices() {
-        let waiting = notices.takeWaiting()
-        if !waiting.isEmpty { RegistrationNotices.send(waiting, keeping: context.coordinator) }
+    private func sendPendingNotices() {
+        let pending = notices.takePending()
+        if !pending.isEmpty { RegistrationNotices.send(pending, keeping: context.coordinator) }
     }
 
     func holdNotices() { notices.holders += 1 }
 
     func sendNotices() {
         notices.holders -= 1
-        sendWaitingNotices()
+        sendPendingNotices()
     }
 }
 

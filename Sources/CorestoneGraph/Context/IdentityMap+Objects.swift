@@ -9,25 +9,25 @@ extension IdentityMap {
     /// Returns the registered object of a row with the given entity, or nil.
     ///
     /// An object that was created with another entity, from a wrong ID, is removed from the context, because its row
-    /// could never be loaded. If `isSureOfEntity` is false and such an object has a row or changes, it is returned.
+    /// could never be loaded. If `isEntityCertain` is false and such an object has a row or changes, it is returned.
     @inline(__always)
     func registered(
-        in table: KeyTable, _ primaryKey: Int64, entityIndex: UInt32, isSureOfEntity: Bool = true
+        in table: KeyTable, _ primaryKey: Int64, entityIndex: UInt32, isEntityCertain: Bool = true
     ) -> ManagedObject? {
         guard let pointer = table.find(primaryKey) else { return nil }
         let known = Unmanaged<ManagedObject>.fromOpaque(pointer).takeUnretainedValue()
         if known.entity.index == entityIndex { return known }
-        return removeUnlessUsed(known, from: table, isSureOfEntity: isSureOfEntity)
+        return removeUnlessUsed(known, from: table, isEntityCertain: isEntityCertain)
     }
 
     /// Removes a registered object that was created with another entity than that of its row.
     ///
-    /// Returns the object if it stays registered; see `registered(in:_:entityIndex:isSureOfEntity:)`.
+    /// Returns the object if it stays registered; see `registered(in:_:entityIndex:isEntityCertain:)`.
     @inline(never)
     private func removeUnlessUsed(
-        _ known: ManagedObject, from table: KeyTable, isSureOfEntity: Bool
+        _ known: ManagedObject, from table: KeyTable, isEntityCertain: Bool
     ) -> ManagedObject? {
-        if !isSureOfEntity, known.record != nil || known.hasChanges { return known }
+        if !isEntityCertain, known.record != nil || known.hasChanges { return known }
         table.remove(known.primaryKey)
         if let store = known.store, store.observesRegistrations { note(.unregistered, known, in: store) }
         known.leaveContext()
@@ -78,14 +78,14 @@ extension IdentityMap {
 
     /// Returns the only object of a row: the registered one, or a new fault.
     ///
-    /// - Parameter isSureOfEntity: Whether `entity` is known from the store, so that a registered object of another
+    /// - Parameter isEntityCertain: Whether `entity` is known from the store, so that a registered object of another
     ///   entity is wrong. If false, a registered object with a row or changes is kept.
     func object(
-        store: Store?, entity: Entity, primaryKey: Int64, isSureOfEntity: Bool = true
+        store: Store?, entity: Entity, primaryKey: Int64, isEntityCertain: Bool = true
     ) -> ManagedObject {
         let table = table(store: store, root: entity)
         if let known = registered(
-            in: table, primaryKey, entityIndex: entity.index, isSureOfEntity: isSureOfEntity)
+            in: table, primaryKey, entityIndex: entity.index, isEntityCertain: isEntityCertain)
         {
             return known
         }

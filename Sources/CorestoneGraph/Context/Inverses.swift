@@ -28,8 +28,8 @@ struct Inverses {
             target.isUsable(in: context)
         else { return }
         if inverse.isToMany {
-            let keeper = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal))
-            if let keeper { updateMembership(of: object, in: keeper, isMember: true, isStored: true) }
+            let collection = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal))
+            if let collection { updateMembership(of: object, in: collection, isMember: true, isStored: true) }
         } else if target.refersElsewhere(inverse, than: object) {
             try object.setOwnSide(to: nil, relationship)
         }
@@ -71,10 +71,13 @@ struct Inverses {
     }
 
     func updateMembership(
-        of object: ManagedObject, in keeper: ToManyRelationship, isMember: Bool, isStored: Bool, isLoading: Bool = false
+        of object: ManagedObject, in collection: ToManyRelationship, isMember: Bool, isStored: Bool,
+        isLoading: Bool = false
     ) {
-        if !keeper.updateMembership(of: object, isMember: isMember, isStored: isStored, isLoading: isLoading) { return }
-        if keeper.hasChanges { keeper.owner.willChangeMembers() } else { keeper.owner.forgetIfUnchanged() }
+        if !collection.updateMembership(of: object, isMember: isMember, isStored: isStored, isLoading: isLoading) {
+            return
+        }
+        if collection.hasChanges { collection.owner.willChangeMembers() } else { collection.owner.forgetIfUnchanged() }
     }
 }
 
@@ -142,12 +145,12 @@ extension Inverses {
                 try updateInverse(of: relationship, object, former.map { [$0] } ?? [])
                 continue
             }
-            let keeper = try object.toMany(relationship)
-            for member in try keeper.all() where !member.isDeleted {
+            let collection = try object.toMany(relationship)
+            for member in try collection.all() where !member.isDeleted {
                 if inverse.isToMany {
                     if try !member.toMany(inverse).contains(object) { try member.toMany(inverse).add(object) }
                 } else if try member.target(of: inverse) !== object {
-                    keeper.forget { $0 === member }
+                    collection.forget { $0 === member }
                 }
             }
         }
@@ -160,11 +163,11 @@ extension Inverses {
         let objects = objects.filter { $0.context === context && !$0.isDeleted && $0.entity.hasPairs }
         if objects.isEmpty { return }
         for partner in context.everyObject where partner.isUsable(in: context) {
-            for keeper in partner.keptToManyRelationships {
-                guard let inverse = keeper.relationship.resolvedInverse, inverse.isToMany else { continue }
-                for object in objects where object.entity.isKind(of: inverse.entity) && keeper.lists(object) {
+            for collection in partner.keptToManyRelationships {
+                guard let inverse = collection.relationship.resolvedInverse, inverse.isToMany else { continue }
+                for object in objects where object.entity.isKind(of: inverse.entity) && collection.lists(object) {
                     if try object.toMany(inverse).contains(partner) { continue }
-                    updateMembership(of: object, in: keeper, isMember: false, isStored: false)
+                    updateMembership(of: object, in: collection, isMember: false, isStored: false)
                 }
             }
         }

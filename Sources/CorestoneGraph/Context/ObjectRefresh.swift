@@ -11,7 +11,7 @@ struct ObjectRefresh {
         guard let store = object.store, !object.state.contains(.inserted) else { return }
         guard mergeChanges, object.hasChanges, !object.state.contains(.inaccessible) else {
             forgetRows(of: [object], in: store)
-            if mergeChanges, object.staysInRefresh {
+            if mergeChanges, object.remainsLoadedInRefresh {
                 try rebaseOnNewestRows([object], in: store)
                 return try context.throwHookFailure()
             }
@@ -66,7 +66,7 @@ struct ObjectRefresh {
         if objects.isEmpty { return }
         var groups = GroupedElements<Entity, ManagedObject>()
         for object in objects { groups.add(object, to: object.entity.root) }
-        try context.together {
+        try context.together("refresh objects") {
             var objectsMissingRows: [ManagedObject] = []
             for (root, group) in groups.list { objectsMissingRows += try rebaseOnNewestRows(group, root, in: store) }
             // Last, because observed key paths of other objects may contain these objects.
@@ -86,7 +86,7 @@ struct ObjectRefresh {
         let fresh = try rows(of: root, group.map(\.primaryKey), in: store)
         try withExtendedLifetime(fresh.chunks) {
             // The values of a fault without a row were never read, so there is no change to report.
-            var unseen = Set<Int64>()
+            var filledFaults = Set<Int64>()
             for record in fresh.records {
                 guard
                     let object = context.identityMap.registered(
@@ -94,9 +94,9 @@ struct ObjectRefresh {
                     object.record == nil, !object.hasChanges
                 else { continue }
                 object.setRecord(record)
-                unseen.insert(record.primaryKey)
+                filledFaults.insert(record.primaryKey)
             }
-            for record in fresh.records where !unseen.contains(record.primaryKey) {
+            for record in fresh.records where !filledFaults.contains(record.primaryKey) {
                 guard
                     let object = context.identityMap.registered(store: store, root: root, primaryKey: record.primaryKey)
                 else { continue }
@@ -212,7 +212,7 @@ extension ManagedObject {
     }
 
     /// Whether a refresh that keeps changes replaces only the row; otherwise the object becomes a fault.
-    var staysInRefresh: Bool {
+    var remainsLoadedInRefresh: Bool {
         !state.isDisjoint(with: [.inserted, .updated, .deleted, .observed]) && !state.contains(.inaccessible)
     }
 }

@@ -15,7 +15,7 @@ extension FaultLoader {
         context.coordinator.count { $0.faults += 1 }
         try context.withAncestors {
             var borrowed = BorrowedRecords()
-            if isDecidedByAncestor(object, &borrowed) { return }
+            if copyValuesFromAncestor(object, &borrowed) { return }
             if let store = object.store { try watchFault(of: object, in: store) }
             let siblings = siblings(of: object).compactMap {
                 context.identityMap.registered(store: object.store, root: object.entity, primaryKey: $0)
@@ -32,7 +32,7 @@ extension FaultLoader {
         if faults.isEmpty { return }
         try context.withAncestors {
             var borrowed = BorrowedRecords()
-            let rest = faults.filter { $0.record == nil && !isDecidedByAncestor($0, &borrowed) }
+            let rest = faults.filter { $0.record == nil && !copyValuesFromAncestor($0, &borrowed) }
             try loadStoredRows(of: rest)
         }
     }
@@ -40,13 +40,13 @@ extension FaultLoader {
     /// Replaces the rows of newly fetched faults with the values of the nearest ancestor contexts that have them.
     func followAncestors(_ objects: [ManagedObject]) {
         var borrowed = BorrowedRecords()
-        for object in objects where object.state.contains(.fault) { _ = isDecidedByAncestor(object, &borrowed) }
+        for object in objects where object.state.contains(.fault) { _ = copyValuesFromAncestor(object, &borrowed) }
     }
 
     /// Copies to a fault the values of the nearest ancestor context that has them.
     ///
     /// Returns true if an ancestor has the values or has deleted the object.
-    private func isDecidedByAncestor(_ fault: ManagedObject, _ borrowed: inout BorrowedRecords) -> Bool {
+    private func copyValuesFromAncestor(_ fault: ManagedObject, _ borrowed: inout BorrowedRecords) -> Bool {
         var ancestor = context.parent
         while let next = ancestor {
             if let own = next.registeredCounterpart(of: fault) {
@@ -77,11 +77,11 @@ extension FaultLoader {
             try loadRows(of: owners)
             var rest: [ManagedObject] = []
             for owner in owners {
-                guard let keeper = try keeperInAncestors(of: relationship, owner) else {
+                guard let collection = try ancestorCollection(of: relationship, owner) else {
                     rest.append(owner)
                     continue
                 }
-                let members = try keeper.all().filter { !$0.isDeleted }.map { context.counterpart(of: $0) }
+                let members = try collection.all().filter { !$0.isDeleted }.map { context.counterpart(of: $0) }
                 try setMembers(members, of: relationship, owner: owner)
             }
             try loadStoredMembers(of: relationship, owners: rest)
@@ -92,13 +92,13 @@ extension FaultLoader {
     }
 
     /// Returns the relationship in the nearest ancestor context that has loaded or changed the members.
-    private func keeperInAncestors(of relationship: Relationship, _ owner: ManagedObject) throws -> ToManyRelationship?
+    private func ancestorCollection(of relationship: Relationship, _ owner: ManagedObject) throws -> ToManyRelationship?
     {
         var ancestor = context.parent
         while let next = ancestor {
             if let own = next.registeredCounterpart(of: owner), own.entity === owner.entity {
-                let keeper = own.toMany(ordinal: Int(own.entity.layout.slots[Int(relationship.slot)].ordinal))
-                if own.state.contains(.inserted) || keeper?.hasChanges == true || keeper?.isLoaded == true {
+                let collection = own.toMany(ordinal: Int(own.entity.layout.slots[Int(relationship.slot)].ordinal))
+                if own.state.contains(.inserted) || collection?.hasChanges == true || collection?.isLoaded == true {
                     return try own.toMany(relationship)
                 }
             }

@@ -24,14 +24,14 @@ extension FaultLoader {
     func loadMembers(
         of relationship: Relationship, owners: [ManagedObject], rows: MemberRows = .later
     ) throws -> Bool {
-        let areWaiting = try owners.allUnretained { try $0.awaitsMembers(of: relationship) }
-        let waiting = areWaiting ? owners : try owners.filter { try $0.awaitsMembers(of: relationship) }
+        let areUnloaded = try owners.allUnretained { try $0.hasUnloadedMembers(of: relationship) }
+        let unloaded = areUnloaded ? owners : try owners.filter { try $0.hasUnloadedMembers(of: relationship) }
         if context.parent == nil {
-            try loadStoredMembers(of: relationship, owners: waiting, rows: rows)
+            try loadStoredMembers(of: relationship, owners: unloaded, rows: rows)
         } else {
-            try loadNestedMembers(of: relationship, owners: waiting, rows: rows)
+            try loadNestedMembers(of: relationship, owners: unloaded, rows: rows)
         }
-        return areWaiting
+        return areUnloaded
     }
 
     func loadStoredMembers(
@@ -105,9 +105,9 @@ extension FaultLoader {
                             count += 1
                         }
                     }
-                let keeper = owner.nearToMany(ordinal: Int(owner.entity.layout.slots[slot].ordinal))
-                if let keeper, states.isDisjoint(with: [.propagated, .updated]) {
-                    keeper._withUnsafeGuaranteedRef { $0.didLoad(members) }
+                let collection = owner.nearToMany(ordinal: Int(owner.entity.layout.slots[slot].ordinal))
+                if let collection, states.isDisjoint(with: [.propagated, .updated]) {
+                    collection._withUnsafeGuaranteedRef { $0.didLoad(members) }
                 } else {
                     try setMembers(members, of: relationship, owner: owner)
                 }
@@ -118,18 +118,19 @@ extension FaultLoader {
 
     /// Sets the members that a relationship has in the store or in the parent context.
     func setMembers(_ members: [ManagedObject], of relationship: Relationship, owner: ManagedObject) throws {
-        let keeper = try owner.toMany(relationship)
-        keeper.didLoad(members)
+        let collection = try owner.toMany(relationship)
+        collection.didLoad(members)
         // Members are removed if they were deleted in the context and their delete rules were applied.
         for member in members where member.state.contains(.propagated) && relationship.inverse != nil {
-            context.inverses.updateMembership(of: member, in: keeper, isMember: false, isStored: true, isLoading: true)
+            context.inverses.updateMembership(
+                of: member, in: collection, isMember: false, isStored: true, isLoading: true)
         }
         // Members that refer to another object by an unsaved change are removed too.
         guard let inverse = relationship.resolvedInverse, !inverse.isToMany else { return }
         for member in members where member.refersElsewhere(inverse, than: owner) {
             let isStored = member.storedTarget(of: inverse) === owner
             context.inverses.updateMembership(
-                of: member, in: keeper, isMember: false, isStored: isStored, isLoading: true)
+                of: member, in: collection, isMember: false, isStored: isStored, isLoading: true)
         }
     }
 }

@@ -12,16 +12,18 @@ extension FetchRequest {
         var keys: Set<UInt32> = []
         for column in propertiesToFetch {
             guard case .property(let name) = column else {
-                throw unfit(
+                throw invalidPropertyError(
                     column.name, "is computed; call cst_context_fetch_rows (fetch_rows, fetchDictionaries) instead")
             }
             if name.utf8.contains(UInt8(ascii: ".")) {
-                throw unfit(name, "is a key path; use a property of the entity")
+                throw invalidPropertyError(name, "is a key path; use a property of the entity")
             }
             let property = try entity.requireProperty(named: name)
-            if property.isTransient || property is FetchedProperty { throw unfit(name, "is not stored; leave it out") }
+            if property.isTransient || property is FetchedProperty {
+                throw invalidPropertyError(name, "is not stored; leave it out")
+            }
             if let relationship = property as? Relationship, relationship.isToMany {
-                throw unfit(
+                throw invalidPropertyError(
                     name,
                     "is a to-many relationship; prefetch it with cst_fetch_request_set_prefetch (prefetch, "
                         + "relationshipKeyPathsForPrefetching) instead")
@@ -32,14 +34,14 @@ extension FetchRequest {
         return keys
     }
 
-    private func unfit(_ name: String, _ what: String) -> CoreError {
+    private func invalidPropertyError(_ name: String, _ problem: String) -> CoreError {
         CoreError(
-            .invalidArgument, "cannot fetch \"\(name)\" of \(entity.name) objects: it \(what)", entity: entity.name,
+            .invalidArgument, "cannot fetch \"\(name)\" of \(entity.name) objects: it \(problem)", entity: entity.name,
             key: name)
     }
 
     /// Whether partial rows are sufficient for the other settings of the request.
-    fileprivate var wantsParts: Bool {
+    fileprivate var allowsPartialRows: Bool {
         returnsObjectsAsFaults && !shouldRefreshRefetchedObjects && relationshipKeyPathsForPrefetching.isEmpty
     }
 }
@@ -48,13 +50,13 @@ extension FaultLoader {
     /// Returns the keys to which a store may limit the rows; nil if whole rows are required.
     func partKeys(_ request: FetchRequest) throws -> Set<UInt32>? {
         let keys = try request.partKeys()
-        return context.parent == nil && request.wantsParts && context.stalenessInterval < 0 ? keys : nil
+        return context.parent == nil && request.allowsPartialRows && context.stalenessInterval < 0 ? keys : nil
     }
 
     /// Loads some properties of objects whose rows are not loaded. Objects whose rows were deleted do not change.
     func loadParts(of objects: [ManagedObject], _ entity: Entity, _ keys: Set<UInt32>) throws {
-        let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) && !$0.hasTemporaryID }
-        for (store, objects) in byStore(waiting) {
+        let unloaded = objects.filter { $0.record == nil && !$0.state.contains(.inserted) && !$0.hasTemporaryID }
+        for (store, objects) in byStore(unloaded) {
             let references = objects.map { PropertyValue.object(ObjectIDReference($0.objectID)) }
             var fetch = StoreFetch(entity: entity, predicate: .oneOf(references))
             fetch.keys = keys
@@ -69,7 +71,7 @@ extension FaultLoader {
 
     /// Returns the registered object of each row: a fault with a partial row, unless its whole row is loaded.
     func objects(forParts batch: RowBatch, keys: Set<UInt32>, store: Store) -> [ManagedObject] {
-        var waiting: [ManagedObject] = []
+        var unloaded: [ManagedObject] = []
         let objects = batch.records.map { record in
             let object = context.identityMap.object(
                 store: store, entity: context.entity(at: record.header.pointee.entity), primaryKey: record.primaryKey)
@@ -77,12 +79,14 @@ extension FaultLoader {
                 if object.record != nil, object.version != record.version { object.turnIntoFault() }
                 if object.record == nil {
                     object.setPart(RowPart(record: record, chunk: record.chunk.takeUnretainedValue(), keys: keys))
-                    waiting.append(object)
+                    unloaded.append(object)
                 }
             }
             return object
         }
-        if let root = waiting.first?.entity.root { context.faultState.groups.group(waiting, root: root, store: store) }
+        if let root = unloaded.first?.entity.root {
+            context.faultState.groups.group(unloaded, root: root, store: store)
+        }
         return objects
     }
 }

@@ -51,8 +51,8 @@ extension FaultLoader {
         defer { members.end() }
         objects.forEachUnretained { reference in
             reference._withUnsafeGuaranteedRef { object in
-                let keeper = object.nearToMany(ordinal: Int(object.entity.layout.slots[slot].ordinal))
-                keeper?._withUnsafeGuaranteedRef { $0.knownMembers.forEachUnretained { members.insert($0) } }
+                let collection = object.nearToMany(ordinal: Int(object.entity.layout.slots[slot].ordinal))
+                collection?._withUnsafeGuaranteedRef { $0.knownMembers.forEachUnretained { members.insert($0) } }
             }
         }
         return members.list

@@ -161,18 +161,18 @@ extension FaultLoader {
     @discardableResult
     func loadRows(of objects: [ManagedObject]) throws -> [ManagedObject] {
         if objects.allUnretained({ $0.record != nil }) { return [] }
-        let waiting = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
-        if waiting.isEmpty { return [] }
+        let unloaded = objects.filter { $0.record == nil && !$0.state.contains(.inserted) }
+        if unloaded.isEmpty { return [] }
         if context.parent == nil {
-            try loadStoredRows(of: waiting)
+            try loadStoredRows(of: unloaded)
         } else {
-            try loadNestedRows(of: waiting)
+            try loadNestedRows(of: unloaded)
         }
-        return waiting.filter { $0.record == nil }
+        return unloaded.filter { $0.record == nil }
     }
 
-    func loadStoredRows(of waiting: [ManagedObject]) throws {
-        for (store, objects) in byStore(waiting) {
+    func loadStoredRows(of unloaded: [ManagedObject]) throws {
+        for (store, objects) in byStore(unloaded) {
             for group in Dictionary(grouping: objects, by: \.entity.rootIndex).values {
                 try loadRows(of: group, root: group[0].entity.root, store: store)
             }

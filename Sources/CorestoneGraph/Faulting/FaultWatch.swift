@@ -75,18 +75,18 @@ final class FaultWatch {
         let remedy =
             place.relationship.map { "prefetch \"\($0)\" in the fetch of \(place.entity)" }
             ?? "fetch the objects with one request"
-        let where_ = site.map { " (\($0.file):\($0.line))" } ?? ""
-        DebugLog.write("CoreData: fault: \(path) fired a single fault\(where_); \(remedy)")
+        let location = site.map { " (\($0.file):\($0.line))" } ?? ""
+        DebugLog.write("CoreData: fault: \(path) fired a single fault\(location); \(remedy)")
     }
 
     private func forbidden(_ object: ManagedObject, _ relationship: Relationship, _ site: CallSite?) -> CoreError {
         let source = relationship.entity.name
-        let what =
+        let access =
             relationship.isToMany && object.entity.isKind(of: relationship.entity)
             ? "reading the members of" : "reading an object of"
         return CoreError(
             .unsupported,
-            "\(what) \(source).\(relationship.name) needs a separate query, which the fault policy of this context "
+            "\(access) \(source).\(relationship.name) needs a separate query, which the fault policy of this context "
                 + "forbids\(site.map { " (\($0.file):\($0.line))" } ?? ""); prefetch \"\(relationship.name)\" in the fetch of "
                 + "\(source) with cst_fetch_request_set_prefetch (prefetch, relationshipKeyPathsForPrefetching)",
             entity: source, key: relationship.name, objectURI: object.objectID.uri)

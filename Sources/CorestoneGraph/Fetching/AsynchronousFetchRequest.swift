@@ -144,7 +144,7 @@ extension AsynchronousFetchResult {
     /// Reads the rows. Runs on the reading thread.
     fileprivate func read(_ ahead: FetchAhead) throws -> FetchAhead {
         var ahead = ahead
-        try requireGoing()
+        try requireNotCancelled()
         try ahead.read(isStopped: { self.isCancelled }) { count in
             self.currentProgress.withLock { $0.completedUnitCount = count }
         }
@@ -156,7 +156,7 @@ extension AsynchronousFetchResult {
     {
         let result = Result {
             let ahead = try read?.get()
-            try requireGoing()
+            try requireNotCancelled()
             return try context.using(ahead, isStopped: { self.isCancelled }) { try context.execute(fetchRequest) }
         }
         outcome.withLock { $0 = result }
@@ -176,7 +176,7 @@ extension AsynchronousFetchResult {
         completion?(self)
     }
 
-    private func requireGoing() throws {
+    private func requireNotCancelled() throws {
         if isCancelled {
             throw CoreError(
                 .cancelled, "the fetch\(fetchRequest.entityName.map { " of \($0)" } ?? "") was cancelled",

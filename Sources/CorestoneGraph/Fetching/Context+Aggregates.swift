@@ -58,13 +58,13 @@ extension Context {
         try request.resolve(in: coordinator.model)
         let argument = try aggregate.argument(key, request.entity)
         let expression = Expression.function(aggregate.function, [argument])
-        let wanted = request.copy()
-        (wanted.resultType, wanted.batchSize) = (.dictionaries, 0)
-        wanted.propertiesToFetch =
+        let dictionaryRequest = request.copy()
+        (dictionaryRequest.resultType, dictionaryRequest.batchSize) = (.dictionaries, 0)
+        dictionaryRequest.propertiesToFetch =
             request.propertiesToGroupBy.map { .property($0) } + [
                 .expression(ExpressionDescription(name: expression.format, expression: expression))
             ]
-        return try fetchDictionaries(wanted)
+        return try fetchDictionaries(dictionaryRequest)
     }
 }
 
@@ -80,9 +80,9 @@ extension Aggregate {
         guard case .keyPath(let path) = try Expression.parse(key) else { return try Expression.parse(key) }
         let properties = try entity.properties(along: path)
         guard let last = properties.last, !path.keys.contains(where: \.isOperator) else { return .keyPath(path) }
-        func fault(_ why: String) -> CoreError {
+        func fault(_ reason: String) -> CoreError {
             CoreError(
-                .invalidArgument, "cannot compute the \(self) of \(entity.name).\(key): \(why)", entity: entity.name,
+                .invalidArgument, "cannot compute the \(self) of \(entity.name).\(key): \(reason)", entity: entity.name,
                 key: key)
         }
         if let collection = properties.lazy.compactMap({ $0 as? Relationship }).first(where: \.isToMany) {

@@ -92,9 +92,9 @@ extension DictionaryFetch {
         }
     }
 
-    private func invalid(_ what: String, _ key: String) -> CoreError {
+    private func invalid(_ problem: String, _ key: String) -> CoreError {
         CoreError(
-            .invalidArgument, "cannot fetch dictionaries of \(request.entity.name): \(what)",
+            .invalidArgument, "cannot fetch dictionaries of \(request.entity.name): \(problem)",
             entity: request.entity.name,
             key: key)
     }

@@ -48,8 +48,9 @@ struct FetchAhead {
     }
 
     /// Whether the rows are the result of the fetch `other`, and the store was not changed since they were read.
-    func answers(_ other: StoreFetch, in asked: Store) -> Bool {
-        asked === store && other.entity === fetch.entity && other.result == fetch.result && other.limit == fetch.limit
+    func matches(_ other: StoreFetch, in otherStore: Store) -> Bool {
+        otherStore === store && other.entity === fetch.entity && other.result == fetch.result
+            && other.limit == fetch.limit
             && other.offset == fetch.offset && other.includesSubentities == fetch.includesSubentities
             && other.predicate == fetch.predicate && other.sortDescriptors == fetch.sortDescriptors
             && store.rowCache.state == state

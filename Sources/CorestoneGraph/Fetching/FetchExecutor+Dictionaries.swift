@@ -17,9 +17,10 @@ extension FetchExecutor {
         var shape: RowShape?
         var rows: [[PropertyValue]] = []
         for (store, isShare) in try storesForRows(candidates) {
-            let wanted = storeRequest(fetch, candidates, store, isShare: isShare)
+            let rowsRequest = storeRequest(fetch, candidates, store, isShare: isShare)
             let start = monotonicNanoseconds()
-            guard let found = try context.reading(store, { try $0.rows(wanted) }), shape == nil || shape == found.shape
+            guard let found = try context.reading(store, { try $0.rows(rowsRequest) }),
+                shape == nil || shape == found.shape
             else {
                 return nil
             }
@@ -49,9 +50,9 @@ extension FetchExecutor {
         var rows: [StoredRow] = []
         var isSorted = stores.count == 1
         for store in stores {
-            var wanted = candidates.storeFetch(.rows, windowed: stores.count == 1)
-            wanted.isForDictionaries = true
-            let outcome = try run(wanted, store: store)
+            var rowsFetch = candidates.storeFetch(.rows, windowed: stores.count == 1)
+            rowsFetch.isForDictionaries = true
+            let outcome = try run(rowsFetch, store: store)
             var found = ContextRows(context, store).rows(outcome.batch)
             if let predicate = outcome.remainder?.predicate {
                 found = try found.filter { try predicate.evaluate(with: $0, arithmetic: .nilPropagating) }

@@ -84,7 +84,7 @@ extension FetchExecutor {
 
     /// Runs a fetch in one store, or returns the rows that were read ahead for the fetch.
     func run(_ fetch: StoreFetch, store: Store) throws -> StoreFetchOutcome {
-        if let ahead = context.faultState.ahead, ahead.answers(fetch, in: store) {
+        if let ahead = context.faultState.ahead, ahead.matches(fetch, in: store) {
             return useRows(ahead, store, fetch.entity)
         }
         return try context.reading(store) { reader in
@@ -123,7 +123,7 @@ extension FetchExecutor {
         // A generation excludes stores that were added after it, and a request excludes unaffected stores.
         if stores.isEmpty && !context.coordinator.stores.isEmpty { return [] }
         guard !stores.isEmpty else { throw noStore(request) }
-        if request.wantsNoRows, let faults = try fetchFaults(request, stores) { return faults }
+        if request.needsOnlyIDs, let faults = try fetchFaults(request, stores) { return faults }
         if stores.count == 1, let store = stores.first {
             var fetch = request.storeFetch(.rows)
             fetch.keys = keys
@@ -353,11 +353,11 @@ extension FetchExecutor {
         _ object: ManagedObject, _ predicate: Predicate?, _ request: FetchRequest, refersToOtherObjects: Bool = false
     ) throws -> Bool {
         guard let predicate else { return true }
-        let judged: PropertyValue =
+        let evaluated: PropertyValue =
             refersToOtherObjects && !object.hasChanges
             ? .object(SavedState(object)) : request.includesPendingChanges ? .object(object) : SavedState.of(object)
         // Arithmetic on nil is nil, as in the stores that returned the other objects.
-        return try predicate.evaluate(with: judged, arithmetic: .nilPropagating)
+        return try predicate.evaluate(with: evaluated, arithmetic: .nilPropagating)
     }
 
     /// Sorts objects in memory if necessary, and applies offset and limit.
@@ -438,7 +438,7 @@ extension FetchRequest {
     }
 
     /// Whether IDs are sufficient, because the request does not need rows.
-    fileprivate var wantsNoRows: Bool {
+    fileprivate var needsOnlyIDs: Bool {
         !includesPropertyValues && returnsObjectsAsFaults && !shouldRefreshRefetchedObjects
     }
 

@@ -78,7 +78,7 @@ extension FetchRequest {
                 .invalidArgument, "\(subject) \(cause), so it cannot return objects; \(remedy)",
                 entity: entityName, key: propertiesToGroupBy.isEmpty ? "having" : "group_by")
         }
-        let (what, remedy) =
+        let (results, remedy) =
             switch resultType {
             case .objectIDs: ("object IDs", "cst_context_fetch_ids (fetch_ids, fetchIDs)")
             case .count: ("a count", "cst_context_count (count)")
@@ -86,7 +86,7 @@ extension FetchRequest {
             }
         throw CoreError(
             .unsupported, code: .persistentStoreUnsupportedRequestType,
-            "\(subject) returns \(what), not objects; "
+            "\(subject) returns \(results), not objects; "
                 + (hasOtherForms
                     ? "call \(remedy), or cst_context_execute (execute)"
                     : "set the result type to CST_RESULT_OBJECTS (objects)"),

@@ -60,7 +60,7 @@ extension Expression {
         case .constant, .aggregate, .subquery, .setOperation: return nil
         case .keyPath(let path):
             // A collection operator computes one value per row, which can be aggregated.
-            if path.keys.contains(where: { $0.collectionOperator?.givesOneValue == true }) { break }
+            if path.keys.contains(where: { $0.collectionOperator?.returnsOneValue == true }) { break }
             var current: Entity? = entity
             for key in path.keys {
                 guard let relationship = current?.property(named: key.text) as? Relationship else { break }
@@ -85,7 +85,7 @@ extension Expression {
 }
 
 extension CollectionOperator {
-    fileprivate var givesOneValue: Bool {
+    fileprivate var returnsOneValue: Bool {
         switch self {
         case .count, .sum, .average, .minimum, .maximum: true
         default: false

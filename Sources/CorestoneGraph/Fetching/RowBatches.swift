@@ -103,14 +103,14 @@ extension DictionaryFetch {
         hasher.combine("batch size")
         hasher.combine(request.entity.name)
         hasher.combine(names)
-        let why =
+        let reason =
             isGrouped || request.returnsDistinctResults
             ? "\(isGrouped ? "groups" : "distinct rows") are always read at once; leave the batch size out"
             : "rows without an object ID are read at once; add the column \"objectID\" (Python) or the expression SELF, or leave the "
                 + "batch size out"
         DebugLog.warnOnce(
             hasher.finalize(),
-            "the batch size \(request.batchSize) of a fetch of dictionaries of \(request.entity.name) (\(names.joined(separator: ", "))) "
-                + "has no effect: \(why)")
+            "the batch size \(request.batchSize) of a fetch of dictionaries of \(request.entity.name) "
+                + "(\(names.abridged)) has no effect: \(reason)")
     }
 }

@@ -30,13 +30,11 @@ extension Context {
     public func setQueryGeneration(from token: QueryGenerationToken?) throws {
         try checkQueue()
         guard parent == nil else {
+            let action = token == nil ? "unpin" : "pin"
             throw CoreError(
                 .invalidArgument,
-                token == nil
-                    ? "a child context reads the query generation of its parent and cannot be unpinned; unpin the "
-                        + "outermost parent context with cst_context_set_query_generation (unpin, setQueryGeneration)"
-                    : "a child context reads the query generation of its parent and cannot be pinned; pin the "
-                        + "outermost parent context with cst_context_set_query_generation (pin, setQueryGeneration)")
+                "\(label.text) is a nested context and reads the query generation of its parent; \(action) the "
+                    + "outermost parent context with cst_context_set_query_generation (\(action), setQueryGeneration)")
         }
         try refuseInHook(token == nil ? "unpin the context" : "pin the context to a query generation")
         guard let token else {

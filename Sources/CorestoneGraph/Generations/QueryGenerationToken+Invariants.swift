@@ -60,7 +60,7 @@ extension Context {
     func checkGeneration() {
         #if DEBUG
             guard let generation else { return }
-            precondition(parent == nil, "a child context has a generation")
+            precondition(parent == nil, "a nested context has a generation")
             precondition(
                 generation.token.pins.allSatisfy { $0.store.coordinator == ObjectIdentifier(coordinator) },
                 "a generation pins a store of another coordinator")

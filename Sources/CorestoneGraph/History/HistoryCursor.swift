@@ -169,7 +169,7 @@ extension HistoryToken {
     ///
     /// - Parameter hasHistory: Whether the store has a history, and therefore tokens.
     static func unknown(_ store: Store, _ token: HistoryToken, hasHistory: Bool = true) -> CoreError {
-        let known = token.storeIdentifiers.joined(separator: ", ")
+        let known = token.storeIdentifiers.abridged
         return CoreError(
             .invalidArgument, code: .persistentHistoryTokenStore,
             "the history token does not contain the store \(store.identifier)"

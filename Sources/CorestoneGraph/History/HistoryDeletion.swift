@@ -37,12 +37,14 @@ struct HistoryDeletion {
             if let progress, !progress(transactions, changes) {
                 let result =
                     switch transactions {
-                    case 0: "no transaction was deleted"
-                    case 1: "the transaction deleted so far stays deleted"
-                    default: "the \(transactions) transactions deleted so far stay deleted"
+                    case 0: "transactions were not deleted"
+                    case 1: "the deleted transaction stays deleted"
+                    default: "the \(transactions) deleted transactions stay deleted"
                     }
                 throw CoreError(
-                    .cancelled, "the \(noun) of the history of \(store.path) was cancelled, and \(result)",
+                    .cancelled,
+                    "the \(noun) of the history of \(store.path) was cancelled"
+                        + "\(isLast ? " after its last step" : ""), and \(result)",
                     file: store.path)
             }
         }

@@ -18,8 +18,12 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
     var head: HistoryHead
     var change: HistoryChange?
     private let subject: HistoryRequest.Subject
+    /// Whether the subject is the transaction of a change.
+    private let isNested: Bool
 
-    init(_ subject: HistoryRequest.Subject, _ head: HistoryHead) { (self.subject, self.head) = (subject, head) }
+    init(_ subject: HistoryRequest.Subject, _ head: HistoryHead, isNested: Bool = false) {
+        (self.subject, self.head, self.isNested) = (subject, head, isNested)
+    }
 
     var nameOfEntity: String? { subject == .changes ? "Change" : "Transaction" }
     var valueDescription: String { "\(nameOfEntity ?? "") \(change?.id ?? head.number)" }
@@ -44,12 +48,12 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
             case "changeType": return .int(Int64(change.kind.rawValue))
             case "changedEntity": return .string(change.objectID.entity.name)
             case "changedObjectID": return .object(ObjectIDReference(change.objectID))
-            case "transaction": return .object(HistorySubject(.transactions, head))
+            case "transaction": return .object(HistorySubject(.transactions, head, isNested: true))
             case "updatedProperties": return .array(change.updatedProperties.map { .string($0.path) })
             default: break
             }
         }
-        throw HistorySubject.unknown(key, subject)
+        throw HistorySubject.unknown(key, subject, isNested: isNested)
     }
 
     private func text(_ text: String?) -> PropertyValue { text.map { .string($0) } ?? .null }
@@ -76,16 +80,20 @@ final class HistorySubject: KeyValueCoding, @unchecked Sendable {
     ///
     /// - Parameter isNested: Whether the key follows `transaction` in a key path of a change.
     static func unknown(_ key: String, _ subject: HistoryRequest.Subject, isNested: Bool = false) -> CoreError {
-        let (entity, known) =
-            subject == .changes
-            ? ("Change", HistoryKeys.change + HistoryKeys.transaction) : ("Transaction", HistoryKeys.transaction)
-        let remedy =
-            subject == .changes || isNested || !HistoryKeys.change.contains(key)
-            ? "use one of \(known.joined(separator: ", "))"
-            : "set the subject to changes (CST_HISTORY_CHANGES, \"changes\")"
+        let isChange = subject == .changes
+        let remedy: String
+        if !isChange, !isNested, HistoryKeys.change.contains(key) {
+            remedy = "set the subject to changes (CST_HISTORY_CHANGES, \"changes\")"
+        } else {
+            let own = isChange ? HistoryKeys.change : HistoryKeys.transaction
+            let near = nearestName(to: key, among: isChange ? own + HistoryKeys.transaction : own)
+            remedy =
+                near.map { "did you mean \"\($0)\"?" }
+                ?? "use one of \(own.joined(separator: ", "))\(isChange ? ", or a key of the transaction" : "")"
+        }
         return CoreError(
-            .predicate, "a history \(subject == .changes ? "change" : "transaction") has no key \"\(key)\"; \(remedy)",
-            entity: entity, key: key)
+            .predicate, "a history \(isChange ? "change" : "transaction") has no key \"\(key)\"; \(remedy)",
+            entity: isChange ? "Change" : "Transaction", key: key)
     }
 }
 

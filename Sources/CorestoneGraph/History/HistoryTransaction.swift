@@ -68,7 +68,7 @@ public struct HistoryChange: Sendable {
     public var transaction: HistoryTransaction { HistoryTransaction(head, nil) }
 
     /// The transaction with this change only.
-    package var alone: HistoryTransaction { HistoryTransaction(head, [self]) }
+    package var asTransaction: HistoryTransaction { HistoryTransaction(head, [self]) }
 
     package init(
         of head: HistoryHead, id: Int64, kind: HistoryChangeKind, objectID: ObjectID, updatedProperties: [Property],

@@ -30,9 +30,9 @@ extension Store {
     ) throws -> [[String: PropertyValue]?] {
         var values = [[String: PropertyValue]?](repeating: nil, count: ids.count)
         let reader = backing.makeReader()
-        let wanted = ids.indices.map(properties)
+        let requested = ids.indices.map(properties)
         var groups = GroupedElements<Entity, Int>()
-        for (place, id) in ids.enumerated() where wanted[place] != nil { groups.add(place, to: id.entity.root) }
+        for (place, id) in ids.enumerated() where requested[place] != nil { groups.add(place, to: id.entity.root) }
         try use {
             reader.endRead()
             for (root, places) in groups.list {
@@ -41,10 +41,10 @@ extension Store {
                     let records = Dictionary(batch.records.map { ($0.primaryKey, $0) }, uniquingKeysWith: { $1 })
                     for place in places {
                         guard let record = records[ids[place].reference] else { continue }
-                        values[place] = ids[place].values(of: wanted[place] ?? [], record, self)
+                        values[place] = ids[place].values(of: requested[place] ?? [], record, self)
                     }
                 }
-                try readMembers(ids, wanted, places, reader, into: &values)
+                try readMembers(ids, requested, places, reader, into: &values)
             }
         }
         return values

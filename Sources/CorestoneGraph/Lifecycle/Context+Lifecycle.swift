@@ -56,14 +56,14 @@ extension Context {
 
     /// Throws if a hook, a validator or a merge policy is running, during which the calling function must not run.
     func refuseInHook(
-        _ what: @autoclosure () -> String, entity: @autoclosure () -> String? = nil,
+        _ operation: @autoclosure () -> String, entity: @autoclosure () -> String? = nil,
         objectURI: @autoclosure () -> String? = nil
     ) throws {
         guard isInHook || mergeState.isResolving else { return }
-        let who = isInHook ? "a hook or validator" : "a merge policy"
+        let callback = isInHook ? "a hook or validator" : "a merge policy"
         throw CoreError(
             .invalidArgument,
-            "\(who) must not \(what()); do so after the call that runs the \(isInHook ? "hook or validator" : "merge policy") "
+            "\(callback) must not \(operation()); do so after the call that runs the \(isInHook ? "hook or validator" : "merge policy") "
                 + "has returned", entity: entity(), objectURI: objectURI())
     }
 

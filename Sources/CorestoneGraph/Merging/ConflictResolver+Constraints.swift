@@ -57,13 +57,13 @@ extension ConflictResolver {
         }
         let isObject = type == .objectTrump || type == .overwrite
         let kept = isObject ? saved.last(where: isNewValue) : saved.first { !isNewValue($0) }
-        guard let keeper = kept ?? saved.first ?? objects.first else { return }
-        for other in objects where other !== keeper {
+        guard let collection = kept ?? saved.first ?? objects.first else { return }
+        for other in objects where other !== collection {
             if other.isInserted {
-                if type == .rollback || other.entity !== keeper.entity {
+                if type == .rollback || other.entity !== collection.entity {
                     try abandonNew(other)
                 } else {
-                    try mergeNew(other, into: keeper, as: type)
+                    try mergeNew(other, into: collection, as: type)
                 }
             } else if !isNewValue(other) {
                 try context.delete(other)
@@ -92,7 +92,7 @@ extension ConflictResolver {
             object.primaryKey = stored.reference
             context.identityMap.register(object)
         }
-        for keeper in object.toManyRelationships { keeper?.becomeSaved() }
+        for collection in object.toManyRelationships { collection?.becomeSaved() }
         object.state.remove(.inserted)
         object.setRecord(row)
         withExtendedLifetime(chunk) {}
@@ -131,9 +131,9 @@ extension ConflictResolver {
             }
         }
         for relationship in object.entity.relationships where relationship.isToMany {
-            let keeper = try object.toMany(relationship)
-            for member in try keeper.all() where !member.isGone {
-                try object.detach(member, relationship, keeper)
+            let collection = try object.toMany(relationship)
+            for member in try collection.all() where !member.isGone {
+                try object.detach(member, relationship, collection)
                 // If the store has precedence, a reference of the object to itself is discarded.
                 if member === other || member === object && type == .storeTrump { continue }
                 _ = try other.add(member === object ? other : member, to: relationship)

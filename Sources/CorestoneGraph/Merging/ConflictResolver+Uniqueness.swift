@@ -9,9 +9,9 @@ extension ConflictResolver {
     /// values that the save does not change.
     func constraintConflicts(in part: SavePlan, _ store: Store) throws -> [ConstraintConflict] {
         let groups = try UniqueGroups(of: part.inserted + part.updated)
-        let twins = groups.list.filter { $0.objects.count > 1 }
-        if !twins.isEmpty {
-            return twins.map {
+        let duplicates = groups.list.filter { $0.objects.count > 1 }
+        if !duplicates.isEmpty {
+            return duplicates.map {
                 ConstraintConflict($0.objects, $0.place.keys, $0.place.values, in: context, store: store)
             }
         }

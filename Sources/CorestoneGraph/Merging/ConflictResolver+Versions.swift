@@ -15,7 +15,7 @@ extension ConflictResolver {
                 // The object stays deleted regardless of changes of the row, unless all of its changes are discarded.
                 try object.replacingValues {
                     object.rebase(on: row, keepingOrder: true)
-                    if type == .rollback { try revive(object) } else { try reapplyDeleteRules(object) }
+                    if type == .rollback { try revertDeletion(object) } else { try reapplyDeleteRules(object) }
                 }
             } else {
                 try object.replacingValues { try mergeValues(of: object, with: row, as: type) }
@@ -119,10 +119,10 @@ extension ConflictResolver {
     /// Makes the delete rules apply to objects that other writers have related to a deleted object.
     private func reapplyDeleteRules(_ object: ManagedObject) throws {
         for relationship in object.entity.relationships where relationship.isToMany {
-            let keeper = try object.toMany(relationship)
-            keeper.reload()
+            let collection = try object.toMany(relationship)
+            collection.reload()
             guard let inverse = relationship.inverse, !inverse.isToMany else { continue }
-            for member in try keeper.all() where !member.isGone && !member.isDeleted && !member.hasChanges {
+            for member in try collection.all() where !member.isGone && !member.isDeleted && !member.hasChanges {
                 // A member with another target has values of an older row.
                 if try member.target(of: inverse) !== object { try context.reread(member) }
             }
@@ -133,14 +133,14 @@ extension ConflictResolver {
     /// Reverts the deletion of an object and the object's earlier changes.
     ///
     /// References to the object that its delete rules cleared are restored.
-    private func revive(_ object: ManagedObject) throws {
+    private func revertDeletion(_ object: ManagedObject) throws {
         object.state.subtract([.deleted, .propagated, .propagatesAgain])
         context.changeTracker.pendingDeletions.removeAll { $0 === object }
         let relationships = object.entity.relationships.filter { $0.inverse != nil }
         let former = try relationships.map { try object.targets(of: $0) }
         object.dropChanges()
         // The members are not part of the object's row, and may have changed in the store.
-        for keeper in object.toManyRelationships { keeper?.reload() }
+        for collection in object.toManyRelationships { collection?.reload() }
         for (relationship, former) in zip(relationships, former) {
             var all = ObjectList(former)
             for target in try object.targets(of: relationship) { _ = all.append(target) }
@@ -156,8 +156,10 @@ extension ConflictResolver {
         if !inverse.isToMany {
             try target.unlessRowIsMissing { try target.revertTarget(of: inverse) }
         } else {
-            let keeper = try target.toMany(inverse)
-            if target.isInserted || keeper.hasRemoved(object) { keeper.restoringPosition { keeper.add(object) } }
+            let collection = try target.toMany(inverse)
+            if target.isInserted || collection.hasRemoved(object) {
+                collection.restoringPosition { collection.add(object) }
+            }
         }
         target.forgetIfUnchanged()
     }
@@ -201,7 +203,7 @@ extension ConflictResolver {
         let partners = try object.partners()
         try object.dropAllChanges()
         for partner in partners {
-            for case let keeper? in partner.toManyRelationships { partner.rereadMembers(of: keeper) }
+            for case let collection? in partner.toManyRelationships { partner.rereadMembers(of: collection) }
         }
         object.state.insert([.deleted, .propagated])
         context.changeTracker.noteMissingRow(object)
@@ -213,7 +215,7 @@ extension ConflictResolver {
     /// - Throws: `.conflict` if the backing file of an unchanged value cannot be read any more.
     private func reinsert(_ object: ManagedObject) throws {
         for slot in 0..<Int(object.entity.slotCount) { try object.markFileChanged(slot) }
-        for keeper in object.toManyRelationships { keeper?.becomeNew() }
+        for collection in object.toManyRelationships { collection?.becomeNew() }
         object.state.remove(.updated)
         object.state.insert(.inserted)
         context.changeTracker.noteInserted(object)
@@ -231,8 +233,9 @@ extension ConflictResolver {
                 let isInList = relationship.resolvedInverse?.isToMany == true
                 if relationship.isToMany {
                     if !isInList { continue }
-                    let keeper = object.toMany(ordinal: Int(object.entity.layout.slots[Int(relationship.slot)].ordinal))
-                    for member in keeper?.knownMembers ?? [] { try noteNewMember(of: member) }
+                    let collection = object.toMany(
+                        ordinal: Int(object.entity.layout.slots[Int(relationship.slot)].ordinal))
+                    for member in collection?.knownMembers ?? [] { try noteNewMember(of: member) }
                 } else if let target = try object.target(of: relationship) {
                     if try !hasRow(target) {
                         object.placeTarget(nil, relationship)
@@ -285,8 +288,8 @@ extension ManagedObject {
         try entity.relationships.filter { $0.inverse != nil }.flatMap { relationship in
             let slot = Int(relationship.slot)
             if relationship.isToMany {
-                let keeper = toMany(ordinal: Int(entity.layout.slots[slot].ordinal))
-                return (keeper?.knownMembers ?? []) + (keeper?.removedMembers ?? [])
+                let collection = toMany(ordinal: Int(entity.layout.slots[slot].ordinal))
+                return (collection?.knownMembers ?? []) + (collection?.removedMembers ?? [])
             }
             return try [partner(at: slot), record == nil ? nil : committedTarget(slot)].compactMap { $0 }
         }
@@ -379,7 +382,7 @@ extension ManagedObject {
         dropToOneTargets()
         state.remove(.fault)
         if isDeleted { return }
-        for keeper in toManyRelationships { keeper?.rebase(keepingOrder: keepingOrder) }
+        for collection in toManyRelationships { collection?.rebase(keepingOrder: keepingOrder) }
     }
 
     /// Clears the change flags of a saved object that does not have changes any more.
@@ -393,7 +396,7 @@ extension ManagedObject {
 
     /// Makes the next access read the members of a relationship again, if they were read.
     fileprivate func reread(_ relationship: Relationship) {
-        let keeper = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
-        if let keeper { rereadMembers(of: keeper) }
+        let collection = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
+        if let collection { rereadMembers(of: collection) }
     }
 }

@@ -14,11 +14,11 @@ struct ConflictResolver {
     /// Resolves the conflicts that prevent a save: version conflicts, or else conflicts of unique constraints.
     ///
     /// - Parameter isLast: Whether the limit of retries is reached. Remaining conflicts are then thrown as an error.
-    func resolve(_ obstacle: SaveObstacle, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
+    func resolve(_ rejection: SaveRejection, _ part: SavePlan, _ store: Store, isLast: Bool) throws {
         // Conflicts are resolved against the newest state, even if the context is pinned to a query generation.
         context.generation = nil
-        var conflicts: [SaveConflict] = try versionConflicts(in: part, store, obstacle.reported)
-        if conflicts.isEmpty, let error = obstacle.duplicateError {
+        var conflicts: [SaveConflict] = try versionConflicts(in: part, store, rejection.reported)
+        if conflicts.isEmpty, let error = rejection.duplicateError {
             conflicts = try constraintConflicts(in: part, store)
             if conflicts.isEmpty {
                 // No other object has the values, so objects of this save exchange them.
@@ -27,11 +27,11 @@ struct ConflictResolver {
                 return
             }
         }
-        if !isLast || obstacle.reported == nil && !conflicts.isEmpty {
+        if !isLast || rejection.reported == nil && !conflicts.isEmpty {
             // Conflicts may be missing, for example because both sides deleted the rows.
             return conflicts.isEmpty ? () : try resolve(conflicts, store, isLast: isLast)
         }
-        guard let reported = obstacle.reported else {
+        guard let reported = rejection.reported else {
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
                 "cannot save to \(Coordinator.shown(store.path)): other writers changed the same rows during each of "
@@ -54,7 +54,7 @@ struct ConflictResolver {
         context.mergeState.isResolving = true
         defer { context.mergeState.isResolving = false }
         // Observers are notified after the merge and before validation.
-        try context.together {
+        try context.together("resolve conflicts") {
             if !isLast { try context.mergePolicy.resolve(conflicts) }
             // A conflict whose objects are not registered any more does not need a resolution.
             let open = conflicts.filter { isLast || $0.resolution == nil && !$0.objects.isEmpty }

@@ -20,7 +20,7 @@ extension Context {
         try checkQueue()
         if object.state.contains(.detached) { throw object.detachedError() }
         guard object.context === self else {
-            throw object.elsewhere("detect its conflicts there")
+            throw object.foreignObjectError("detect its conflicts there")
         }
         if object.state.contains(.inserted) { return }
         try object.fireIfNeeded()

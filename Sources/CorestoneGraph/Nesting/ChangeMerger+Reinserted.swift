@@ -147,13 +147,13 @@ extension ChangeMerger {
                     let (key, index) = Record(record).target(Int(relationship.slot), layout), key >= 0,
                     let owner = context.identityMap.registered(
                         store: store, root: context.entity(at: index), primaryKey: key),
-                    let keeper = owner.toMany(ordinal: Int(owner.entity.layout.slots[Int(inverse.slot)].ordinal)),
-                    keeper.isLoaded, try !keeper.contains(object), !keeper.hasRemoved(object)
+                    let collection = owner.toMany(ordinal: Int(owner.entity.layout.slots[Int(inverse.slot)].ordinal)),
+                    collection.isLoaded, try !collection.contains(object), !collection.hasRemoved(object)
                 else { continue }
                 if context.parent == nil, owner.state.contains(.observed), !owner.hasChanges {
                     observed.append(owner)
                 } else {
-                    owner.rereadMembers(of: keeper)
+                    owner.rereadMembers(of: collection)
                     context.objectRefresh.noteRefreshedIfObserved(owner)
                 }
             }
@@ -183,8 +183,8 @@ extension ChangeMerger {
             }
         }
         for object in context.everyObject {
-            let loses = object.toManyRelationships.contains { keeper in
-                keeper?.knownMembers.contains { deletedIdentifiers.contains(ObjectIdentifier($0)) } == true
+            let loses = object.toManyRelationships.contains { collection in
+                collection?.knownMembers.contains { deletedIdentifiers.contains(ObjectIdentifier($0)) } == true
             }
             if loses { _ = owners.append(object) }
         }

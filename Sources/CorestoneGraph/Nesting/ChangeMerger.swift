@@ -34,7 +34,7 @@ struct ChangeMerger {
         try context.advanceGeneration()
         context.takeRenamed()
         var merged = ids
-        try context.unrecorded {
+        try context.unrecorded("merge changes") {
             let former = context.inverses.targets(of: late)
             merged.refreshed += try mergeObjects(ids)
             for (object, former) in zip(late, former) {
@@ -154,7 +154,7 @@ struct ChangeMerger {
             deleted.append(object)
         }
         noteOwners(of: deleted)
-        context.forgetMembers(among: deleted, whereverTheyAre: true)
+        context.forgetMembers(among: deleted, inAllRelationships: true)
         for object in deleted {
             context.identityMap.unregister(object)
             if object.record == nil {
@@ -195,7 +195,7 @@ extension ChangeMerger {
 
     /// Merges changes. If the rows cannot be read now, the changes are put back into the inbox.
     func mergeOrPutBack(_ ids: ChangedIDs, late: [ManagedObject] = []) {
-        do { try mergeChanges(ids, late: late) } catch let error as CoreError where error.mayPass {
+        do { try mergeChanges(ids, late: late) } catch let error as CoreError where error.isRetryable {
             context.links.inbox.putBack(ids)
         } catch { reportMergeFailure(error) }
     }
@@ -216,7 +216,7 @@ extension ChangeMerger {
 
 extension CoreError {
     /// Whether the same operation may succeed later.
-    var mayPass: Bool { status == .storeBusy || status == .cancelled }
+    var isRetryable: Bool { status == .storeBusy || status == .cancelled }
 }
 
 // MARK: - Changes by batch requests and other processes

@@ -77,8 +77,8 @@ extension Context {
             changeTracker.noteEverythingMerged()
             for inbox in links.children.merging { inbox.postEverything() }
         }
-        for (store, changes) in links.inbox.takeForeign() {
-            do { try changeMerger.merge(changes, of: store) } catch let error as CoreError where error.mayPass {
+        for (store, changes) in links.inbox.takeExternal() {
+            do { try changeMerger.merge(changes, of: store) } catch let error as CoreError where error.isRetryable {
                 links.inbox.putBack(changes, of: store)
             } catch { changeMerger.reportMergeFailure(error) }
         }

@@ -128,11 +128,11 @@ extension Context {
     private func savedSince(_ id: ObjectID) throws -> ManagedObject? {
         try withAncestors {
             var context: Context? = self
-            while let asked = context {
-                if let (store, key) = asked.identityMap.permanentStore(of: id.reference, root: id.entity.root) {
+            while let current = context {
+                if let (store, key) = current.identityMap.permanentStore(of: id.reference, root: id.entity.root) {
                     return identityMap.object(store: store, entity: id.entity, primaryKey: key)
                 }
-                context = asked.parent
+                context = current.parent
             }
             return nil
         }

@@ -23,7 +23,7 @@ final class ContextInbox: @unchecked Sendable {
     private let queue: SerialQueue?
 
     /// The waiting messages and the state of their delivery.
-    private struct Mail {
+    private struct Messages {
         /// The context, which removes this pointer before it is deallocated.
         ///
         /// The pointer is not a weak reference, because that would make each retain of a context slower.
@@ -31,24 +31,24 @@ final class ContextInbox: @unchecked Sendable {
         /// Whether a block that processes the inbox is queued and has not begun.
         ///
         /// The inbox can contain messages without a queued block, if changes that could not be merged were put back.
-        var isUnderway = false
+        var isDeliveryQueued = false
         /// Whether the context was closed and ignores new posts.
         var isRefused = false
         var renamed: [Renaming] = []
         var merges = Merges.these([])
         /// Writes of other processes and batch requests, by store.
-        var foreign: [(store: Store, changes: ExternalChanges)] = []
+        var external: [(store: Store, changes: ExternalChanges)] = []
         /// Stores that were removed from the coordinator.
         var removed: [Store] = []
 
         mutating func add(_ changes: ExternalChanges, of store: Store) {
-            let known = foreign.firstIndex { $0.store === store && $0.changes.isBatch == changes.isBatch }
-            if let known { foreign[known].changes.add(changes) } else { foreign.append((store, changes)) }
+            let known = external.firstIndex { $0.store === store && $0.changes.isBatch == changes.isBatch }
+            if let known { external[known].changes.add(changes) } else { external.append((store, changes)) }
         }
 
         var isEmpty: Bool {
             guard case .these(let changes) = merges else { return false }
-            return renamed.isEmpty && changes.isEmpty && foreign.isEmpty && removed.isEmpty
+            return renamed.isEmpty && changes.isEmpty && external.isEmpty && removed.isEmpty
         }
     }
 
@@ -62,8 +62,8 @@ final class ContextInbox: @unchecked Sendable {
     /// The maximum number of IDs in waiting saves. If there are more, all objects are refreshed instead.
     private static let limit = 1 << 16
 
-    private let mail = Locked(Mail())
-    private let hasMail = Atomic(false)
+    private let messages = Locked(Messages())
+    private let hasMessages = Atomic(false)
     /// Whether the context merges the saves of its parent or of other contexts of its coordinator.
     let merges = Atomic(false)
     /// Whether the context merges saves of other processes.
@@ -80,30 +80,32 @@ final class ContextInbox: @unchecked Sendable {
 
     /// Delivers messages to a context from now on.
     func open(for context: Context) {
-        mail.withLock { $0.context = Unmanaged.passUnretained(context).toOpaque() }
+        messages.withLock { $0.context = Unmanaged.passUnretained(context).toOpaque() }
     }
 
     /// Stops delivery. Called by a context that is deallocated.
-    func close() { mail.withLock { $0.context = nil } }
+    func close() { messages.withLock { $0.context = nil } }
 
     /// Discards all messages and ignores new posts. Called by a context that is closed but may still be retained.
     func refuse() {
-        mail.withLock { mail in
-            (mail.isRefused, mail.renamed, mail.merges, mail.foreign, mail.removed) = (true, [], .these([]), [], [])
-            hasMail.store(false, ordering: .relaxed)
+        messages.withLock { messages in
+            (messages.isRefused, messages.renamed, messages.merges, messages.external, messages.removed) = (
+                true, [], .these([]), [], []
+            )
+            hasMessages.store(false, ordering: .relaxed)
         }
     }
 
     /// Whether there are no messages. The test is one atomic load.
-    var isEmpty: Bool { !hasMail.load(ordering: .acquiring) }
+    var isEmpty: Bool { !hasMessages.load(ordering: .acquiring) }
 
     func post(_ renamed: [Renaming]) { post { $0.renamed += renamed } }
 
     func post(_ changes: ChangedIDs) {
-        post { mail in
-            guard case .these(let waiting) = mail.merges else { return }
-            let all = waiting + [changes]
-            mail.merges = all.reduce(0) { $0 + $1.count } <= ContextInbox.limit ? .these(all) : .everything
+        post { messages in
+            guard case .these(let pending) = messages.merges else { return }
+            let all = pending + [changes]
+            messages.merges = all.reduce(0) { $0 + $1.count } <= ContextInbox.limit ? .these(all) : .everything
         }
     }
 
@@ -120,10 +122,10 @@ final class ContextInbox: @unchecked Sendable {
     /// Puts back a removed store, because the context has since registered one of the store's objects.
     func putBack(removed store: Store) { putBack { $0.removed.append(store) } }
 
-    private func putBack(_ add: (inout Mail) -> Void) {
-        mail.withLock { mail in
-            add(&mail)
-            hasMail.store(true, ordering: .releasing)
+    private func putBack(_ add: (inout Messages) -> Void) {
+        messages.withLock { messages in
+            add(&messages)
+            hasMessages.store(true, ordering: .releasing)
         }
     }
 
@@ -131,14 +133,14 @@ final class ContextInbox: @unchecked Sendable {
 
     func post(removed store: Store) { post { $0.removed.append(store) } }
 
-    private func post(_ add: (inout Mail) -> Void) {
+    private func post(_ add: (inout Messages) -> Void) {
         let isOwn = platform_load64(owner) == platform_thread_id()
-        let mustDeliver = mail.withLock { mail in
-            if mail.isRefused { return false }
-            add(&mail)
-            hasMail.store(true, ordering: .releasing)
-            if isOwn || mail.isUnderway || queueType == .caller { return false }
-            mail.isUnderway = true
+        let mustDeliver = messages.withLock { messages in
+            if messages.isRefused { return false }
+            add(&messages)
+            hasMessages.store(true, ordering: .releasing)
+            if isOwn || messages.isDeliveryQueued || queueType == .caller { return false }
+            messages.isDeliveryQueued = true
             return true
         }
         if isOwn {
@@ -150,18 +152,18 @@ final class ContextInbox: @unchecked Sendable {
 
     private func deliver() {
         let taking = {
-            self.mail.withLock { $0.isUnderway = false }
+            self.messages.withLock { $0.isDeliveryQueued = false }
             if let context = self.recipient { try? context.performHere { $0.processInbox() } }
         }
         if queueType == .main { return MainQueue.enqueue(taking) }
         // If no thread can be created for the queue, the context processes the inbox in its next operation.
-        do { try queue?.enqueue(taking) } catch { mail.withLock { $0.isUnderway = false } }
+        do { try queue?.enqueue(taking) } catch { messages.withLock { $0.isDeliveryQueued = false } }
     }
 
     /// The context; nil if it was deallocated.
     var recipient: Context? {
-        mail.withLock { mail in
-            guard let retained = mail.context.flatMap({ swift_tryRetain($0) }) else { return nil }
+        messages.withLock { messages in
+            guard let retained = messages.context.flatMap({ swift_tryRetain($0) }) else { return nil }
             return Unmanaged<Context>.fromOpaque(retained).takeRetainedValue()
         }
     }
@@ -170,7 +172,7 @@ final class ContextInbox: @unchecked Sendable {
     func takeRenamed() -> [Renaming] { take(\.renamed, leaving: []) }
 
     /// Removes and returns the writes of other processes and batch requests.
-    func takeForeign() -> [(store: Store, changes: ExternalChanges)] { take(\.foreign, leaving: []) }
+    func takeExternal() -> [(store: Store, changes: ExternalChanges)] { take(\.external, leaving: []) }
 
     /// Removes and returns the stores that were removed from the coordinator.
     func takeRemoved() -> [Store] { take(\.removed, leaving: []) }
@@ -178,13 +180,13 @@ final class ContextInbox: @unchecked Sendable {
     /// Removes and returns the changes to merge.
     func takeMerges() -> Merges { take(\.merges, leaving: .these([])) }
 
-    private func take<Part>(_ part: WritableKeyPath<Mail, Part>, leaving empty: Part) -> Part {
-        mail.withLock { mail in
+    private func take<Part>(_ part: WritableKeyPath<Messages, Part>, leaving empty: Part) -> Part {
+        messages.withLock { messages in
             defer {
-                mail[keyPath: part] = empty
-                if mail.isEmpty { hasMail.store(false, ordering: .relaxed) }
+                messages[keyPath: part] = empty
+                if messages.isEmpty { hasMessages.store(false, ordering: .relaxed) }
             }
-            return mail[keyPath: part]
+            return messages[keyPath: part]
         }
     }
 }

@@ -64,9 +64,9 @@ struct NestedSave {
 
     private func prepareRelationships(of object: ManagedObject, _ own: ManagedObject) throws {
         try prepareTargets(of: object, own)
-        for keeper in object.keptToManyRelationships where keeper.isOrderChanged {
-            try keeper.load()
-            try own.toMany(keeper.relationship).load()
+        for collection in object.keptToManyRelationships where collection.isOrderChanged {
+            try collection.load()
+            try own.toMany(collection.relationship).load()
         }
     }
 
@@ -91,7 +91,7 @@ struct NestedSave {
         var writer: RecordWriter?
         let deletions = plan.deleted.map { ($0, parent.counterpart(of: $0)) }
         for (object, own) in Array(zip(plan.updated, updated)) + deletions {
-            guard let store = own.store, own.overtakes(object) else { continue }
+            guard let store = own.store, own.conflictsWithChanges(of: object) else { continue }
             var row = own.record.map { Record($0) }
             if own.hasChanges {
                 var open = writer ?? RecordWriter()
@@ -124,24 +124,24 @@ struct NestedSave {
     }
 
     private func writeMembers(of object: ManagedObject, _ own: ManagedObject) throws {
-        for keeper in object.keptToManyRelationships where keeper.hasChanges {
-            let relationship = keeper.relationship
+        for collection in object.keptToManyRelationships where collection.hasChanges {
+            let relationship = collection.relationship
             let parentMembers = try own.toMany(relationship)
             // If this side does not own the join rows, the change is transferred from the inverse or the to-one side.
             if relationship.ownsJoinRows {
                 let inverse = relationship.resolvedInverse
-                for member in keeper.removedMembers where !member.isGone {
+                for member in collection.removedMembers where !member.isGone {
                     guard let ownMember = try present(member) else { continue }
                     parentMembers.remove(ownMember)
                     if let inverse { try ownMember.toMany(inverse).remove(own) }
                 }
-                for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .detached]) {
+                for member in collection.addedMembers where member.state.isDisjoint(with: [.deleted, .detached]) {
                     guard let ownMember = try present(member) else { continue }
                     parentMembers.add(ownMember)
                     if let inverse { try ownMember.toMany(inverse).add(own) }
                 }
             }
-            if relationship.isOrdered, keeper.isOrderChanged { try writeOrder(keeper, parentMembers) }
+            if relationship.isOrdered, collection.isOrderChanged { try writeOrder(collection, parentMembers) }
         }
     }
 
@@ -157,10 +157,10 @@ struct NestedSave {
     }
 
     /// Arranges the parent's members in the child's order, followed by the members that only the parent has.
-    private func writeOrder(_ keeper: ToManyRelationship, _ parentMembers: ToManyRelationship) throws {
+    private func writeOrder(_ collection: ToManyRelationship, _ parentMembers: ToManyRelationship) throws {
         let members = try parentMembers.all()
         var (rest, order) = (ObjectList(members), ObjectList())
-        for member in try keeper.all() where member.state.isDisjoint(with: [.deleted, .detached]) {
+        for member in try collection.all() where member.state.isDisjoint(with: [.deleted, .detached]) {
             let own = parent.counterpart(of: member)
             if rest.remove(own, keepingOrder: true) { _ = order.append(own) }
         }
@@ -207,7 +207,7 @@ extension ManagedObject {
     /// The newer row has another value of a property that the child changed, or of any property if the child deletes
     /// the object. Properties with pending changes in the parent do not count, because the child's changes replace
     /// these changes.
-    fileprivate func overtakes(_ other: ManagedObject) -> Bool {
+    fileprivate func conflictsWithChanges(of other: ManagedObject) -> Bool {
         guard let record, let former = other.record, !isDeleted, version > other.version else { return false }
         let (base, now) = (Record(former), Record(record))
         return entity.snapshotSlots.contains { slot in
@@ -268,12 +268,12 @@ extension ManagedObject {
 extension Context {
     /// Throws if this context is running a lifecycle hook, a validator or its merge policy.
     func refuseDuringSave() throws {
-        try refuseInHook("save a child of its context")
+        try refuseInHook("save a context that is nested in its own")
         if hookState.isRunningValidators {
             throw CoreError(
                 .invalidArgument,
-                "a validator must not save a child of its context; do so after the call that runs the validator has "
-                    + "returned")
+                "a validator must not save a context that is nested in its own; do so after the call that runs the "
+                    + "validator has returned")
         }
     }
 }

@@ -6,7 +6,7 @@ import CPlatform
 /// of a hundred thousand objects, this recursion would exhaust the stack. Released objects are therefore added to a
 /// list of the thread, which the outermost deallocation empties.
 final class DeferredReleases {
-    private var waiting: [AnyObject] = []
+    private var pending: [AnyObject] = []
 
     /// Runs `body`, which adds the objects to which the deallocated object refers.
     static func run(_ body: (DeferredReleases) -> Void) {
@@ -17,9 +17,9 @@ final class DeferredReleases {
         let list = DeferredReleases()
         slot.pointee = Unmanaged.passUnretained(list).toOpaque()
         body(list)
-        while let last = list.waiting.popLast() { _ = last }
+        while let last = list.pending.popLast() { _ = last }
         slot.pointee = nil
     }
 
-    func add(_ object: AnyObject) { waiting.append(object) }
+    func add(_ object: AnyObject) { pending.append(object) }
 }

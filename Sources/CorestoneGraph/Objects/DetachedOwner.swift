@@ -7,13 +7,13 @@ import CorestoneModel
 /// the pointer to the object's owner thread ID, so that no additional memory per object is needed.
 final class DetachedOwner {
     private let model: Model
-    private let stores: StoreKeeper
+    private let stores: RetainedStores
     /// The owner thread ID 0, with the same layout as in a context, followed by a pointer to this owner.
     private let place: UnsafeMutablePointer<UInt64>
 
     private static let self_ = 3
 
-    init(_ model: Model, _ stores: StoreKeeper) {
+    init(_ model: Model, _ stores: RetainedStores) {
         (self.model, self.stores) = (model, stores)
         place = .allocate(capacity: DetachedOwner.self_ + 1)
         place.initialize(repeating: 0, count: DetachedOwner.self_ + 1)
@@ -40,6 +40,6 @@ final class DetachedOwner {
 /// All stores that a coordinator ever had. They are retained because objects refer to their stores unretained.
 ///
 /// Guarded by the coordinator's lock.
-final class StoreKeeper: @unchecked Sendable {
+final class RetainedStores: @unchecked Sendable {
     var stores: [Store] = []
 }

@@ -149,13 +149,13 @@ extension ManagedObject {
     package func objectIDs(key: UInt32) throws -> [ObjectID] {
         let relationship = try requireRelationship(key: key)
         if relationship.isToMany {
-            let keeper = try toMany(relationship)
-            if keeper.isLoaded { return try keeper.all().map(\.objectID) }
-            let removed = Set(keeper.removedMembers.map(\.objectID))
+            let collection = try toMany(relationship)
+            if collection.isLoaded { return try collection.all().map(\.objectID) }
+            let removed = Set(collection.removedMembers.map(\.objectID))
             let stored = try storedMembers(of: relationship)
             let known = Set(stored)
             return stored.filter { !removed.contains($0) }
-                + keeper.addedMembers.map(\.objectID).filter { !known.contains($0) }
+                + collection.addedMembers.map(\.objectID).filter { !known.contains($0) }
         }
         let (slot, layout) = (Int(relationship.slot), entity.layout.slots[Int(relationship.slot)])
         if state.contains(.detached) { throw detachedError() }

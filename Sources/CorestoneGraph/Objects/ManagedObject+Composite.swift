@@ -53,7 +53,7 @@ extension ManagedObject {
 
     func isComposite(_ slot: Int) -> CoreError {
         let attribute = entity.attribute(slot)
-        let paths = attribute.leaves.map(\.path).joined(separator: ", ")
+        let paths = attribute.leaves.map(\.path).abridged
         return CoreError(
             .typeMismatch,
             "\(entity.name).\(attribute.path) is a composite attribute and does not have a single value; use its elements: \(paths)",

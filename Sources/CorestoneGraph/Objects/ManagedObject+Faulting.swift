@@ -85,8 +85,8 @@ extension ManagedObject {
 
     /// Detaches the object from its context. Calls with the object's handles fail from now on.
     ///
-    /// - Parameter alone: False if the context releases all of its objects.
-    func leaveContext(alone: Bool = true) {
+    /// - Parameter individually: False if the context releases all of its objects.
+    func leaveContext(individually: Bool = true) {
         let detachedOwner = context?.detachedOwner
         context?.identityMap.retained?.removeValue(forKey: ObjectIdentifier(self))
         dropChanges()
@@ -97,7 +97,7 @@ extension ManagedObject {
         context = nil
         // These flags describe list entries that still exist.
         state = state.intersection([.listedInserted, .listedUpdated, .listedDeleted, .snapshotting]).union(
-            alone ? [.detached, .detachedIndividually] : .detached)
+            individually ? [.detached, .detachedIndividually] : .detached)
         if let detachedOwner { setDetachedOwner(detachedOwner) }
     }
 }

@@ -98,7 +98,7 @@ extension ManagedObject {
         let value = store.backing.externalValue(named: name)
         if case .missing(let file) = value {
             if try isReplaced(slot, name, context, store) { throw replaced(slot, file) }
-            if try hasOutlived(slot, name, context, store) { throw outlived(slot, file) }
+            if try isOnlyPinned(slot, name, context, store) { throw expiredFileError(slot, file) }
         }
         return try value.bytes(whenMissing: ExternalValue.folderRemedy) { unreadable(slot, $0, $1) }
     }
@@ -115,7 +115,7 @@ extension ManagedObject {
     /// Whether only the context's pinned generation, and no longer the store, refers to the backing file.
     ///
     /// A process keeps such files for its own snapshots only, so another process may have removed the file.
-    private func hasOutlived(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
+    private func isOnlyPinned(_ slot: Int, _ name: String, _ context: Context, _ store: Store) throws -> Bool {
         if context.pin(of: store) == nil { return false }
         store.backing.endRead()
         return try store.use {
@@ -167,7 +167,7 @@ extension ManagedObject {
             objectURI: objectID.uri, file: file)
     }
 
-    private func outlived(_ slot: Int, _ file: String) -> CoreError {
+    private func expiredFileError(_ slot: Int, _ file: String) -> CoreError {
         let name = entity.properties[slot].path
         let pinned = context?.parent == nil ? "the context" : "the outermost parent context"
         return CoreError(

@@ -19,4 +19,12 @@ extension ManagedObject {
             return nil
         }
     }
+
+    /// Fires a fault and returns the object. Returns nil if the row is missing.
+    func loadedUnlessRowIsMissing() throws -> ManagedObject? {
+        try unlessRowIsMissing {
+            try fireIfNeeded()
+            return self
+        }
+    }
 }

@@ -14,13 +14,13 @@ extension ManagedObject {
     package func insertMember(_ member: ManagedObject, at index: Int, key: UInt32) throws {
         let relationship = try orderedRelationship(key: key)
         try checkMember(member, relationship)
-        let keeper = try toMany(relationship)
-        let isMember = try keeper.contains(member)
-        let count = try keeper.count()
+        let collection = try toMany(relationship)
+        let isMember = try collection.contains(member)
+        let count = try collection.count()
         try checkIndex(index, below: isMember ? count : count + 1, of: count, relationship)
         try together {
-            if isMember { return keeper.place(member, at: index) }
-            try attach(member, relationship, keeper) { keeper.place(member, at: index) }
+            if isMember { return collection.place(member, at: index) }
+            try attach(member, relationship, collection) { collection.place(member, at: index) }
         }
     }
 
@@ -36,14 +36,16 @@ extension ManagedObject {
         let former = try self.member(at: index, key: key)
         if former === member { return }
         try checkMember(member, relationship)
-        let keeper = try toMany(relationship)
-        var order = try keeper.all()
+        let collection = try toMany(relationship)
+        var order = try collection.all()
         order[index] = member
         if let place = order.indices.first(where: { $0 != index && order[$0] === member }) { order.remove(at: place) }
         try replacing(relationship) {
-            try detach(former, relationship, keeper)
-            if try !keeper.contains(member) { try attach(member, relationship, keeper) { keeper.add(member) } }
-            keeper.arrange(order)
+            try detach(former, relationship, collection)
+            if try !collection.contains(member) {
+                try attach(member, relationship, collection) { collection.add(member) }
+            }
+            collection.arrange(order)
         }
     }
 

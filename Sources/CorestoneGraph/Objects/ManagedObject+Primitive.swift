@@ -19,10 +19,10 @@ extension ManagedObject {
     package func primitiveMembers(key: UInt32) throws -> [ManagedObject]? {
         let relationship = try toManyRelationship(key: key)
         if state.contains(.detached) { throw detachedError() }
-        let keeper = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
+        let collection = toMany(ordinal: Int(entity.layout.slots[Int(relationship.slot)].ordinal))
         // An object that was never saved does not have stored members.
-        if keeper == nil, state.contains(.inserted) { return [] }
-        return try keeper.flatMap { $0.isLoaded ? try $0.all() : nil }
+        if collection == nil, state.contains(.inserted) { return [] }
+        return try collection.flatMap { $0.isLoaded ? try $0.all() : nil }
     }
 
     /// Returns the value of an attribute or to-one relationship in memory, without a copy or firing a fault.
@@ -153,7 +153,7 @@ extension ManagedObject {
                     + "cst_object_will_change (will_change, willChangeValue) before setting the primitive value",
                 entity: entity.name, key: name, objectURI: objectID.uri)
         }
-        try together {
+        try together("call cst_object_did_change (did_change, didChangeValue) for") {
             defer { if state.contains(.observed) { didChangeObserved(slot) } }
             try connect(after: change)
         }
@@ -164,9 +164,9 @@ extension ManagedObject {
     private func connect(after change: ManualChange) throws {
         guard let relationship = entity.properties[change.slot] as? Relationship else { return }
         if relationship.isToMany {
-            let keeper = try toMany(relationship)
-            let members = try keeper.all()
-            try keeper.keep(change.formerMembers)
+            let collection = try toMany(relationship)
+            let members = try collection.all()
+            try collection.keep(change.formerMembers)
             try setMembers(members, key: relationship.key)
         } else {
             let target = try target(of: relationship)

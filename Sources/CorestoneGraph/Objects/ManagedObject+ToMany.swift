@@ -28,17 +28,17 @@ extension ManagedObject {
 
     /// Whether the members are not loaded. Creates the `ToManyRelationship` if necessary.
     @inline(__always)
-    func awaitsMembers(of relationship: Relationship) throws -> Bool {
+    func hasUnloadedMembers(of relationship: Relationship) throws -> Bool {
         if state.contains(.detached) { throw detachedError() }
         let ordinal = Int(entity.layout.slots[Int(relationship.slot)].ordinal)
-        let keeper = nearToMany(ordinal: ordinal) ?? makeToMany(relationship, ordinal)
-        return !keeper._withUnsafeGuaranteedRef { $0.isLoaded }
+        let collection = nearToMany(ordinal: ordinal) ?? makeToMany(relationship, ordinal)
+        return !collection._withUnsafeGuaranteedRef { $0.isLoaded }
     }
 
     private func makeToMany(_ relationship: Relationship, _ ordinal: Int) -> Unmanaged<ToManyRelationship> {
-        let keeper = Unmanaged.passRetained(ToManyRelationship(owner: self, relationship: relationship))
-        ((toManyBlock ?? allocateToManyBlock()) + ordinal).initialize(to: keeper.takeRetainedValue())
-        return keeper
+        let collection = Unmanaged.passRetained(ToManyRelationship(owner: self, relationship: relationship))
+        ((toManyBlock ?? allocateToManyBlock()) + ordinal).initialize(to: collection.takeRetainedValue())
+        return collection
     }
 
     /// Returns a relationship with loaded members for a read access. If the owner is a fault, fires it.
@@ -58,8 +58,8 @@ extension ManagedObject {
         if slot < Int(entity.slotCount), entity.slotKeys[slot] == key, loadedToMany(slot) != nil {
             try fireIfNeeded(for: slot)
             // A hook may have turned the object into a fault again.
-            if !state.contains(.fault), let keeper = loadedToMany(slot) {
-                return try keeper._withUnsafeGuaranteedRef(body)
+            if !state.contains(.fault), let collection = loadedToMany(slot) {
+                return try collection._withUnsafeGuaranteedRef(body)
             }
         }
         return try body(readToMany(toManyRelationship(key: key)))
@@ -69,10 +69,11 @@ extension ManagedObject {
     @inline(__always)
     private func loadedToMany(_ slot: Int) -> Unmanaged<ToManyRelationship>? {
         let layout = entity.layout.slots[slot]
-        guard layout.role == .toMany, !state.contains(.detached), let keeper = nearToMany(ordinal: Int(layout.ordinal)),
-            keeper._withUnsafeGuaranteedRef({ $0.isLoaded })
+        guard layout.role == .toMany, !state.contains(.detached),
+            let collection = nearToMany(ordinal: Int(layout.ordinal)),
+            collection._withUnsafeGuaranteedRef({ $0.isLoaded })
         else { return nil }
-        return keeper
+        return collection
     }
 
     /// Returns the relationship of a key.
@@ -129,9 +130,9 @@ extension ManagedObject {
     package func addMembers(_ members: [ManagedObject], key: UInt32) throws {
         let relationship = try toManyRelationship(key: key)
         for member in members { try checkMember(member, relationship) }
-        let keeper = try toMany(relationship)
-        keeper.reserve(members.count)
-        try together { for member in members { _ = try add(member, to: relationship, keeper) } }
+        let collection = try toMany(relationship)
+        collection.reserve(members.count)
+        try together { for member in members { _ = try add(member, to: relationship, collection) } }
     }
 
     func add(_ member: ManagedObject, to relationship: Relationship) throws -> Bool {
@@ -140,33 +141,35 @@ extension ManagedObject {
     }
 
     private func add(
-        _ member: ManagedObject, to relationship: Relationship, _ keeper: ToManyRelationship
+        _ member: ManagedObject, to relationship: Relationship, _ collection: ToManyRelationship
     ) throws -> Bool {
-        if keeper.isLoaded, let inverse = relationship.resolvedInverse, inverse.isToMany {
+        if collection.isLoaded, let inverse = relationship.resolvedInverse, inverse.isToMany {
             // A single lookup tests whether the object is a member and adds it if not.
             let other = try member.toMany(inverse)
-            if !keeper.add(member) { return false }
-            if other !== keeper || member !== self { other.addMirrored(self) }
+            if !collection.add(member) { return false }
+            if other !== collection || member !== self { other.addMirrored(self) }
             return true
         }
-        if try keeper.contains(member) { return false }
-        try attach(member, relationship, keeper) { keeper.add(member) }
+        if try collection.contains(member) { return false }
+        try attach(member, relationship, collection) { collection.add(member) }
         return true
     }
 
     /// Runs `enter`, which adds `member` on this side, and updates the inverse.
     func attach(
-        _ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship, enter: () throws -> Void
+        _ member: ManagedObject, _ relationship: Relationship, _ collection: ToManyRelationship,
+        enter: () throws -> Void
     ) throws {
         guard let inverse = relationship.resolvedInverse else { return try enter() }
         if inverse.isToMany {
             let other = try member.toMany(inverse)
             try enter()
-            if other !== keeper || member !== self { other.addMirrored(self) }
+            if other !== collection || member !== self { other.addMirrored(self) }
         } else {
             // The member leaves its former owner.
             let previous = try member.target(of: inverse)
             let leaving = previous === self ? nil : try previous?.toMany(relationship)
+            if let leaving { member.recordLostTarget(leaving.owner, inverse, to: self) }
             try member.writeTarget(self, inverse)
             leaving?.remove(member)
             try enter()
@@ -177,24 +180,24 @@ extension ManagedObject {
     @discardableResult
     package func removeMember(_ member: ManagedObject, key: UInt32) throws -> Bool {
         let relationship = try toManyRelationship(key: key)
-        let keeper = try toMany(relationship)
-        guard try keeper.contains(member) else { return false }
-        try together { try detach(member, relationship, keeper) }
+        let collection = try toMany(relationship)
+        guard try collection.contains(member) else { return false }
+        try together { try detach(member, relationship, collection) }
         return true
     }
 
-    func detach(_ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship) throws {
-        guard let inverse = relationship.resolvedInverse else { return keeper.remove(member) }
+    func detach(_ member: ManagedObject, _ relationship: Relationship, _ collection: ToManyRelationship) throws {
+        guard let inverse = relationship.resolvedInverse else { return collection.remove(member) }
         if inverse.isToMany {
             let other = try member.toMany(inverse)
-            keeper.remove(member)
-            if other !== keeper || member !== self { other.remove(self) }
+            collection.remove(member)
+            if other !== collection || member !== self { other.remove(self) }
         } else {
             // A member whose inverse already has another target keeps that target.
             try member.unlessRowIsMissing {
                 if try member.target(of: inverse) === self { try member.writeTarget(nil, inverse) }
             }
-            keeper.remove(member)
+            collection.remove(member)
         }
     }
 
@@ -202,20 +205,22 @@ extension ManagedObject {
     package func setMembers(_ objects: [ManagedObject], key: UInt32) throws {
         let relationship = try toManyRelationship(key: key)
         for object in objects { try checkMember(object, relationship) }
-        let keeper = try toMany(relationship)
-        var wanted = ObjectList()
-        for object in objects { _ = wanted.append(object) }
-        try settingMembers(of: relationship) { try replaceMembers(of: keeper, by: &wanted) }
+        let collection = try toMany(relationship)
+        var newMembers = ObjectList()
+        for object in objects { _ = newMembers.append(object) }
+        try settingMembers(of: relationship) { try replaceMembers(of: collection, by: &newMembers) }
     }
 
-    private func replaceMembers(of keeper: ToManyRelationship, by wanted: inout ObjectList) throws {
-        let relationship = keeper.relationship
-        for member in try keeper.all() where !wanted.contains(member) { try detach(member, relationship, keeper) }
-        for object in wanted.objects where try !keeper.contains(object) {
-            try attach(object, relationship, keeper) { keeper.add(object) }
+    private func replaceMembers(of collection: ToManyRelationship, by newMembers: inout ObjectList) throws {
+        let relationship = collection.relationship
+        for member in try collection.all() where !newMembers.contains(member) {
+            try detach(member, relationship, collection)
         }
-        if relationship.isOrdered, try !keeper.all().elementsEqual(wanted.objects, by: ===) {
-            keeper.arrange(wanted.objects)
+        for object in newMembers.objects where try !collection.contains(object) {
+            try attach(object, relationship, collection) { collection.add(object) }
+        }
+        if relationship.isOrdered, try !collection.all().elementsEqual(newMembers.objects, by: ===) {
+            collection.arrange(newMembers.objects)
         }
     }
 
@@ -228,23 +233,26 @@ extension ManagedObject {
         for slot in 0..<Int(entity.slotCount) where entity.layout.slots[slot].role == .toOne {
             try revertTarget(of: entity.relationship(slot))
         }
-        for keeper in keptToManyRelationships where keeper.hasChanges {
-            let relationship = keeper.relationship
-            let removed = keeper.removedMembers.filter { !$0.isDeleted && !$0.isGone }
+        for collection in keptToManyRelationships where collection.hasChanges {
+            let relationship = collection.relationship
+            let removed = collection.removedMembers.filter { !$0.isDeleted && !$0.isGone }
             if let inverse = relationship.resolvedInverse, !inverse.isToMany {
-                for member in keeper.addedMembers + removed { try member.revertTarget(of: inverse) }
+                for member in collection.addedMembers + removed { try member.revertTarget(of: inverse) }
             } else {
-                for member in keeper.addedMembers { try detach(member, relationship, keeper) }
-                for member in removed { try restoreMember(member, relationship, keeper) }
+                for member in collection.addedMembers { try detach(member, relationship, collection) }
+                for member in removed { try restoreMember(member, relationship, collection) }
             }
         }
     }
 
-    private func restoreMember(
-        _ member: ManagedObject, _ relationship: Relationship, _ keeper: ToManyRelationship
+    /// Adds a removed member again. The inverse must not be to-one.
+    func restoreMember(
+        _ member: ManagedObject, _ relationship: Relationship, _ collection: ToManyRelationship
     ) throws {
-        guard let inverse = relationship.resolvedInverse else { return _ = keeper.add(member) }
-        try member.toMany(inverse).restoringPosition { try attach(member, relationship, keeper) { keeper.add(member) } }
+        guard let inverse = relationship.resolvedInverse else { return _ = collection.add(member) }
+        try member.toMany(inverse).restoringPosition {
+            try attach(member, relationship, collection) { collection.add(member) }
+        }
     }
 
     /// Sets a changed to-one relationship to its last fetched or saved target; null if the target's row is missing.
@@ -260,7 +268,8 @@ extension ManagedObject {
         if saved.isDeleted { context.changeTracker.noteReconnected(saved) }
     }
 
-    private func reconnect(to target: ManagedObject, _ relationship: Relationship) throws {
+    /// Sets a to-one relationship to a former target, in whose ordered list the object returns to its position.
+    func reconnect(to target: ManagedObject, _ relationship: Relationship) throws {
         guard let inverse = relationship.resolvedInverse, inverse.isOrdered else {
             return try setTarget(target, of: relationship)
         }

@@ -247,23 +247,35 @@ extension ManagedObject {
         guard let inverse = relationship.resolvedInverse else {
             return try writeTarget(target, relationship)
         }
+        // Both sides are loaded before the first change, so that a failure does not change objects.
         if inverse.isToMany {
-            // Both sides are loaded before the first change, so that a failure does not change objects.
             let leaving = try old?.toMany(inverse)
             let entering = try target?.toMany(inverse)
+            if let old, let target { recordLostTarget(old, relationship, to: target) }
             try writeTarget(target, relationship)
             leaving?.remove(self)
             entering?.addMirrored(self)
         } else {
             let partner = try target?.target(of: inverse)
+            let losing = partner === self ? nil : try partner?.loadedUnlessRowIsMissing()
+            let leaving = old === self && inverse === relationship ? nil : try old?.loadedUnlessRowIsMissing()
+            if let old, let target { recordLostTarget(old, relationship, to: target) }
+            if let losing, let target { losing.recordLostTarget(target, relationship, to: self) }
             try writeTarget(target, relationship)
-            if let partner, partner !== self {
-                try partner.unlessRowIsMissing { try partner.writeTarget(nil, relationship) }
-            }
-            if let old, old !== self || inverse !== relationship {
-                try old.unlessRowIsMissing { try old.writeTarget(nil, inverse) }
-            }
+            try losing?.writeTarget(nil, relationship)
+            try leaving?.writeTarget(nil, inverse)
             if let target, target !== self || inverse !== relationship { try target.writeTarget(self, inverse) }
+        }
+    }
+
+    /// Loads the objects that `setTarget` changes, so that it cannot fail afterwards.
+    func loadPartners(of relationship: Relationship, _ target: ManagedObject?) throws {
+        // Fails where `setTarget` would fail, in an observer that runs before a change.
+        try together {
+            let old = try self.target(of: relationship)
+            guard old !== target, let inverse = relationship.resolvedInverse, !inverse.isToMany else { return }
+            _ = try target?.target(of: inverse)?.loadedUnlessRowIsMissing()
+            _ = try old?.loadedUnlessRowIsMissing()
         }
     }
 

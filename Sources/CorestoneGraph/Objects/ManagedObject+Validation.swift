@@ -97,7 +97,7 @@ extension ManagedObject {
                     try validateUnchanged(slot, layout, isNew: isNew, into: &failures)
                 } else if let overlay, !overlay[slot].isNull {
                     // A fast path for most values, which do not need a check and are not copied.
-                    if layout.isPlainlyFit(overlay[slot]) { continue }
+                    if layout.isValidWithoutCheck(overlay[slot]) { continue }
                     validateNew(overlay[slot], entity.attribute(slot), into: &failures)
                 } else if layout.conditions.contains(.required), try isRequired(entity.attribute(slot)) {
                     failures.append(missingValueError(entity.attribute(slot)))
@@ -260,7 +260,7 @@ extension ManagedObject {
 extension SlotLayout {
     /// Whether a value that is not null is valid without a further check.
     @inline(__always)
-    fileprivate func isPlainlyFit(_ value: PropertyValue) -> Bool {
+    fileprivate func isValidWithoutCheck(_ value: PropertyValue) -> Bool {
         if conditions.contains(.ruled) { return false }
         switch value {
         case .double(let number), .date(let number): return number.isFinite

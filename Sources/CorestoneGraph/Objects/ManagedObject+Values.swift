@@ -146,41 +146,52 @@ extension ManagedObject {
         }
     }
 
-    /// Sets several properties, or none of them if the application's hook for null fails.
+    /// Sets several properties, or none of them.
+    ///
+    /// If the application's hook for null fails, `HookRestoration` restores what hooks have changed.
+    ///
+    /// - Throws: The error of the hook.
+    ///   Errors of reading the objects that a relationship connects and disconnects.
     package func apply(_ values: [Prepared]) throws {
         if entity.has(.setNilValue) { return try ManagedObject.apply(values.map { (target: self, value: $0) }) }
+        // A single value loads these objects itself.
+        if values.count > 1 { for value in values { try loadTargets(for: value) } }
         for value in values { try apply(value) }
     }
 
-    /// Sets properties of several objects, or none of them if the application's hook for null fails.
+    /// Sets properties of several objects, or none of them.
+    ///
+    /// - Throws: The errors of `apply`.
     package static func apply(_ values: [(target: ManagedObject, value: Prepared)]) throws {
         if values.contains(where: { $0.target.callsSetNil($0.value) }) { return try applyAfterHooks(values) }
+        if values.count > 1 { for (target, value) in values { try target.loadTargets(for: value) } }
         for (target, value) in values { try target.apply(value) }
     }
 
     /// Runs the hooks for null, which can fail, and then sets the other values.
-    ///
-    /// If a hook fails, the properties that other hooks have set get their former values.
     private static func applyAfterHooks(_ values: [(target: ManagedObject, value: Prepared)]) throws {
         let names = values.map { PropertyOfObject(object: ObjectIdentifier($0.target), slot: $0.value.slot) }
         // Only the last value of a property counts.
         let last = Dictionary(zip(names, names.indices), uniquingKeysWith: { _, place in place })
         var places = names.indices.filter { last[names[$0]] == $0 }
-        var formerValues: [(target: ManagedObject, value: Prepared)] = []
-        do {
+        try HookRestoration.restoring(values.map { $0.target }) {
             places = try places.filter { place in
                 let (target, value) = values[place]
                 guard target.callsSetNil(value) else { return true }
-                let former = try target.view(key: target.entity.slotKeys[value.slot]).propertyValue
-                formerValues.append((target: target, value: Prepared(slot: value.slot, value: former)))
+                try target.fireIfNeeded()
                 return try !target.sendSetNil(value.slot)
             }
-            for place in places { try values[place].target.fireIfNeeded() }
-        } catch {
-            for (target, value) in formerValues.reversed() { target.restore(value) }
-            throw error
+            for place in places { try values[place].target.loadTargets(for: values[place].value) }
         }
         for place in places { try values[place].target.apply(values[place].value) }
+    }
+
+    /// Loads the objects that setting a value changes, so that setting it cannot fail afterwards.
+    private func loadTargets(for prepared: Prepared) throws {
+        try fireIfNeeded()
+        guard entity.layout.slots[prepared.slot].role == .toOne else { return }
+        let relationship = entity.relationship(prepared.slot)
+        try loadPartners(of: relationship, try acceptTarget(prepared.value, relationship))
     }
 
     /// Whether the entity has a hook for null, and the value is a null that this hook can replace.
@@ -189,17 +200,6 @@ extension ManagedObject {
         switch entity.layout.slots[prepared.slot].role {
         case .attribute, .external, .transient: return entity.attribute(prepared.slot).isScalar
         case .composite, .toOne, .toMany: return false
-        }
-    }
-
-    private func restore(_ former: Prepared) {
-        guard state.isDisjoint(with: [.fault, .detached, .inaccessible]),
-            let value = try? view(key: entity.slotKeys[former.slot]).propertyValue, value != former.value
-        else { return }
-        if entity.layout.slots[former.slot].role == .transient {
-            writeTransient(former.value, former.slot)
-        } else {
-            write(former.value, former.slot)
         }
     }
 
@@ -276,7 +276,7 @@ extension ManagedObject {
         if isObserved { willChangeObserved(slot) }
         if state.contains(.detached) { return }
         willChange(ofRelationship: entity.layout.slots[slot].role == .toOne)
-        if let context, context.hookState.namesCulprit { context.hookState.noteCulprit(self, [slot]) }
+        if let context, context.hookState.recordsChangedObject { context.hookState.recordChangedObject(self, [slot]) }
         body()
         if isObserved { didChangeObserved(slot) }
     }
@@ -284,9 +284,25 @@ extension ManagedObject {
     /// Writes a transient value. Changes of an ignored attribute do not mark the object as changed.
     private func writeTransient(_ value: PropertyValue, _ slot: Int) {
         guard entity.layout.slots[slot].conditions.contains(.ignored) else { return write(value, slot) }
+        changeIgnored(slot) { overlayForWriting().set(value, slot) }
+    }
+
+    private func changeIgnored(_ slot: Int, _ body: () -> Void) {
         if state.contains(.observed) { willChangeObserved(slot) }
-        overlayForWriting().set(value, slot)
+        body()
         if state.contains(.observed) { didChangeObserved(slot) }
+    }
+
+    /// Restores the changed value of an attribute; nil makes the attribute unchanged.
+    func restoreChange(_ former: PropertyValue?, _ slot: Int) {
+        func restore() {
+            if let former { overlayForWriting().set(former, slot) } else { overlay?.clear(slot) }
+        }
+        if entity.layout.slots[slot].conditions.contains(.ignored) {
+            changeIgnored(slot, restore)
+        } else {
+            change(slot, restore)
+        }
     }
 
     /// Marks the object as changed.
@@ -395,7 +411,7 @@ extension ManagedObject {
     /// Creates the error for an object that is not in the context that was called.
     ///
     /// - Parameter remedy: The remedy for an object of another context.
-    func elsewhere(_ remedy: String) -> CoreError {
+    func foreignObjectError(_ remedy: String) -> CoreError {
         CoreError(
             .invalidArgument,
             context == nil

@@ -162,7 +162,7 @@ public final class ManagedObject {
     /// Releases the objects to which this object refers; see `DeferredReleases`.
     private func releaseReferences() {
         DeferredReleases.run { list in
-            for keeper in toManyRelationships { if let keeper { list.add(keeper) } }
+            for collection in toManyRelationships { if let collection { list.add(collection) } }
             dropToManyRelationships()
             if let overlay {
                 for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
@@ -302,7 +302,7 @@ extension ManagedObject {
     func forgetPartners() -> Bool {
         if toManyRelationships.contains(where: { $0?.isLoaded == true && $0?.isOrderChanged == true }) { return false }
         dropToOneTargets()
-        for keeper in toManyRelationships { keeper?.reload() }
+        for collection in toManyRelationships { collection?.reload() }
         return true
     }
 

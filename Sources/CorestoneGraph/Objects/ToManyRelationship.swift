@@ -20,7 +20,7 @@ final class ToManyRelationship {
     /// The changed order of members that are to be read again.
     private var keptOrder: [ManagedObject] = []
     /// Whether the kept order is discarded if the order in the store has changed too.
-    private var yieldsOrder = false
+    private var prefersStoredOrder = false
     /// Whether the members are to be read again while the differences still refer to the former members in the store.
     private var mustReload = false
     /// Whether the members were set as primitive values. The owner is then not notified when a member is deleted.
@@ -100,7 +100,7 @@ final class ToManyRelationship {
     /// - Parameter keepingOrder: Whether a changed order has precedence over a newer order in the store.
     func rebase(keepingOrder: Bool) {
         reload()
-        yieldsOrder = !keepingOrder
+        prefersStoredOrder = !keepingOrder
     }
 
     /// Keeps only the added members, because the owner's deleted row is inserted again.
@@ -138,7 +138,7 @@ final class ToManyRelationship {
         differences = nil
         isOrderChanged = false
         keptOrder = []
-        (yieldsOrder, mustReload, isPrimitive) = (false, false, false)
+        (prefersStoredOrder, mustReload, isPrimitive) = (false, false, false)
     }
 
     // MARK: Reading
@@ -154,15 +154,15 @@ final class ToManyRelationship {
     /// Sets the members that were read from the store, and applies the differences.
     func didLoad(_ stored: __owned [ManagedObject]) {
         guard differences != nil || !keptOrder.isEmpty else {
-            (members, yieldsOrder, isLoaded, mustReload) = (ObjectList(stored), false, true, false)
+            (members, prefersStoredOrder, isLoaded, mustReload) = (ObjectList(stored), false, true, false)
             return
         }
         dropDifferencesShared(with: stored)
-        if yieldsOrder, let former = differences?.savedOrder, !former.elementsEqual(stored, by: ===) {
+        if prefersStoredOrder, let former = differences?.savedOrder, !former.elementsEqual(stored, by: ===) {
             keptOrder = []
             isOrderChanged = !addedMembers.isEmpty
         }
-        yieldsOrder = false
+        prefersStoredOrder = false
         var list = ObjectList(stored)
         if let differences {
             if !differences.removed.isEmpty { list = ObjectList(stored.filter { !differences.removed.contains($0) }) }
@@ -230,16 +230,16 @@ final class ToManyRelationship {
 
     private var slot: Int { Int(relationship.slot) }
     private var isObserved: Bool { owner.state.contains(.observed) }
-    /// Whether `announce` must run before a change, for observers or to record the former order.
-    private var isAnnounced: Bool { relationship.isOrdered || isObserved }
+    /// Whether `beginChange` must run before a change, for observers or to record the former order.
+    private var mustBeginChange: Bool { relationship.isOrdered || isObserved }
 
     /// Adds a member, at the end. Returns false if the object is known to be a member without reading the store.
     @discardableResult
     func add(_ object: ManagedObject) -> Bool {
         if mustReload { try? load() }
-        if isAnnounced {
+        if mustBeginChange {
             if isLoaded, members.contains(object) { return false }
-            announce()
+            beginChange()
         }
         if isLoaded, !members.append(object) { return false }
         noteAdded(object)
@@ -251,7 +251,7 @@ final class ToManyRelationship {
     ///
     /// The list of an owner that was never saved is complete and consistent with the inverses, so no search is needed.
     func addMirrored(_ object: ManagedObject) {
-        guard isFresh, isLoaded, !isAnnounced else {
+        guard isFresh, isLoaded, !mustBeginChange else {
             add(object)
             return
         }
@@ -282,9 +282,9 @@ final class ToManyRelationship {
         if mustReload { try? load() }
         // The removal was already recorded, and the members were not read since, so nothing changes.
         if !isLoaded, differences?.removed.contains(object) == true { return }
-        if isAnnounced {
+        if mustBeginChange {
             if isLoaded, !members.contains(object) { return }
-            announce()
+            beginChange()
         }
         if isLoaded, !members.remove(object, keepingOrder: relationship.isOrdered) { return }
         noteRemoved(object)
@@ -340,13 +340,13 @@ final class ToManyRelationship {
     /// Sets the members on this side alone, without notifications.
     func keep(_ objects: [ManagedObject]) throws {
         try load()
-        var wanted = ObjectList(objects)
+        var newMembers = ObjectList(objects)
         if !isFresh {
-            for member in members.objects where !wanted.contains(member) { recordRemoved(member) }
+            for member in members.objects where !newMembers.contains(member) { recordRemoved(member) }
             for object in objects where !members.contains(object) { recordAdded(object) }
         }
         if relationship.isOrdered { isOrderChanged = true }
-        members = wanted
+        members = newMembers
         isPrimitive = true
         owner.state.insert(.membersChanged)
     }
@@ -380,7 +380,7 @@ final class ToManyRelationship {
     /// Inserts a new member at an index, or moves an existing one.
     func place(_ object: ManagedObject, at index: Int) {
         if let former = members.place(of: object), former == min(index, members.count - 1) { return }
-        announce()
+        beginChange()
         // The member is looked up again, because an observer of the upcoming change may cause another read of the
         // members.
         if let former = members.place(of: object) {
@@ -395,7 +395,7 @@ final class ToManyRelationship {
 
     /// Reorders the members; `objects` are the same members in the new order.
     func arrange(_ objects: [ManagedObject]) {
-        announce()
+        beginChange()
         members = ObjectList(objects)
         isOrderChanged = true
         if isObserved { owner.didChangeObserved(slot) }
@@ -430,7 +430,7 @@ final class ToManyRelationship {
         return (saved + addedMembers).filter { members.contains($0) }.elementsEqual(members.objects, by: ===)
     }
 
-    private func announce() {
+    private func beginChange() {
         if isObserved { owner.willChangeObserved(slot) }
         willChange()
     }

@@ -73,9 +73,9 @@ extension ManagedObject {
     /// of the object is not in memory, its values are not compared.
     func refreshingValues(_ body: () throws -> Void) throws {
         guard state.contains(.observed), record != nil, let observers = context?.observation.objects else {
-            return try together(body)
+            return try together("refresh", body)
         }
-        try observers.together(of: self) {
+        try observers.together("refresh", of: self) {
             let links = observers.links(of: self)
             for case let link? in links { link.observer.willReplace(link) }
             defer {
@@ -94,27 +94,31 @@ extension ManagedObject {
     /// Runs `body`, which replaces the members of a relationship.
     ///
     /// Observers are notified of the differences if the members were loaded.
-    func replacingMembers(of keeper: ToManyRelationship, _ body: () -> Void) {
-        guard keeper.isLoaded, state.contains(.observed), let observers = context?.observation.objects else {
+    func replacingMembers(of collection: ToManyRelationship, _ body: () -> Void) {
+        guard collection.isLoaded, state.contains(.observed), let observers = context?.observation.objects else {
             return body()
         }
-        observers.replacing(Int(keeper.relationship.slot), of: [self], body)
+        observers.replacing(Int(collection.relationship.slot), of: [self], body)
     }
 
     /// Makes the next access read the members of a relationship again.
     ///
     /// Loaded members of an observed relationship are read again at the end of the current operation.
-    func rereadMembers(of keeper: ToManyRelationship) { replacingMembers(of: keeper) { keeper.reload() } }
+    func rereadMembers(of collection: ToManyRelationship) { replacingMembers(of: collection) { collection.reload() } }
 
     /// Runs an operation that changes both sides of a relationship, then notifies observers.
     ///
     /// If the context does not have observers of objects, the only cost is one test.
+    ///
+    /// - Parameter purpose: Completes "cannot …", before the object.
     @inline(__always)
-    func together<Result>(_ body: () throws -> Result) throws -> Result {
+    func together<Result>(
+        _ purpose: String = "change relationships of", _ body: () throws -> Result
+    ) throws -> Result {
         guard let context else { return try body() }
         let observers = Unmanaged.passUnretained(context)._withUnsafeGuaranteedRef { $0.observation.objects }
         guard let observers else { return try body() }
-        return try observers.together(of: self, body)
+        return try observers.together(purpose, of: self, body)
     }
 
     /// Runs `body`, which sets all members of a relationship. Observers are notified of one change.
@@ -134,10 +138,16 @@ extension ManagedObject {
 }
 
 extension Context {
-    /// Runs an operation on many objects, then notifies observers.
-    func together<Result>(_ body: () throws -> Result) throws -> Result {
+    /// Runs an operation, then notifies observers.
+    ///
+    /// - Parameters:
+    ///   - purpose: Completes "cannot …", before the object if there is one.
+    ///   - object: The object that `body` changes; nil for several objects.
+    func together<Result>(
+        _ purpose: String, of object: ManagedObject? = nil, _ body: () throws -> Result
+    ) throws -> Result {
         guard let observers = observation.objects else { return try body() }
-        return try observers.together(body)
+        return try observers.together(purpose, of: object, body)
     }
 
     /// Runs `body`, which replaces values of several objects.

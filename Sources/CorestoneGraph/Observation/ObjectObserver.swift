@@ -86,7 +86,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
     /// Begins a replacement of values that may be equal.
     ///
     /// Loaded members are recorded for the comparison.
-    func willReplace(_ link: ObserverLink) { _ = begin(link, whole: keeper(of: link)?.isLoaded == true) }
+    func willReplace(_ link: ObserverLink) { _ = begin(link, whole: collection(of: link)?.isLoaded == true) }
 
     /// Discards a change that began, without a notification.
     func forgetChange(_ link: ObserverLink) {
@@ -101,8 +101,8 @@ final class ObjectObserver: Observer, @unchecked Sendable {
     private func begin(_ link: ObserverLink, whole: Bool) -> Bool {
         link.depth += 1
         guard link.depth == 1, isLinked(link), let root = links.first?.object else { return false }
-        if link.position == links.count - 1, let keeper = keeper(of: link) {
-            link.former = .members(FormerMembers(of: keeper, whole: whole))
+        if link.position == links.count - 1, let collection = collection(of: link) {
+            link.former = .members(FormerMembers(of: collection, whole: whole))
         } else {
             link.former = .value((try? root.value(forKeyPath: keyPath)) ?? .null)
         }
@@ -127,8 +127,8 @@ final class ObjectObserver: Observer, @unchecked Sendable {
         guard isLinked(link), let root = links.first?.object else { return }
         switch former {
         case .members(let members):
-            guard let keeper = keeper(of: link) else { return }
-            if let change = ValueChange(keyPath, members, now: keeper, asSetting: asSetting) {
+            guard let collection = collection(of: link) else { return }
+            if let change = ValueChange(keyPath, members, now: collection, asSetting: asSetting) {
                 list.notify(change, of: link.object, to: self)
             }
         case .value(let old):
@@ -157,7 +157,7 @@ final class ObjectObserver: Observer, @unchecked Sendable {
 
     private func isLinked(_ link: ObserverLink) -> Bool { link.position < links.count && links[link.position] === link }
 
-    private func keeper(of link: ObserverLink) -> ToManyRelationship? {
+    private func collection(of link: ObserverLink) -> ToManyRelationship? {
         guard let relationship = link.object.entity.properties[link.slot] as? Relationship, relationship.isToMany
         else { return nil }
         return try? link.object.toMany(relationship)

@@ -17,12 +17,12 @@ import Synchronization
 //    changed, `relink` replaces the links after it. A value that cannot be read counts as null.
 // 5. `together` surrounds an operation, for example a change of both sides of a relationship. `replacing` does so for
 //    values that are replaced without being set, for example by a merge, and lists the links in `replaced`.
-// 6. `notify(_:of:to:)` receives the `ValueChange`. Within an operation it appends the change to `waiting`, otherwise
+// 6. `notify(_:of:to:)` receives the `ValueChange`. Within an operation it appends the change to `pending`, otherwise
 //    it notifies the handler. A prior notification never waits. While one runs within an operation, `together` throws
 //    `.invalidArgument`, because the two sides of a relationship may differ.
 // 7. `endOperation` ends an operation, even if its body threw. The outermost one first compares the replaced values
 //    (`compareReplaced`, in path order), then notifies the handlers of all waiting changes in their order
-//    (`notifyWaiting`). If a handler runs an operation, the end of that operation continues the list.
+//    (`notifyPending`). If a handler runs an operation, the end of that operation continues the list.
 // 8. `notifyNow` calls the handler through `ObserverState.notify`, unless the observer is cancelled or already runs 8
 //    times recursively. Handlers cannot throw. `isNotifying` makes `Context.unlock` fail in the meantime.
 // 9. The changed objects stay in `held` until `sweep` runs outside notifications and operations: before the next change
@@ -46,10 +46,10 @@ final class ObjectObservers: @unchecked Sendable {
     ///
     /// Changes are reported after the outermost operation, when both sides are consistent.
     private var operations = 0
-    private var waiting: [(observer: ObjectObserver, change: ValueChange)] = []
+    private var pending: [(observer: ObjectObserver, change: ValueChange)] = []
     /// The links whose values an operation replaced.
     private var replaced: [ObserverLink] = []
-    /// The number of elements of `waiting` that were already reported.
+    /// The number of elements of `pending` that were already reported.
     private var notifiedCount = 0
     /// Whether a prior notification is running within an operation.
     private(set) var isNotifyingPrior = false
@@ -115,18 +115,21 @@ final class ObjectObservers: @unchecked Sendable {
 
     /// Runs an operation, then notifies observers.
     ///
-    /// - Parameter object: The object that `body` changes; nil for several objects.
+    /// - Parameters:
+    ///   - purpose: Completes "cannot …", before the object if there is one.
+    ///   - object: The object that `body` changes; nil for several objects.
     /// - Throws: `.invalidArgument` within a prior notification of another operation.
     ///   The error of `body`.
-    func together<Result>(of object: ManagedObject? = nil, _ body: () throws -> Result) throws -> Result {
+    func together<Result>(
+        _ purpose: String, of object: ManagedObject? = nil, _ body: () throws -> Result
+    ) throws -> Result {
         guard !isNotifyingPrior else {
-            let refused =
-                object.map { "change relationships of \($0.entity.name) \($0.objectID.uri) or refresh it" }
-                ?? "change relationships, apply delete rules, refresh objects, resolve conflicts, undo or roll back"
+            let subject = object.map { " \($0.entity.name) \($0.objectID.uri)" } ?? ""
             throw CoreError(
                 .invalidArgument,
-                "cannot \(refused) in an observer that runs before another change; do so after that change, or observe without "
-                    + "CST_OBSERVE_PRIOR (prior)", entity: object?.entity.name, objectURI: object?.objectID.uri)
+                "cannot \(purpose)\(subject) in an observer that runs before another change; do so after that change, "
+                    + "or observe without CST_OBSERVE_PRIOR (prior)", entity: object?.entity.name,
+                objectURI: object?.objectID.uri)
         }
         operations += 1
         defer { endOperation() }
@@ -136,7 +139,7 @@ final class ObjectObservers: @unchecked Sendable {
     private func endOperation() {
         if operations == 1 { compareReplaced() }
         operations -= 1
-        if operations == 0 { notifyWaiting() }
+        if operations == 0 { notifyPending() }
     }
 
     /// Runs `body`, which replaces values of objects.
@@ -166,11 +169,11 @@ final class ObjectObservers: @unchecked Sendable {
         }
     }
 
-    private func notifyWaiting() {
-        while operations == 0, notifiedCount < waiting.count {
-            let next = waiting[notifiedCount]
+    private func notifyPending() {
+        while operations == 0, notifiedCount < pending.count {
+            let next = pending[notifiedCount]
             notifiedCount += 1
-            if notifiedCount == waiting.count { (waiting, notifiedCount) = ([], 0) }
+            if notifiedCount == pending.count { (pending, notifiedCount) = ([], 0) }
             notifyNow(next.change, next.observer)
         }
     }
@@ -186,7 +189,7 @@ final class ObjectObservers: @unchecked Sendable {
             notifyNow(change, observer)
             isNotifyingPrior = outer
         } else if operations > 0 {
-            waiting.append((observer, change))
+            pending.append((observer, change))
         } else {
             notifyNow(change, observer)
         }

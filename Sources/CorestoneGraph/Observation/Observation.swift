@@ -65,13 +65,13 @@ final class SharedObserverState: ObserverState, @unchecked Sendable {
 
     override func notify(_ body: () -> Void) {
         let thread = platform_thread_id()
-        let mayTell = depths.withLock { depths in
+        let mayNotify = depths.withLock { depths in
             let depth = depths[thread, default: 0]
             if isCancelled || depth == ObserverState.deepest { return false }
             depths[thread] = depth + 1
             return true
         }
-        guard mayTell else { return }
+        guard mayNotify else { return }
         body()
         depths.withLock { depths in
             let depth = depths[thread, default: 1] - 1

@@ -62,21 +62,21 @@ struct FormerMembers {
     var all: [ManagedObject]?
     var added, removed: [ManagedObject]
 
-    init(of keeper: ToManyRelationship, whole: Bool) {
-        if whole || keeper.relationship.isOrdered { all = try? keeper.all() }
-        if all == nil, keeper.isFresh { all = keeper.addedMembers }
-        (added, removed) = (keeper.addedMembers, keeper.removedMembers)
+    init(of collection: ToManyRelationship, whole: Bool) {
+        if whole || collection.relationship.isOrdered { all = try? collection.all() }
+        if all == nil, collection.isFresh { all = collection.addedMembers }
+        (added, removed) = (collection.addedMembers, collection.removedMembers)
     }
 
     /// Returns the members that were added and removed since the change began.
-    func changes(of keeper: ToManyRelationship) -> (came: [ManagedObject], went: [ManagedObject]) {
+    func changes(of collection: ToManyRelationship) -> (inserted: [ManagedObject], removed: [ManagedObject]) {
         if let all {
-            let now = (try? keeper.all()) ?? []
+            let now = (try? collection.all()) ?? []
             return (now.without(all), all.without(now))
         }
         return (
-            keeper.addedMembers.without(added) + removed.without(keeper.removedMembers),
-            keeper.removedMembers.without(removed) + added.without(keeper.addedMembers)
+            collection.addedMembers.without(added) + removed.without(collection.removedMembers),
+            collection.removedMembers.without(removed) + added.without(collection.addedMembers)
         )
     }
 }
@@ -98,19 +98,21 @@ extension ValueChange {
     }
 
     /// Creates a change of members; nil if the members are equal and were not set.
-    init?(_ keyPath: String, _ former: FormerMembers, now keeper: ToManyRelationship, asSetting: Bool) {
+    init?(_ keyPath: String, _ former: FormerMembers, now collection: ToManyRelationship, asSetting: Bool) {
         if asSetting {
-            self.init(.setting, keyPath, old: (former.all ?? []).asValue, new: ((try? keeper.all()) ?? []).asValue)
+            self.init(.setting, keyPath, old: (former.all ?? []).asValue, new: ((try? collection.all()) ?? []).asValue)
             return
         }
-        if keeper.relationship.isOrdered, let old = former.all, let new = try? keeper.all() {
+        if collection.relationship.isOrdered, let old = former.all, let new = try? collection.all() {
             self.init(keyPath, from: old, to: new)
             return
         }
-        let (came, went) = former.changes(of: keeper)
-        if came.isEmpty && went.isEmpty { return nil }
-        let kind: Kind = went.isEmpty ? .insertion : came.isEmpty ? .removal : .replacement
-        self.init(kind, keyPath, old: went.isEmpty ? .null : went.asValue, new: came.isEmpty ? .null : came.asValue)
+        let (inserted, removed) = former.changes(of: collection)
+        if inserted.isEmpty && removed.isEmpty { return nil }
+        let kind: Kind = removed.isEmpty ? .insertion : inserted.isEmpty ? .removal : .replacement
+        self.init(
+            kind, keyPath, old: removed.isEmpty ? .null : removed.asValue,
+            new: inserted.isEmpty ? .null : inserted.asValue)
     }
 
     /// Creates a change of ordered members; nil if the members and their order are equal.
@@ -119,13 +121,13 @@ extension ValueChange {
             var others = ObjectList(others)
             return list.indices.filter { !others.contains(list[$0]) }
         }
-        let came = places(new, without: old), went = places(old, without: new)
-        if went.isEmpty, !came.isEmpty, old.elementsEqual(new.without(came.map { new[$0] }), by: ===) {
-            let members = came.map { new[$0] }.asValue
-            self.init(kind: .insertion, keyPath: keyPath, isPrior: false, old: .null, new: members, indexes: came)
-        } else if came.isEmpty, !went.isEmpty, new.elementsEqual(old.without(went.map { old[$0] }), by: ===) {
-            let members = went.map { old[$0] }.asValue
-            self.init(kind: .removal, keyPath: keyPath, isPrior: false, old: members, new: .null, indexes: went)
+        let inserted = places(new, without: old), removed = places(old, without: new)
+        if removed.isEmpty, !inserted.isEmpty, old.elementsEqual(new.without(inserted.map { new[$0] }), by: ===) {
+            let members = inserted.map { new[$0] }.asValue
+            self.init(kind: .insertion, keyPath: keyPath, isPrior: false, old: .null, new: members, indexes: inserted)
+        } else if inserted.isEmpty, !removed.isEmpty, new.elementsEqual(old.without(removed.map { old[$0] }), by: ===) {
+            let members = removed.map { old[$0] }.asValue
+            self.init(kind: .removal, keyPath: keyPath, isPrior: false, old: members, new: .null, indexes: removed)
         } else if old.count == new.count {
             let places = old.indices.filter { old[$0] !== new[$0] }
             if places.isEmpty { return nil }

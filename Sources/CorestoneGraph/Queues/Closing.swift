@@ -11,7 +11,7 @@ final class Closing: Sendable {
         /// The ID of the thread that closes or has closed the stores; 0 if the stores are open.
         var closer: UInt64 = 0
         /// The number of blocks of the main queue that have not ended.
-        var waiting = 0
+        var blockCount = 0
         /// Whether the stores were closed.
         var hasClosed = false
         /// Whether the main queue rejects new blocks. It accepts blocks while blocks of other queues may wait for it.
@@ -22,7 +22,7 @@ final class Closing: Sendable {
 
     /// The ID of the thread that closes or has closed the stores; 0 if the stores are open.
     var closer: UInt64 { state.withLock(\.closer) }
-    var isAwaited: Bool { state.withLock { $0.waiting > 0 } }
+    var isAwaited: Bool { state.withLock { $0.blockCount > 0 } }
 
     /// Begins to close the stores.
     ///
@@ -56,11 +56,11 @@ final class Closing: Sendable {
     func enter(_ label: ContextLabel) throws {
         try state.withLock { state in
             if state.isMainClosed, state.closer != platform_thread_id() { throw label.refusal }
-            state.waiting += 1
+            state.blockCount += 1
         }
     }
 
-    func leave() { state.withLock { $0.waiting -= 1 } }
+    func leave() { state.withLock { $0.blockCount -= 1 } }
 }
 
 extension ContextLabel {

@@ -22,7 +22,7 @@ extension Context {
     /// - Returns: False if another thread owns the queue, if blocks wait for the queue, or if the queue rejects blocks.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func tryLock() throws -> Bool {
-        try lock { queue?.tryAcquire(isFromApplication: true, asksForEnded: true) ?? false }
+        try lock { queue?.tryAcquire(isFromApplication: true, releasesEndedHolder: true) ?? false }
     }
 
     private func lock(_ acquire: () throws -> Bool) throws -> Bool {

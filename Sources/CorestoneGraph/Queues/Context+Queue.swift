@@ -194,11 +194,11 @@ extension Context {
         try withEscaping(body) { body in
             // The queue may retain the block slightly longer than this call waits; by then the block has released
             // `body`.
-            var waiting: ((Context) throws -> Void)? = body
+            var pendingBody: ((Context) throws -> Void)? = body
             try WaitGraph.whileWaiting(for: .mainThread, label) {
                 MainQueue.enqueue {
-                    if let waiting { do { try self.performHere(waiting) } catch { failure = error } }
-                    waiting = nil
+                    if let pendingBody { do { try self.performHere(pendingBody) } catch { failure = error } }
+                    pendingBody = nil
                     WaitGraph.end(of: waiter)
                     done.signal()
                 }

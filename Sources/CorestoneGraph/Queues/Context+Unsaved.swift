@@ -82,6 +82,16 @@ public struct UnsavedChanges: Sendable {
             entity: entities?.count == 1 ? entities?.keys.first : nil)
     }
 
+    /// Returns the contexts and their changes, as part of a longer message.
+    ///
+    /// Of more than three contexts, three are described and the others are counted.
+    package static func faults(_ held: [UnsavedChanges]) -> String {
+        let shown = held.prefix(3).map(\.fault)
+        let others = held.count - shown.count
+        let rest = others > 0 ? ["\(others) other context\(others == 1 ? "" : "s") may have unsaved changes"] : []
+        return (shown + rest).joined(separator: ", and ")
+    }
+
     /// Returns the remedy in the message for unsaved changes.
     ///
     /// - Parameter context: The context, if it is the only one.
@@ -93,16 +103,15 @@ public struct UnsavedChanges: Sendable {
     /// Returns the error for an object that stays open because of unsaved changes.
     ///
     /// - Parameters:
-    ///   - what: The name of the object, as the beginning of a sentence: `the container Shop`.
+    ///   - subject: The name of the object, as the beginning of a sentence: `the container Shop`.
     ///   - isContext: Whether the object is a context, which may stay open because of a nested context.
-    package static func refusal(_ what: String, _ held: [UnsavedChanges], isContext: Bool = false) -> CoreError {
+    package static func refusal(_ subject: String, _ held: [UnsavedChanges], isContext: Bool = false) -> CoreError {
         let children = held.map(\.error)
-        let whose = children.count == 1 && what == held[0].context
+        let whose = children.count == 1 && subject == held[0].context
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "\(what) stays open because "
-                + (whose
-                    ? "it \(held[0].state)" : held.map(\.fault).joined(separator: ", and "))
+            "\(subject) stays open because "
+                + (whose ? "it \(held[0].state)" : faults(held))
                 + "; \(remedy(held.count, isContext && !whose ? "that context" : "the context"))",
             entity: children.count == 1 ? children[0].entity : nil, children: children)
     }
@@ -200,8 +209,7 @@ extension Context {
         if let first = failures.first {
             throw CoreError(
                 first.status,
-                "\(failures.count) contexts could not be saved (\(failed.joined(separator: ", "))); the details list each "
-                    + "error",
+                "\(failures.count) contexts could not be saved (\(failed.abridged)); the details list each error",
                 domain: first.domain,
                 customCode: first.code,
                 children: failures)

@@ -90,11 +90,11 @@ extension Context {
             whose =
                 ", which is confined to \(nameOfThread(owner)); "
                 + (asParent
-                    ? "use the child on \(nameOfThread(owner)), or create its parent with "
+                    ? "use the nested context on \(nameOfThread(owner)), or create its parent with "
                     : "create a context on \(nameOfThread(platform_thread_id())), or one with ")
                 + "CST_QUEUE_PRIVATE (background_context, .privateQueue)"
         case .privateQueue:
-            let user = owner == 0 ? "which no thread is using" : "which \(nameOfThread(owner)) is using"
+            let user = owner == 0 ? "which is not in use" : "which \(nameOfThread(owner)) is using"
             whose = " outside its private queue, \(user); use it inside cst_context_perform (perform)"
         case .main where main == 0:
             whose =
@@ -102,7 +102,7 @@ extension Context {
                 + "MainQueue.bind) first"
         case .main where owner != main && owner != 0:
             whose =
-                " of the main queue, which \(nameOfThread(owner)) is using for a child; use it inside "
+                " of the main queue, which \(nameOfThread(owner)) is using for a nested context; use it inside "
                 + "cst_context_perform (perform)"
         case .main:
             whose =
@@ -111,7 +111,7 @@ extension Context {
         }
         return CoreError(
             .wrongThread,
-            "\(nameOfThread(platform_thread_id())) used \(asParent ? "a child of " : "")\(label.text)\(whose)")
+            "\(nameOfThread(platform_thread_id())) used \(asParent ? "a nested context of " : "")\(label.text)\(whose)")
     }
 
     package static func forked() -> CoreError {

@@ -15,7 +15,7 @@ import Synchronization
 //    code 132000; otherwise the wait is recorded. A thread that holds a lock of a store must not wait
 //    (`Coordinator.requireNoStoreInUse`).
 // 4. `Workers.whileWaiting` frees the slot of a waiting worker, so that another worker can run the blocks for which it
-//    waits. It fails if no other worker is left (`canSpareOne`).
+//    waits. It fails if no other worker is left (`isAnotherWorkerAvailable`).
 // 5. The thread waits in `Turn.wait`, one second at a time. Between the waits it releases the queue of a thread that
 //    has ended (`releaseIfHolderEnded`). If no thread is available for three seconds for the blocks before its entry
 //    (`isStarved`), `acquire` fails with `WaitGraph.noThreadError`.
@@ -23,14 +23,14 @@ import Synchronization
 //    releases the queue to the next entry.
 // 7. A block is added by `enqueue`, on any thread. `Workers.expectWork` first ensures that the pool has a worker; if no
 //    thread can be created, the block is not added (`.noMemory`).
-// 8. `release` and the end of `serve` call `passOn` under the mutex. If the first entry is a turn, its thread becomes
-//    `holder` before it wakes, so no other thread can acquire the queue in between. If the first entry is a block, the
-//    queue is submitted to the pool (`Workers.submit`), once (`isSubmitted`).
+// 8. `release` and the end of `serve` call `serveNext` under the mutex. If the first entry is a turn, its thread
+//    becomes `holder` before it wakes, so no other thread can acquire the queue in between. If the first entry is a
+//    block, the queue is submitted to the pool (`Workers.submit`), once (`isSubmitted`).
 // 9. `Workers.dispatch` assigns submitted queues to idle or new workers while fewer than `Workers.most` run. Other
 //    queues stay in `Workers.ready`, in order.
 // 10. A worker runs `serve`: it removes the blocks at the front one by one and runs each as `holder`, without the
-//     mutex. It stops at a turn, or after `fairCount` blocks if other queues wait, and calls `passOn`. Errors of a
-//     block are handled within it (`Context.performQueued`).
+//     mutex. It stops at a turn, or after `maximumConsecutiveBlocks` blocks if other queues wait, and calls
+//     `serveNext`. Errors of a block are handled within it (`Context.performQueued`).
 // 11. While queues wait for a worker, or blocks wait for a thread of the application, `Workers.runWatch` runs on a
 //     worker ten times per second. It reassigns the slots of workers that sleep in application code, and releases the
 //     queues of threads that have ended (`needsWatch`). If application code ends a worker's thread,
@@ -64,7 +64,7 @@ final class SerialQueue: @unchecked Sendable {
     let label: ContextLabel
 
     /// The maximum number of blocks that run in sequence while other queues wait for a thread.
-    private static let fairCount = 16
+    private static let maximumConsecutiveBlocks = 16
     /// The number of seconds for which a thread waits behind blocks that cannot run because no thread is available.
     private static let starvation = 3
 
@@ -129,7 +129,7 @@ final class SerialQueue: @unchecked Sendable {
             try Workers.shared.expectWork(of: label)
             entries.append(.work(work))
             workCount += 1
-            if holder == 0 { passOn() } else { watchHolder() }
+            if holder == 0 { serveNext() } else { watchHolder() }
         }
     }
 
@@ -153,7 +153,7 @@ final class SerialQueue: @unchecked Sendable {
         let place = try withMutex {
             try requireAdmission(isFromApplication)
             let place = entries.append(.turn(turn))
-            passOn()
+            serveNext()
             return place
         }
         do {
@@ -177,10 +177,10 @@ final class SerialQueue: @unchecked Sendable {
 
     /// Acquires the queue if no thread owns it, and no block or thread waits for it.
     ///
-    /// - Parameter asksForEnded: Whether to test first if the owner thread has ended. This test is slower than the rest
-    ///   of the call.
-    func tryAcquire(isFromApplication: Bool = false, asksForEnded: Bool = false) -> Bool {
-        if asksForEnded { releaseIfHolderEnded() }
+    /// - Parameter releasesEndedHolder: Whether to release the queue first if its owner thread has ended. This test is
+    ///   slower than the rest of the call.
+    func tryAcquire(isFromApplication: Bool = false, releasesEndedHolder: Bool = false) -> Bool {
+        if releasesEndedHolder { releaseIfHolderEnded() }
         return withMutex {
             guard holder == 0, entries.isEmpty, admits(isFromApplication) else { return false }
             current.store(platform_thread_id(), ordering: .releasing)
@@ -194,7 +194,7 @@ final class SerialQueue: @unchecked Sendable {
         if platform_is_forked() { return }
         withMutex {
             current.store(0, ordering: .releasing)
-            passOn()
+            serveNext()
         }
     }
 
@@ -202,7 +202,7 @@ final class SerialQueue: @unchecked Sendable {
     func release(for thread: UInt64) { withMutex { releaseOwnership(of: thread) } }
 
     /// Serves the next entry, if the queue is free. Called with the mutex.
-    private func passOn() {
+    private func serveNext() {
         guard holder == 0, let next = entries.first else { return }
         switch next {
         case .work:
@@ -227,7 +227,7 @@ final class SerialQueue: @unchecked Sendable {
     private func releaseOwnership(of former: UInt64) {
         guard holder == former else { return }
         current.store(0, ordering: .releasing)
-        passOn()
+        serveNext()
     }
 
     // MARK: Blocks
@@ -254,10 +254,10 @@ final class SerialQueue: @unchecked Sendable {
             pthread_mutex_lock(mutex)
             current.store(0, ordering: .releasing)
             count += 1
-            if count >= SerialQueue.fairCount, Workers.shared.hasOthers { break }
+            if count >= SerialQueue.maximumConsecutiveBlocks, Workers.shared.hasOthers { break }
         }
         servingWorker = nil
-        passOn()
+        serveNext()
         pthread_mutex_unlock(mutex)
     }
 
@@ -267,7 +267,7 @@ final class SerialQueue: @unchecked Sendable {
             guard servingWorker === worker else { return }
             servingWorker = nil
             current.store(0, ordering: .releasing)
-            passOn()
+            serveNext()
         }
     }
 

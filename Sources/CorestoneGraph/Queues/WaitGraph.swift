@@ -18,7 +18,7 @@ enum WaitGraph {
             switch self {
             case .queue(let queue):
                 "the queue of \(queue.label.text), "
-                    + (holder == 0 ? "which no thread serves" : "held by \(nameOfThread(holder))")
+                    + (holder == 0 ? "which does not have a thread" : "held by \(nameOfThread(holder))")
             case .mainThread: "the main thread" + (holder == 0 ? "" : ", \(nameOfThread(holder))")
             case .thread(let thread): nameOfThread(thread)
             }
@@ -96,9 +96,8 @@ enum WaitGraph {
             .wrongThread, code: .managedObjectContextLocking,
             "\(nameOfThread(thread)) would deadlock on the queue of \(label.text): \(nameOfThread(holder)) holds "
                 + "this queue and, directly or indirectly, waits for \(nameOfThread(thread)). Enqueue the work with "
-                + "cst_context_perform "
-                + "(perform with a function) instead, or acquire the queue of a child context before that of "
-                + "its parent")
+                + "cst_context_perform (perform with a function) instead, or acquire the queue of a nested context "
+                + "before that of its parent")
     }
 
     // MARK: Limits

@@ -26,13 +26,13 @@ final class Worker: @unchecked Sendable {
     let number = Atomic<UInt64>(0)
     /// The number of blocks that the worker has completed. Written by its own thread, read by the watch.
     let ended = Atomic<Int>(0)
-    var seen = Seen()
+    var lastSample = Sample()
     /// The thread's name in the system, before truncation. Used with the mutex of the served queue.
     private var name = ""
     private let called = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
     /// The state of a worker at the last round of the watch.
-    struct Seen {
+    struct Sample {
         var round = 0
         var ended = 0
         /// The processor time in nanoseconds.
@@ -67,11 +67,11 @@ final class Worker: @unchecked Sendable {
 
     /// Sets the name of the thread to a context's name, which the system may truncate.
     func setThreadName(_ label: ContextLabel) {
-        let wanted = label.name ?? "corestone"
-        if wanted == name { return }
-        name = wanted
+        let newName = label.name ?? "corestone"
+        if newName == name { return }
+        name = newName
         // The system stores 15 bytes. Characters that do not fit are omitted.
-        var short = wanted
+        var short = newName
         while short.utf8.count > 15 { short.removeLast() }
         platform_set_thread_name(number.load(ordering: .relaxed), short)
     }

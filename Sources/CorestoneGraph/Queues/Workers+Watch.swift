@@ -38,22 +38,24 @@ extension Workers {
     /// Marks sleeping workers as stalled, so that other workers can run. Called with the mutex.
     private func markStalledWorkers(_ round: Int, isQuiet: Bool) {
         let candidates = all.filter(\.isActive)
-        var asleep: [Worker] = []
+        var sleeping: [Worker] = []
         for worker in candidates {
-            let former = worker.seen
-            worker.seen = Worker.Seen(
+            let former = worker.lastSample
+            worker.lastSample = Worker.Sample(
                 round: round, ended: worker.ended.load(ordering: .relaxed),
                 time: platform_thread_time(worker.number.load(ordering: .relaxed)),
                 age: 0)
-            guard former.round == round - 1, former.ended == worker.seen.ended else { continue }
-            worker.seen.age = former.age + 1
-            let wasAwake = worker.seen.time &- former.time >= Workers.awakeNanoseconds
-            if !wasAwake, isQuiet || worker.seen.age >= Workers.longPatience, worker.sleeps { asleep.append(worker) }
+            guard former.round == round - 1, former.ended == worker.lastSample.ended else { continue }
+            worker.lastSample.age = former.age + 1
+            let wasRunning = worker.lastSample.time &- former.time >= Workers.awakeNanoseconds
+            if !wasRunning, isQuiet || worker.lastSample.age >= Workers.longPatience, worker.sleeps {
+                sleeping.append(worker)
+            }
         }
         // A worker that is awake may wake other workers.
         let stalled =
-            isQuiet && asleep.count == candidates.count
-            ? asleep : asleep.filter { $0.seen.age >= Workers.longPatience }
+            isQuiet && sleeping.count == candidates.count
+            ? sleeping : sleeping.filter { $0.lastSample.age >= Workers.longPatience }
         for worker in stalled { worker.isStalled = true }
         active -= stalled.count
         dispatch()

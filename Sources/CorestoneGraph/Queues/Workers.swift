@@ -263,7 +263,7 @@ final class Workers: @unchecked Sendable {
         guard let worker = Worker.own else { return try wait() }
         let mayWait = withMutex { () -> Bool in
             if worker.isActive {
-                guard refusal == nil || canSpareOne else { return false }
+                guard refusal == nil || isAnotherWorkerAvailable else { return false }
                 active -= 1
             }
             worker.isStalled = false
@@ -282,7 +282,7 @@ final class Workers: @unchecked Sendable {
     }
 
     /// Whether another worker can serve queues, or can be created. Called with the mutex.
-    private var canSpareOne: Bool {
+    private var isAnotherWorkerAvailable: Bool {
         if active > 1 || !idle.isEmpty { return true }
         return ready.isEmpty ? total.load(ordering: .relaxed) < Workers.limit : create(nil) == 0
     }

@@ -19,10 +19,10 @@ import Synchronization
 
     private static let head = 16
 
-    package init(capacity wanted: Int) {
-        capacity = wanted
-        memory = allocateLargeBlock(wanted)
-        RecordChunk.live.add(wanted, ordering: .relaxed)
+    package init(capacity requested: Int) {
+        capacity = requested
+        memory = allocateLargeBlock(requested)
+        RecordChunk.live.add(requested, ordering: .relaxed)
         used = RecordChunk.head
         memory.storeBytes(of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()), as: UnsafeRawPointer.self)
     }
@@ -161,7 +161,7 @@ package struct RecordWriter {
     /// Sets text, a URI or binary data. A NUL byte is appended.
     @inline(__always)
     package mutating func setBytes(_ bytes: UnsafeRawPointer?, count: Int, _ slot: Int, _ layout: SlotLayout) {
-        if chunk.room < tail + count + 8 { moveToRoom(for: count) }
+        if chunk.room < tail + count + 8 { moveToNewChunk(for: count) }
         let place = start + Int(layout.offset)
         place.storeBytes(of: UInt32(truncatingIfNeeded: tail), as: UInt32.self)
         (place + 4).storeBytes(of: UInt32(truncatingIfNeeded: count), as: UInt32.self)
@@ -179,7 +179,7 @@ package struct RecordWriter {
     }
 
     /// Moves the record under construction to a new chunk that has space for it.
-    private mutating func moveToRoom(for count: Int) {
+    private mutating func moveToNewChunk(for count: Int) {
         let old = start
         nextChunk(for: tail + count + 64)
         start = chunk.end

@@ -3,7 +3,7 @@ extension RowCache {
     /// - `known` identifies the retained chunks, each of which is retained once, and `bytes` is their total capacity.
     /// - A waiting chunk is retained, so that its rows are valid.
     /// - A row of a table is in a retained chunk, and has the key under which it is found.
-    /// - No tree is in doubt outside a save.
+    /// - No tree is marked as being committed after a save.
     ///
     /// Called at the end of each save. Only caches of at most 256 chunks are verified, and of their tables only those
     /// of at most 256 rows and 1,024 places.
@@ -26,8 +26,8 @@ extension RowCache {
                         precondition(Record(row).primaryKey == key, "a row of the row cache has another key")
                     }
                 }
-                precondition(!tree.isInDoubt, "a tree of the row cache is in doubt after the save")
-                for case .chunk(let chunk) in tree.waiting {
+                precondition(!tree.isCommitting, "a commit to a tree of the row cache has not ended after the save")
+                for case .chunk(let chunk) in tree.pending {
                     let address = chunk.toOpaque()
                     precondition(
                         chunks.contains { Unmanaged.passUnretained($0).toOpaque() == address },

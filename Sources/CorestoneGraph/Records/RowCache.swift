@@ -6,11 +6,11 @@ import Synchronization
 // lock `rows` only for its own duration. The lock is not held while a store is read or written.
 //
 // 1. A thread that needs a row calls `row`. It returns nil while a save of the entity tree is being committed
-//    (`Tree.isInDoubt`). The thread then reads the store, as for any row that is not cached.
+//    (`Tree.isCommitting`). The thread then reads the store, as for any row that is not cached.
 // 2. Before it reads, it requests `state`, an atomic number that increases when rows are saved or removed. A save makes
 //    older read transactions of its coordinator obsolete (in SQLite `ConnectionPool.catchUp`), so the rows are not
 //    older than that state.
-// 3. The read rows are passed to `add` with that state. `place(of:asOf:)` rejects them if the tree is in doubt, or if
+// 3. The read rows are passed to `add` with that state. `place(of:asOf:)` rejects them during the commit, or if
 //    its rows were saved or removed after the state (`Tree.changedAt`): they may be older than those changes. The
 //    reading context uses the rows in any case. Of two reads of one row, `enter` keeps the higher version.
 // 4. A saving thread holds the store's `writer` lock (`Context.writing`), so there is one save at a time.
@@ -25,9 +25,9 @@ import Synchronization
 //    conflicts has loaded its rows again, so `forgetAll` removes them.
 // 8. If another writer changed rows, `Coordinator.forgetRows` ends the open read transactions of the store and calls
 //    `forget`, on the thread that found the change. Outside a save, `forget` removes the row and sets `changedAt`.
-// 9. During a save of the tree, `forget` removes the whole tree and sets `Tree.isOvertaken`: the other writer may have
-//    saved after this commit. `place(of:asOf:)` then rejects the saved rows too, until `endSave`. Later faults read
-//    them again.
+// 9. During a save of the tree, `forget` removes the whole tree and sets `Tree.wasClearedDuringSave`: the other writer
+//    may have saved after this commit. `place(of:asOf:)` then rejects the saved rows too, until `endSave`. Later faults
+//    read them again.
 // 10. A batch request calls `beginSave` for all trees before it starts, and `endSave` when it has ended, with or
 //     without an error: its own thread reads uncommitted rows meanwhile.
 // 11. `sweep` evicts chunks that only the cache retains, the oldest first. It is called by `keep`, under the lock.
@@ -48,28 +48,28 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     struct Tree {
         var table: KeyTable?
         /// The waiting rows in the order of arrival; `chunks` retains their memory.
-        var waiting: [Waiting] = []
+        var pending: [PendingRows] = []
         /// The state at which its rows were last saved or removed.
         var changedAt: UInt64 = 0
         /// Whether a save of its rows is being committed.
-        var isInDoubt = false
+        var isCommitting = false
         /// Whether rows were removed during the save because other writers may have saved them.
         ///
         /// The rows of the save may then be older than the rows in the store.
-        var isOvertaken = false
+        var wasClearedDuringSave = false
     }
 
     /// Rows that are not entered into the table yet.
-    enum Waiting {
+    enum PendingRows {
         /// A chunk that contains only rows of this tree.
         case chunk(Unmanaged<RecordChunk>)
         /// A single row that arrived after a waiting chunk.
         case row(Record, isNewest: Bool)
 
         var isRow: Bool { if case .row = self { true } else { false } }
-        func isChunk(_ wanted: RecordChunk) -> Bool {
+        func isChunk(_ other: RecordChunk) -> Bool {
             if case .chunk(let chunk) = self {
-                chunk.toOpaque() == Unmanaged.passUnretained(wanted).toOpaque()
+                chunk.toOpaque() == Unmanaged.passUnretained(other).toOpaque()
             } else {
                 false
             }
@@ -78,7 +78,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
 
     private let lock = RecursiveLock(.rows)
     private let newest = Atomic<UInt64>(0)
-    private var forgotAllAt: UInt64 = 0
+    private var clearedAt: UInt64 = 0
     /// The entity trees, by the index of the root entity.
     var trees: [Tree] = []
     var chunks: [RecordChunk] = []
@@ -95,8 +95,8 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     func row<Result>(_ root: Entity, _ primaryKey: Int64, _ take: (Record) -> Result) -> Result? {
         lock.with {
             let index = Int(root.rootIndex)
-            guard index < trees.count, !trees[index].isInDoubt else { return nil }
-            if !trees[index].waiting.isEmpty { enterWaiting(index) }
+            guard index < trees.count, !trees[index].isCommitting else { return nil }
+            if !trees[index].pending.isEmpty { enterPending(index) }
             return trees[index].table?.find(primaryKey).map { take(Record($0)) }
         }
     }
@@ -116,7 +116,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
             }
             // A chunk is added only once, because its rows may have been replaced by newer rows in the meantime.
             for chunk in batch.chunks where keep(chunk) {
-                trees[index].waiting.append(.chunk(Unmanaged.passUnretained(chunk)))
+                trees[index].pending.append(.chunk(Unmanaged.passUnretained(chunk)))
             }
         }
     }
@@ -155,10 +155,10 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     func reserve(_ count: Int, root: Entity) {
         lock.with {
             let index = place(of: root)
-            if trees[index].waiting.isEmpty {
+            if trees[index].pending.isEmpty {
                 table(index).reserve(count)
             } else {
-                trees[index].waiting.reserveCapacity(trees[index].waiting.count + count)
+                trees[index].pending.reserveCapacity(trees[index].pending.count + count)
             }
         }
     }
@@ -168,7 +168,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     func isEmpty(_ root: Entity) -> Bool {
         lock.with {
             let index = Int(root.rootIndex)
-            return index >= trees.count || trees[index].table == nil && trees[index].waiting.isEmpty
+            return index >= trees.count || trees[index].table == nil && trees[index].pending.isEmpty
         }
     }
 
@@ -185,15 +185,15 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     func forget(_ root: Entity, _ primaryKey: Int64) {
         lock.with {
             let index = place(of: root)
-            if trees[index].isInDoubt { forgetTree(index, nextState()) } else { remove(primaryKey, index) }
+            if trees[index].isCommitting { forgetTree(index, nextState()) } else { remove(primaryKey, index) }
         }
     }
 
     /// Removes all rows, for example because the changes of other writers are unknown.
     func forgetAll() {
         lock.with {
-            forgotAllAt = nextState()
-            for index in trees.indices { forgetTree(index, forgotAllAt) }
+            clearedAt = nextState()
+            for index in trees.indices { forgetTree(index, clearedAt) }
             chunks = []
             known = []
             bytes = 0
@@ -212,7 +212,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     /// save are added after the commit.
     func beginSave(_ roots: [UInt32]) {
         lock.with {
-            for root in roots { trees[place(at: Int(root))].isInDoubt = true }
+            for root in roots { trees[place(at: Int(root))].isCommitting = true }
         }
     }
 
@@ -220,9 +220,9 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     func endSave() {
         lock.with {
             let state = nextState()
-            for index in trees.indices where trees[index].isInDoubt {
-                trees[index].isInDoubt = false
-                trees[index].isOvertaken = false
+            for index in trees.indices where trees[index].isCommitting {
+                trees[index].isCommitting = false
+                trees[index].wasClearedDuringSave = false
                 trees[index].changedAt = state
             }
             checkInvariants()
@@ -236,13 +236,13 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     /// Returns the index of a tree if rows that were read at a state may be added; otherwise nil.
     private func place(of root: Entity, asOf state: UInt64?) -> Int? {
         let index = place(of: root)
-        guard let state else { return trees[index].isOvertaken ? nil : index }
-        return trees[index].isInDoubt || state < trees[index].changedAt ? nil : index
+        guard let state else { return trees[index].wasClearedDuringSave ? nil : index }
+        return trees[index].isCommitting || state < trees[index].changedAt ? nil : index
     }
 
     private func forgetTree(_ index: Int, _ state: UInt64) {
-        let isInDoubt = trees[index].isInDoubt
-        trees[index] = Tree(changedAt: state, isInDoubt: isInDoubt, isOvertaken: isInDoubt)
+        let isCommitting = trees[index].isCommitting
+        trees[index] = Tree(changedAt: state, isCommitting: isCommitting, wasClearedDuringSave: isCommitting)
     }
 
     private func remove(_ primaryKey: Int64, _ index: Int) {
@@ -251,10 +251,10 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     }
 
     private func put(_ record: Record, _ index: Int, isNewest: Bool) {
-        if trees[index].waiting.isEmpty {
+        if trees[index].pending.isEmpty {
             enter(record, table(index), isNewest: isNewest)
         } else {
-            trees[index].waiting.append(.row(record, isNewest: isNewest))
+            trees[index].pending.append(.row(record, isNewest: isNewest))
         }
     }
 
@@ -270,23 +270,23 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     private func place(of root: Entity) -> Int { place(at: Int(root.rootIndex)) }
 
     private func place(at index: Int) -> Int {
-        while trees.count <= index { trees.append(Tree(changedAt: forgotAllAt)) }
+        while trees.count <= index { trees.append(Tree(changedAt: clearedAt)) }
         return index
     }
 
     /// Returns the table of a tree after all waiting rows were entered.
     private func table(_ index: Int) -> KeyTable {
-        if let table = trees[index].table, trees[index].waiting.isEmpty { return table }
-        return enterWaiting(index)
+        if let table = trees[index].table, trees[index].pending.isEmpty { return table }
+        return enterPending(index)
     }
 
     @discardableResult
-    private func enterWaiting(_ index: Int) -> KeyTable {
+    private func enterPending(_ index: Int) -> KeyTable {
         let table = trees[index].table ?? KeyTable(capacity: 64)
-        let waiting = trees[index].waiting
+        let pending = trees[index].pending
         trees[index].table = table
-        trees[index].waiting = []
-        for next in waiting {
+        trees[index].pending = []
+        for next in pending {
             switch next {
             case .chunk(let chunk):
                 chunk._withUnsafeGuaranteedRef { $0.forEachRecord { enter($0, table, isNewest: false) } }
@@ -310,7 +310,7 @@ final class RowCache: RowKeeping, @unchecked Sendable {
     /// Removes the chunks that only the cache retains, except the newest, together with their rows.
     private func sweep() {
         // A waiting row could point into a removed chunk.
-        for (index, tree) in trees.enumerated() where tree.waiting.contains(where: \.isRow) { enterWaiting(index) }
+        for (index, tree) in trees.enumerated() where tree.pending.contains(where: \.isRow) { enterPending(index) }
         var kept: [RecordChunk] = []
         var unused = 0
         bytes = 0
@@ -333,9 +333,9 @@ final class RowCache: RowKeeping, @unchecked Sendable {
 
     private func drop(_ chunk: RecordChunk) {
         for index in trees.indices {
-            let waiting = trees[index].waiting
-            guard let place = waiting.firstIndex(where: { $0.isChunk(chunk) }) else { continue }
-            trees[index].waiting.remove(at: place)
+            let pending = trees[index].pending
+            guard let place = pending.firstIndex(where: { $0.isChunk(chunk) }) else { continue }
+            trees[index].pending.remove(at: place)
             return
         }
         chunk.forEachRecord { record in

@@ -33,9 +33,10 @@ extension Context {
         guard parent == nil else {
             throw CoreError(
                 .invalidArgument,
-                "\(label.text) is a child context, which does not merge remote changes itself; call "
-                    + "cst_context_set_merges_remote_changes (automatically_merges_remote_changes) for its topmost "
-                    + "parent, and cst_context_set_automatically_merges (automatically_merges) for each child")
+                "\(label.text) is a nested context, which does not merge remote changes itself; call "
+                    + "cst_context_set_merges_remote_changes (automatically_merges_remote_changes) for its outermost "
+                    + "parent context, and cst_context_set_automatically_merges (automatically_merges) for each nested "
+                    + "context")
         }
         if links.inbox.mergesRemote.exchange(merges, ordering: .relaxed) == merges { return }
         guard merges else { return coordinator.remote.remove(links.inbox, in: coordinator) }

@@ -73,7 +73,7 @@ struct DependencyPaths {
         return try entity.requireProperty(named: name)
     }
 
-    func mayConcern(_ entity: Entity) -> Bool {
+    func mayDependOn(_ entity: Entity) -> Bool {
         paths.contains { $0.relationships.contains { entity.isKind(of: $0.destination) } }
     }
 
@@ -96,7 +96,7 @@ struct DependencyPaths {
     func forEachOwner(
         of object: ManagedObject, _ slots: Set<Int>? = nil, _ body: (ManagedObject, _ isUpdate: Bool) -> Void
     ) throws {
-        if !mayConcern(object.entity) || object.isGone || object.isDeleted { return }
+        if !mayDependOn(object.entity) || object.isGone || object.isDeleted { return }
         for path in paths {
             for (step, relationship) in path.relationships.enumerated()
             where object.entity.isKind(of: relationship.destination) {

@@ -8,7 +8,7 @@ import Synchronization
 public final class DifferenceQueue: Sendable {
     fileprivate struct State {
         /// The first waiting difference.
-        var waiting: ResultsDifference?
+        var first: ResultsDifference?
         /// The last waiting difference if there are several.
         var last: ResultsDifference?
         var updated: Set<ObjectID> = []
@@ -25,12 +25,12 @@ public final class DifferenceQueue: Sendable {
     public func end() { state.withLock { $0.isEnded = true } }
 
     /// Whether the queue has ended and the last difference was taken.
-    public var isEnded: Bool { state.withLock { $0.isEnded && $0.waiting == nil } }
+    public var isEnded: Bool { state.withLock { $0.isEnded && $0.first == nil } }
 
     /// Adds a difference, which must begin at the results of the previous one unless it is a reset.
     public func append(_ difference: ResultsDifference) {
         state.withLock { state in
-            guard let first = state.waiting else { return state.waiting = difference }
+            guard let first = state.first else { return state.first = difference }
             if state.last == nil { state.note(first) }
             state.note(difference)
             state.last = difference
@@ -45,7 +45,7 @@ public final class DifferenceQueue: Sendable {
             state.isEnded = taken.isEnded
             return taken
         }
-        guard let first = taken.waiting, let last = taken.last else { return taken.waiting }
+        guard let first = taken.first, let last = taken.last else { return taken.first }
         let joined = taken.joined(first, last)
         return joined.isEmpty ? nil : joined
     }

@@ -91,7 +91,9 @@ struct Rearrangement {
         var stays = [Bool](repeating: false, count: ordered.count)
         let candidates = ordered.indices.filter { gaps[$0] != nil }
         // The gaps increase with the positions, so a single search finds the rows that keep their order in all gaps.
-        for index in longestRise(candidates.map { ordered[$0].former }) { stays[candidates[index]] = true }
+        for index in longestIncreasingSubsequence(candidates.map { ordered[$0].former }) {
+            stays[candidates[index]] = true
+        }
         return (
             ordered.indices.filter { stays[$0] }.map { ordered[$0] },
             ordered.indices.filter { !stays[$0] }.map { ordered[$0] }
@@ -128,7 +130,7 @@ struct Rearrangement {
 }
 
 /// Returns the indexes of a longest increasing subsequence of distinct numbers.
-func longestRise(_ numbers: [Int]) -> [Int] {
+func longestIncreasingSubsequence(_ numbers: [Int]) -> [Int] {
     // `ends`: by length minus one, the index of the smallest last number of an increasing subsequence. `before`: by
     // index, the index of the previous element.
     var ends: [Int] = [], before = [Int](repeating: -1, count: numbers.count)

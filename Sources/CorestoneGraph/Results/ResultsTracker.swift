@@ -266,7 +266,7 @@ final class ResultsTracker {
         let began = epoch
         let change = try context.withAncestors { () -> ResultsUpdate? in
             if hasOtherStores { leaveOutRemovedStores() }
-            if pendingChanges.isEverything || hasOtherStores || isBeyondFollowing(pendingChanges.merged) {
+            if pendingChanges.isEverything || hasOtherStores || mayAffectUnreachableResults(pendingChanges.merged) {
                 return try updateByFetching(former, pendingChanges)
             }
             return try update(former, pendingChanges)
@@ -298,7 +298,7 @@ final class ResultsTracker {
     ///
     /// The relationships from the results to the changed objects no longer exist: members were deleted, or unsaved
     /// changes replaced the relationships.
-    private func isBeyondFollowing(_ merged: [ChangedIDs]) -> Bool {
+    private func mayAffectUnreachableResults(_ merged: [ChangedIDs]) -> Bool {
         if dependencies.isEmpty || merged.isEmpty { return false }
         return context.hasChanges || dependencies.mayHaveLost(merged)
     }

@@ -10,8 +10,8 @@ import CorestoneValues
 // 3. `processPendingChanges` removes the collected changes and applies them (`apply`). Calls within it return
 //    immediately (`isBusy`), so changes that the client causes are applied in a further round, at most 8 in all.
 // 4. `apply` selects `updateByFetching` if the changes are unknown, if stores were added or removed, or if the results
-//    that merged saves affect cannot be found from the changed objects (`isBeyondFollowing`). Otherwise it selects
-//    `update`.
+//    that merged saves affect cannot be found from the changed objects (`mayAffectUnreachableResults`). Otherwise it
+//    selects `update`.
 // 5. `update` collects the candidates: changed objects of the request's entity, merged and saved ones, and owners of
 //    dependencies (`candidates`). With an offset, any candidate may shift all results, so `update` fetches instead.
 // 6. `outcome` reads missing rows, evaluates the request for each candidate (`isResult`), and compares the new row with
@@ -20,7 +20,7 @@ import CorestoneValues
 // 7. `place` finds positions by binary search in the total order of sort keys and tie-breaker. `rearrange` changes a
 //    copy of the list, and `sections` derives the new sections from the former ones.
 // 8. `updateByFetching` fetches again and compares the lists by the former row of each object. As many rows as possible
-//    stay in their former order (`longestRise`); other common rows have moved.
+//    stay in their former order (`longestIncreasingSubsequence`); other common rows have moved.
 // 9. `apply` compares `ResultsTracker.epoch`. If code of the application fetched again or reset the context in the
 //    meantime, the update is discarded. An update without a visible change is committed without a notification.
 // 10. The client receives `resultsWillChange` while the results are still the former ones. If it fetched again or reset
@@ -163,14 +163,14 @@ extension ResultsTracker {
         var staying = former.names.indices.map { former.count(of: $0) }
         for (place, _) in change.removed { staying[former.section(of: place)] -= 1 }
         for one in change.replaced { staying[former.section(of: one.former)] -= 1 }
-        let came = (change.inserted + change.replaced.map { ($0.place, $0.row) }).sorted { $0.place < $1.place }
-        var coming: [SectionName: (first: Int, count: Int)] = [:]
-        for (place, row) in came { coming[row.section, default: (place, 0)].count += 1 }
+        let newRows = (change.inserted + change.replaced.map { ($0.place, $0.row) }).sorted { $0.place < $1.place }
+        var newSections: [SectionName: (first: Int, count: Int)] = [:]
+        for (place, row) in newRows { newSections[row.section, default: (place, 0)].count += 1 }
         var old = former.names.indices.filter { staying[$0] > 0 }.map { (name: former.names[$0], count: staying[$0]) }
         for index in old.indices {
-            if let more = coming.removeValue(forKey: old[index].name) { old[index].count += more.count }
+            if let more = newSections.removeValue(forKey: old[index].name) { old[index].count += more.count }
         }
-        let fresh = coming.sorted { $0.value.first < $1.value.first }
+        let fresh = newSections.sorted { $0.value.first < $1.value.first }
         var (sections, nextOld, nextFresh) = (SectionTable(), 0, 0)
         while nextOld < old.count || nextFresh < fresh.count {
             let place = sections.starts[sections.count]
@@ -184,7 +184,7 @@ extension ResultsTracker {
         }
         // The table is valid if every new row is in its section. Otherwise, the table is created from all rows, and its
         // error names the first row that is out of order.
-        let isRight = came.allSatisfy { place, row in sections.names[sections.section(of: place)] == row.section }
+        let isRight = newRows.allSatisfy { place, row in sections.names[sections.section(of: place)] == row.section }
         return isRight ? sections : try SectionTable(of: list.all)
     }
 
@@ -207,7 +207,7 @@ extension ResultsTracker {
             try addOwners(of: object, pendingChanges.slots[ObjectIdentifier(object)], to: &found)
         }
         for ids in pendingChanges.merged {
-            for id in ids.updated + ids.refreshed where dependencies.mayConcern(id.entity) {
+            for id in ids.updated + ids.refreshed where dependencies.mayDependOn(id.entity) {
                 if let object = try? context.object(with: id) { try addOwners(of: object, nil, to: &found) }
             }
         }
@@ -313,7 +313,9 @@ extension Rearrangement {
         var stays = [Bool](repeating: false, count: common.count)
         // A row whose section changes cannot stay in its former order.
         let candidates = common.indices.filter { old[common[$0].former].section == rows[common[$0].place].section }
-        for index in longestRise(candidates.map { common[$0].former }) { stays[candidates[index]] = true }
+        for index in longestIncreasingSubsequence(candidates.map { common[$0].former }) {
+            stays[candidates[index]] = true
+        }
         for (index, one) in common.enumerated() {
             let row = rows[one.place]
             if !stays[index] {

@@ -36,7 +36,7 @@ public enum SectionNaming {
         if context.changeCount == before { return name }
         throw CoreError(
             .invalidArgument, code: .coreData,
-            "the section name function must only read objects, but it changed or saved some when it was called for "
+            "the section name callback must only read objects, but it changed or saved some when it was called for "
                 + "\(object.entity.name) \(object.objectID.uri)",
             entity: object.entity.name, objectURI: object.objectID.uri)
     }

@@ -41,14 +41,14 @@ final class ContextRows: RowSource {
     private func read(_ key: Int64, _ root: Entity, for row: StoredRow, _ relationship: Relationship) throws {
         discardIfAboveLimit()
         var keys = [key]
-        var wanted: Set<Int64> = [key]
+        var requested: Set<Int64> = [key]
         for record in row.neighbours(ContextRows.stride) {
             let entity = model.entities[Int(record.header.pointee.entity)]
             guard entity.isKind(of: relationship.entity) else { continue }
             let slot = Int(relationship.slot)
             guard let (other, index) = record.target(slot, entity.layout.slots[slot]),
                 model.entities[Int(index)].root === root, found[root.index]?[other] == nil,
-                wanted.insert(other).inserted
+                requested.insert(other).inserted
             else { continue }
             keys.append(other)
         }

@@ -37,7 +37,7 @@ package struct HostNeeds {
             visit(comparison.left)
             visit(comparison.right)
         case .compound(let compound): for part in compound.parts { visit(part) }
-        case .block: add("\(predicate.format) is a function of the application and runs in memory")
+        case .block: add("\(predicate.format) is a block of the application and runs in memory")
         }
     }
 

@@ -13,7 +13,7 @@ extension Context {
         for object in objects {
             if object.state.contains(.detached) { throw object.detachedError() }
             guard object.context === self else {
-                throw object.elsewhere("obtain its permanent ID there")
+                throw object.foreignObjectError("obtain its permanent ID there")
             }
         }
         try obtainPermanentIDsInAncestors(for: objects)

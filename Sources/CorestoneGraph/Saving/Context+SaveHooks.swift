@@ -15,8 +15,8 @@ extension Context {
         guard hookState.touched != nil else { return }
         changeTracker.forEachTouched { object, _ in
             hookState.touched?.append(object)
-            if hookState.namesCulprit {
-                hookState.noteCulprit(object, (try? object.valuesAtEventStart().keys.sorted()) ?? [])
+            if hookState.recordsChangedObject {
+                hookState.recordChangedObject(object, (try? object.valuesAtEventStart().keys.sorted()) ?? [])
             }
         }
     }

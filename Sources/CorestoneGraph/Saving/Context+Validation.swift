@@ -12,7 +12,7 @@ extension Context {
         try checkQueue()
         try processPendingChanges(appliesDeleteRules: true)
         var failures = ValidationFailures()
-        let plan = try saveValidation.gatherFailures(pendingPlan, into: &failures)
+        let plan = try saveValidation.gatherFailures(pendingPlan, action: "validated", into: &failures)
         try saveValidation.validateUniqueness(plan, into: &failures)
         try failures.check()
     }

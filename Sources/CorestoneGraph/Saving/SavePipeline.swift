@@ -106,13 +106,13 @@ struct SavePipeline {
     /// - Returns: The plan with the changes of hooks and validators.
     private func prepare(_ first: SavePlan) throws -> SavePlan {
         guard context.has(.willSave) else { return try context.saveValidation.validated(first) }
-        defer { (context.hookState.touched, context.hookState.namesCulprit) = (nil, false) }
-        var waiting = first.all
+        defer { (context.hookState.touched, context.hookState.recordsChangedObject) = (nil, false) }
+        var pending = first.all
         // Retains the objects, so that a new object does not have the address of a deallocated object.
-        var known = waiting
-        var asked = Set(known.map(ObjectIdentifier.init))
-        func wanting(in plan: SavePlan) -> [ManagedObject] {
-            let joined = plan.all.filter { asked.insert(ObjectIdentifier($0)).inserted }
+        var known = pending
+        var knownIdentifiers = Set(known.map(ObjectIdentifier.init))
+        func objectsForHooks(in plan: SavePlan) -> [ManagedObject] {
+            let joined = plan.all.filter { knownIdentifiers.insert(ObjectIdentifier($0)).inserted }
             known += joined
             let touched = context.hookState.touched ?? []
             context.hookState.touched = []
@@ -123,15 +123,15 @@ struct SavePipeline {
         }
         context.hookState.touched = []
         for attempt in 1...SavePipeline.maximumHookRounds {
-            context.hookState.namesCulprit = attempt == SavePipeline.maximumHookRounds
-            for object in waiting where !object.isGone { try object.sendWillSave() }
+            context.hookState.recordsChangedObject = attempt == SavePipeline.maximumHookRounds
+            for object in pending where !object.isGone { try object.sendWillSave() }
             try context.processPendingChanges(appliesDeleteRules: true)
             var plan = context.pendingPlan
-            waiting = wanting(in: plan)
-            if !waiting.isEmpty { continue }
+            pending = objectsForHooks(in: plan)
+            if !pending.isEmpty { continue }
             plan = try context.saveValidation.validated(plan)
-            waiting = wanting(in: plan)
-            if waiting.isEmpty { return plan }
+            pending = objectsForHooks(in: plan)
+            if pending.isEmpty { return plan }
         }
         throw context.hookState.stillDirtyError(after: SavePipeline.maximumHookRounds)
     }
@@ -297,13 +297,13 @@ struct SavePipeline {
             store.rowCache.endSave()
             writer.undo()
             // A custom store with all rows in memory has loaded its rows again, so the cached rows may be old.
-            if let obstacle = error as? SaveObstacle, obstacle.reported != nil,
+            if let rejection = error as? SaveRejection, rejection.reported != nil,
                 store.backing.abilities.contains(.rowsInMemory)
             {
                 store.rowCache.forgetAll()
             }
             if let error = error as? CoreError, error.code == CocoaCode.managedObjectConstraintMerge.rawValue {
-                throw SaveObstacle.duplicateError(error)
+                throw SaveRejection.duplicateError(error)
             }
             throw error
         }
@@ -361,9 +361,9 @@ struct SavePipeline {
     ///
     /// - Returns: The plan of the changes after the merge.
     private func resolve(_ failure: PartFailure, _ report: SaveReport, isLast: Bool) throws -> SavePlan {
-        guard let obstacle = failure.error as? SaveObstacle else { throw report.error(failure) }
+        guard let rejection = failure.error as? SaveRejection else { throw report.error(failure) }
         do {
-            try context.conflictResolver.resolve(obstacle, failure.part, failure.store, isLast: isLast)
+            try context.conflictResolver.resolve(rejection, failure.part, failure.store, isLast: isLast)
             let plan = try reload()
             try context.saveValidation.validateByModel(plan)
             return plan

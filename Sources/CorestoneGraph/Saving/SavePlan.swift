@@ -76,9 +76,10 @@ extension ManagedObject {
     /// Whether the object's only change is that other objects removed their references to it.
     fileprivate var onlyLostReferences: Bool {
         overlay == nil && !isDeleted
-            && toManyRelationships.allSatisfy { keeper in
-                guard let keeper else { return true }
-                return keeper.addedMembers.isEmpty && (!keeper.isOrderChanged || !keeper.removedMembers.isEmpty)
+            && toManyRelationships.allSatisfy { collection in
+                guard let collection else { return true }
+                return collection.addedMembers.isEmpty
+                    && (!collection.isOrderChanged || !collection.removedMembers.isEmpty)
             }
     }
 
@@ -86,8 +87,8 @@ extension ManagedObject {
     fileprivate func newPartners(_ relationship: Relationship) -> [ManagedObject] {
         let slot = Int(relationship.slot)
         if relationship.isToMany {
-            let keeper = toMany(ordinal: Int(entity.layout.slots[slot].ordinal))
-            return keeper?.addedMembers.filter { $0.state.isDisjoint(with: [.deleted, .detached]) } ?? []
+            let collection = toMany(ordinal: Int(entity.layout.slots[slot].ordinal))
+            return collection?.addedMembers.filter { $0.state.isDisjoint(with: [.deleted, .detached]) } ?? []
         }
         guard let overlay, overlay.isChanged(slot), case .object(let target as ManagedObject) = overlay[slot],
             target.state.isDisjoint(with: [.deleted, .detached])

@@ -23,6 +23,8 @@ public struct StoreOutcome: Sendable {
     public let error: CoreError?
     /// The IDs of the objects of this store in the save.
     public let objectIDs: [ObjectID]
+    /// The IDs of the objects that the save inserts.
+    private let insertedIDs: Set<ObjectID>
     /// The IDs of the objects that the save deletes.
     private let deletedIDs: Set<ObjectID>
 }
@@ -71,13 +73,14 @@ extension StoreOutcome {
     ) {
         (path, identifier, self.isCommitted, self.error) = (store.path, store.identifier, isCommitted, error)
         objectIDs = listsObjects ? part.all.map(\.objectID) : []
+        insertedIDs = listsObjects ? Set(part.inserted.map(\.objectID)) : []
         deletedIDs = listsObjects ? Set(part.deleted.map(\.objectID)) : []
     }
 
     fileprivate var message: String {
         let failure = error.map { $0.status == .cancelled ? "was cancelled" : "failed" }
-        let what = isCommitted ? "was written" : failure ?? "was skipped"
-        return "\(Coordinator.shown(path)) (\(objectIDs.count) object\(objectIDs.count == 1 ? "" : "s")) \(what)"
+        let outcome = isCommitted ? "was written" : failure ?? "was skipped"
+        return "\(Coordinator.shown(path)) (\(objectIDs.count) object\(objectIDs.count == 1 ? "" : "s")) \(outcome)"
     }
 
     /// The outcome as a detail of the error.
@@ -87,9 +90,12 @@ extension StoreOutcome {
     fileprivate var child: CoreError {
         let objects = objectIDs.prefix(100).map { id in
             let change = deletedIDs.contains(id) ? "deleted" : "saved"
+            let object = "\(id.entity.name) \(id.uri)"
+            let pending =
+                change == "deleted" || insertedIDs.contains(id)
+                ? "\(object) is not \(change) yet" : "the changes of \(object) are not saved yet"
             return CoreError(
-                isCommitted ? .ok : .unchanged,
-                "\(id.entity.name) \(id.uri) \(isCommitted ? "was \(change)" : "is not \(change) yet")",
+                isCommitted ? .ok : .unchanged, isCommitted ? "\(object) was \(change)" : pending,
                 entity: id.entity.name, objectURI: id.uri, file: path)
         }
         return CoreError(

@@ -32,9 +32,12 @@ struct SaveValidation {
 
     /// Runs the validators, checks the model's validation rules, and collects the failures.
     ///
+    /// - Parameter action: Completes "the context must not be …".
     /// - Returns: The plan with the changes of the validators.
-    func gatherFailures(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
-        let plan = try runValidators(first, into: &failures)
+    func gatherFailures(
+        _ first: SavePlan, action: String = "saved", into failures: inout ValidationFailures
+    ) throws -> SavePlan {
+        let plan = try runValidators(first, action: action, into: &failures)
         try validateProperties(plan, into: &failures)
         for object in plan.deleted { try object.validateDenials(into: &failures) }
         return plan
@@ -53,17 +56,19 @@ struct SaveValidation {
     /// Objects that validators change are written too. They are validated unless they already were.
     ///
     /// - Returns: The plan with these objects.
-    func runValidators(_ first: SavePlan, into failures: inout ValidationFailures) throws -> SavePlan {
+    func runValidators(
+        _ first: SavePlan, action: String = "saved", into failures: inout ValidationFailures
+    ) throws -> SavePlan {
         guard context.coordinator.model.hasValidators else { return first }
         guard !context.hookState.isRunningValidators else {
             throw CoreError(
                 .invalidArgument,
-                "the context must not be saved or validated while its validators run; do so after the call that runs "
-                    + "them has returned, and check only the passed object in a validator")
+                "the context must not be \(action) while its validators run; do so after the call that runs them has "
+                    + "returned, and check only the passed object in a validator")
         }
         context.hookState.isRunningValidators = true
         defer { context.hookState.isRunningValidators = false }
-        var asked: Set<Asked> = []
+        var validated: Set<ValidatedObject> = []
         // The plans are retained, so that the address of an object of an earlier round is not reused.
         var plans = [first]
         while plans.count <= SaveValidation.maximumValidationRounds {
@@ -73,7 +78,7 @@ struct SaveValidation {
                 (plan.inserted, ValidationPurpose.insert), (plan.updated, .update), (plan.deleted, .delete),
             ]
             for (objects, purpose) in groups {
-                for object in objects where asked.insert(Asked(object, purpose)).inserted {
+                for object in objects where validated.insert(ValidatedObject(object, purpose)).inserted {
                     isNew = true
                     // Another validator may have deleted the object, which may then have left the context.
                     if object.state.contains(.detached) || object.isDeleted != (purpose == .delete) { continue }
@@ -86,16 +91,16 @@ struct SaveValidation {
         }
         let last = plans[plans.count - 1]
         let changed: ManagedObject? =
-            last.inserted.first { !asked.contains(Asked($0, .insert)) }
-            ?? last.updated.first { !asked.contains(Asked($0, .update)) }
-            ?? last.deleted.first { !asked.contains(Asked($0, .delete)) }
+            last.inserted.first { !validated.contains(ValidatedObject($0, .insert)) }
+            ?? last.updated.first { !validated.contains(ValidatedObject($0, .update)) }
+            ?? last.deleted.first { !validated.contains(ValidatedObject($0, .delete)) }
+        guard let changed else { return last }
         throw CoreError(
             .validation, code: .managedObjectValidation,
-            "validators still change other objects after \(SaveValidation.maximumValidationRounds) rounds"
-                + (changed.map { ", most recently \($0.entity.name) \($0.objectID.uri)" } ?? "")
-                + ". Change a value in a validator only if the new value differs, and do not insert, change or delete "
-                + "other objects recursively",
-            entity: changed?.entity.name, objectURI: changed?.objectID.uri)
+            "validators still change other objects after \(SaveValidation.maximumValidationRounds) rounds, "
+                + "most recently \(changed.entity.name) \(changed.objectID.uri). Change a value in a validator only if "
+                + "the new value differs, and do not insert, change or delete other objects recursively",
+            entity: changed.entity.name, objectURI: changed.objectID.uri)
     }
 
     /// Reports new and changed objects that violate a unique constraint among themselves.
@@ -132,7 +137,7 @@ struct ValidationFailures {
 }
 
 /// An object that was validated for a purpose.
-private struct Asked: Hashable {
+private struct ValidatedObject: Hashable {
     let object: ObjectIdentifier
     let purpose: ValidationPurpose
 

@@ -9,9 +9,10 @@ extension Context {
     func loadOrders(of updated: [ManagedObject]) throws {
         var owners = GroupedElements<Relationship, ManagedObject>()
         for object in updated where object.state.contains(.membersChanged) {
-            for keeper in object.toManyRelationships {
-                guard let keeper, keeper.relationship.isOrdered, keeper.hasChanges, !keeper.isLoaded else { continue }
-                owners.add(object, to: keeper.relationship)
+            for collection in object.toManyRelationships {
+                guard let collection, collection.relationship.isOrdered, collection.hasChanges, !collection.isLoaded
+                else { continue }
+                owners.add(object, to: collection.relationship)
             }
         }
         for (relationship, objects) in owners.list { try faultLoader.loadMembers(of: relationship, owners: objects) }
@@ -22,7 +23,7 @@ extension SaveWriter {
     /// Writes the changed to-many relationships: join rows, then positions in ordered relationships.
     func writeRelationships(_ transaction: any SaveTransaction) throws {
         var links = LinkBatches(transaction: transaction)
-        var ordered: [(owner: ManagedObject, keeper: ToManyRelationship)] = []
+        var ordered: [(owner: ManagedObject, collection: ToManyRelationship)] = []
         for object in plan.inserted { try note(object, &links, &ordered) }
         for object in plan.updated where object.state.contains(.membersChanged) { try note(object, &links, &ordered) }
         for object in plan.missingRowUpdates { try noteRemovedPairs(of: object, &links) }
@@ -32,33 +33,36 @@ extension SaveWriter {
 
     private func note(
         _ owner: ManagedObject, _ links: inout LinkBatches,
-        _ ordered: inout [(owner: ManagedObject, keeper: ToManyRelationship)]
+        _ ordered: inout [(owner: ManagedObject, collection: ToManyRelationship)]
     ) throws {
         // A custom store receives both sides of each pair, because a deleted object does not report its side.
-        let tellsAll = store.references != nil
-        for keeper in owner.toManyRelationships {
-            guard let keeper, keeper.hasChanges else { continue }
-            if keeper.relationship.ownsJoinRows || tellsAll && keeper.relationship.inverse?.isToMany == true {
-                try links.add(keeper, of: owner)
+        let reportsBothSides = store.references != nil
+        for collection in owner.toManyRelationships {
+            guard let collection, collection.hasChanges else { continue }
+            if collection.relationship.ownsJoinRows
+                || reportsBothSides && collection.relationship.inverse?.isToMany == true
+            {
+                try links.add(collection, of: owner)
             }
-            if keeper.relationship.isOrdered { ordered.append((owner, keeper)) }
+            if collection.relationship.isOrdered { ordered.append((owner, collection)) }
         }
     }
 
     /// Adds the removed join rows of an object whose row is missing, if the object's side owns the join rows.
     private func noteRemovedPairs(of object: ManagedObject, _ links: inout LinkBatches) throws {
-        for keeper in object.toManyRelationships {
-            if let keeper, keeper.relationship.ownsJoinRows { try links.add(keeper, of: object) }
+        for collection in object.toManyRelationships {
+            if let collection, collection.relationship.ownsJoinRows { try links.add(collection, of: object) }
         }
     }
 
     private func writeOrders(
-        _ changed: [(owner: ManagedObject, keeper: ToManyRelationship)], _ transaction: any SaveTransaction
+        _ changed: [(owner: ManagedObject, collection: ToManyRelationship)], _ transaction: any SaveTransaction
     ) throws {
         var orders = GroupedElements<Relationship, (owner: Int64, members: [Int64])>()
-        for (owner, keeper) in changed {
-            let members = try keeper.all().filter { !$0.isDeleted && !$0.state.contains(.detached) }.map(\.primaryKey)
-            orders.add((owner.primaryKey, members), to: keeper.relationship)
+        for (owner, collection) in changed {
+            let members = try collection.all().filter { !$0.isDeleted && !$0.state.contains(.detached) }
+                .map(\.primaryKey)
+            orders.add((owner.primaryKey, members), to: collection.relationship)
         }
         for (relationship, owners) in orders.list { try transaction.setOrder(relationship, owners: owners) }
     }
@@ -81,15 +85,15 @@ private struct LinkBatches {
 
     init(transaction: any SaveTransaction) { self.transaction = transaction }
 
-    mutating func add(_ keeper: ToManyRelationship, of owner: ManagedObject) throws {
-        let relationship = keeper.relationship
+    mutating func add(_ collection: ToManyRelationship, of owner: ManagedObject) throws {
+        let relationship = collection.relationship
         let place = place(of: relationship)
         let mirrored = relationship.resolvedInverse === relationship
-        for member in keeper.addedMembers where member.state.isDisjoint(with: [.deleted, .detached]) {
+        for member in collection.addedMembers where member.state.isDisjoint(with: [.deleted, .detached]) {
             if mirrored && LinkBatches.isReportedByMember(owner, member) { continue }
             batches[place].added.append(Link(owner: owner.primaryKey, member: member.primaryKey))
         }
-        for member in keeper.removedMembers where !member.hasTemporaryID {
+        for member in collection.removedMembers where !member.hasTemporaryID {
             if mirrored && LinkBatches.isReportedByMember(owner, member) { continue }
             batches[place].removed.append(Link(owner: owner.primaryKey, member: member.primaryKey))
         }

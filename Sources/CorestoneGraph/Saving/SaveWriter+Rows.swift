@@ -47,7 +47,7 @@ extension SaveWriter {
             rows.removeAll(keepingCapacity: true)
         }
         for place in places {
-            awaitRow(place + SaveWriter.awaited)
+            prefetchRow(place + SaveWriter.prefetchDistance)
             let object = plan.updated[place]
             if rows.count == SaveWriter.batchSize || !shape.fits(object) {
                 try flush()
@@ -138,8 +138,8 @@ extension SaveWriter {
 extension ManagedObject {
     /// The stored to-many relationships whose members were added, removed or reordered.
     fileprivate var changedToMany: [Relationship] {
-        toManyRelationships.compactMap { keeper in
-            keeper.flatMap { $0.hasChanges && !$0.relationship.isTransient ? $0.relationship : nil }
+        toManyRelationships.compactMap { collection in
+            collection.flatMap { $0.hasChanges && !$0.relationship.isTransient ? $0.relationship : nil }
         }
     }
 }

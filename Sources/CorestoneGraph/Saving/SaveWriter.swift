@@ -36,7 +36,7 @@ final class SaveWriter {
         if context.mergeState.passesUniqueValues { try clearChangedUniqueValues(transaction) }
         isStale = try updateRows(transaction) || isStale
         isStale = try checkLocked(transaction) || isStale
-        if isStale { throw SaveObstacle.stale }
+        if isStale { throw SaveRejection.stale }
         try insertRows(transaction)
         try writeRelationships(transaction)
     }
@@ -153,7 +153,7 @@ final class SaveWriter {
             context.identityMap.note(.registered, plan.inserted.map(\.objectID), in: store)
         }
         for (place, object) in plan.updated.enumerated() {
-            awaitRow(place + SaveWriter.awaited)
+            prefetchRow(place + SaveWriter.prefetchDistance)
             // The object has left the context if a new object received its key, because the store's file was replaced.
             guard let record = updatedRecords[place], object.context === context else { continue }
             // If the row was not written, the row cache may contain a newer state, which must not be replaced.
@@ -171,13 +171,13 @@ final class SaveWriter {
     }
 
     /// The number of objects by which a prefetch into the processor's cache runs ahead.
-    static let awaited = 8
+    static let prefetchDistance = 8
 
     /// Prefetches the row of a later updated object into the processor's cache.
     ///
     /// Rows are far apart in memory.
     @inline(__always)
-    func awaitRow(_ place: Int) {
+    func prefetchRow(_ place: Int) {
         if place < plan.updated.count, let record = plan.updated[place].record { platform_prefetch(record) }
     }
 
@@ -206,7 +206,7 @@ extension ManagedObject {
     func didSave(_ new: Record) {
         setRecord(new)
         if state.contains(.keepsFiles) { forgetReplacedFiles() }
-        for keeper in toManyRelationships { keeper?.didSave() }
+        for collection in toManyRelationships { collection?.didSave() }
         state.subtract([.inserted, .updated, .membersChanged, .touched])
         // A fault whose members changed stays a fault if the entity has an awakeFromFetch hook, because this hook runs
         // when the fault fires.

@@ -41,7 +41,7 @@ extension Context {
         let notified = objectsToNotifyOfFaulting(among: objects)
         for object in notified { object.sendWillTurnIntoFault() }
         // Observers are notified after all references are removed.
-        try? together {
+        try? together("remove a store") {
             let leaving = objects.filter { $0.context === self }
             removeReferences(to: Set(leaving.map(ObjectIdentifier.init)))
             for object in leaving {
@@ -74,9 +74,9 @@ extension Context {
         for holder in everyObject where !leaving.contains(ObjectIdentifier(holder)) {
             holder.clearChangedTargets(withInverse: false) { leaving.contains($0) }
             holder.releaseTargets(withChanges: false) { leaving.contains($0) }
-            for keeper in holder.keptToManyRelationships {
-                for member in keeper.knownMembers where leaving.contains(ObjectIdentifier(member)) {
-                    keeper.remove(member)
+            for collection in holder.keptToManyRelationships {
+                for member in collection.knownMembers where leaving.contains(ObjectIdentifier(member)) {
+                    collection.remove(member)
                 }
             }
             // Fetched properties may contain objects of any store.

@@ -11,7 +11,7 @@ public final class Coordinator: @unchecked Sendable {
     private let lock = RecursiveLock(.stores)
     private var openStores: [Store] = []
     /// The owner of all stores that were added, because objects may still refer to removed stores.
-    let storeKeeper = StoreKeeper()
+    let retainedStores = RetainedStores()
     private var lastStoreNumber: UInt32 = 0
     let countLock = RecursiveLock(.leaf)
     /// The counters, guarded by `countLock`.
@@ -75,7 +75,7 @@ public final class Coordinator: @unchecked Sendable {
                 let store = Store(
                     backing: backing, number: lastStoreNumber, coordinator: self,
                     configuration: configuration, holdings: holdings, warnings: warnings)
-                storeKeeper.stores.append(store)
+                retainedStores.stores.append(store)
                 openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
                 return store
             }
@@ -92,8 +92,8 @@ public final class Coordinator: @unchecked Sendable {
     func requireMayAdd(_ backing: any PersistentStore) throws {
         try lock.with {
             try requireMayAddStore(at: backing.path)
-            guard let twin = openStores.first(where: { $0.identifier == backing.identifier }) else { return }
-            throw CoreError.identifierInUse(backing.identifier, ofStoreAt: backing.path, byStoreAt: twin.path)
+            guard let existing = openStores.first(where: { $0.identifier == backing.identifier }) else { return }
+            throw CoreError.identifierInUse(backing.identifier, ofStoreAt: backing.path, byStoreAt: existing.path)
         }
     }
 
@@ -143,10 +143,10 @@ public final class Coordinator: @unchecked Sendable {
         _ reason: (String) -> String
     ) throws {
         guard let first = parts.first else { return }
-        let why = reason(parts.map(\.name).listed)
+        let problem = reason(parts.map(\.name).listed)
         throw CoreError(
             .unsupported, code: .persistentStoreOpen,
-            "\(Coordinator.shown(path)) cannot be used with this model: \(why); use an SQLite store, or a model "
+            "\(Coordinator.shown(path)) cannot be used with this model: \(problem); use an SQLite store, or a model "
                 + "without \(noun)",
             entity: first.entity, key: first.key, file: path.isEmpty ? nil : path)
     }
@@ -247,8 +247,9 @@ public final class Coordinator: @unchecked Sendable {
         let remedy = "call cst_coordinator_add_store (add_store, addStore) \(which)"
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "no open store can hold \(entity.name) objects: \(open.joined(separator: ", ")), and \(entity.name) \(place); "
-                + remedy, entity: entity.name, file: all.count == 1 && !all[0].path.isEmpty ? all[0].path : nil)
+            "the open stores cannot hold \(entity.name) objects: \(open.joined(separator: ", ")), and "
+                + "\(entity.name) \(place); \(remedy)", entity: entity.name,
+            file: all.count == 1 && !all[0].path.isEmpty ? all[0].path : nil)
     }
 
     /// Returns the store for new objects of an entity: the first writable one that may contain them.

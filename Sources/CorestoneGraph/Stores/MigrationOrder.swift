@@ -20,7 +20,7 @@ extension MigrationOptions {
         -> MigrationMethod
     {
         if let route = try conversion?.route(from: source, to: model, ofStoreAt: path, self) {
-            if !route.mayGoBack { try model.requireNew(past: past, ofStoreAt: path) }
+            if !route.allowsEarlierModel { try model.requireNew(past: past, ofStoreAt: path) }
             return .route(route)
         }
         let mapping = try inferMapping(from: source, to: model, ofStoreAt: path)

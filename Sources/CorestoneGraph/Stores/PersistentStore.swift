@@ -93,7 +93,7 @@ package protocol PersistentStore: StoreReading, Sendable {
     func requireWritable(_ metadata: StoreMetadata) throws
 
     /// Whether the next save must reach the store even without changes.
-    var wantsSave: Bool { get }
+    var needsSave: Bool { get }
 
     /// Moves the store to `path`.
     ///
@@ -175,7 +175,7 @@ extension PersistentStore {
 
     package func save(_ body: (any SaveTransaction) throws -> Void) throws { try save(by: SaveAuthor(), body) }
 
-    package var wantsSave: Bool { false }
+    package var needsSave: Bool { false }
 
     package func move(to path: String) throws {
         throw CoreError(
@@ -410,7 +410,7 @@ package struct Link {
 }
 
 /// A store that can be opened read-only and become writable by a move.
-package protocol WritableElsewhere: AnyObject {
+package protocol WritableAfterMove: AnyObject {
     /// Sets whether the store is writable after the next move.
     ///
     /// The caller reverts the setting if the move fails.

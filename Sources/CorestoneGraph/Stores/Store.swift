@@ -92,7 +92,7 @@ public final class Store: @unchecked Sendable {
     /// Whether a save must reach the store even without changes.
     var observesEmptySaves: Bool {
         guard isOpen else { return false }
-        return backing.abilities.contains(.emptySaves) || backing.wantsSave || pendingMetadata.withLock { $0 != nil }
+        return backing.abilities.contains(.emptySaves) || backing.needsSave || pendingMetadata.withLock { $0 != nil }
     }
 
     /// Creates the error for a save to a read-only store.
@@ -113,7 +113,7 @@ public final class Store: @unchecked Sendable {
             try requireOpen()
             return try body()
         }
-        if platform_holds_connection(), !using.isHeldByThisThread { try lockBesideOthers(using) } else { using.lock() }
+        if platform_holds_connection(), !using.isHeldByThisThread { try lockWithTimeout(using) } else { using.lock() }
         defer { using.unlock() }
         try requireOpen()
         return try body()
@@ -123,7 +123,7 @@ public final class Store: @unchecked Sendable {
     ///
     /// Application code may run during the use of another store. Without a time-out, two such threads could deadlock.
     @inline(never)
-    private func lockBesideOthers(_ using: FairLock) throws {
+    private func lockWithTimeout(_ using: FairLock) throws {
         guard using.lock(seconds: Store.patience) else {
             throw CoreError(
                 .storeBusy, code: .persistentStoreTimeout,

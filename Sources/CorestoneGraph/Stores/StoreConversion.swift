@@ -24,7 +24,7 @@ package protocol ConversionRoute {
     /// Whether the destination may be an earlier model of the store.
     ///
     /// True if the application selected this conversion explicitly.
-    var mayGoBack: Bool { get }
+    var allowsEarlierModel: Bool { get }
     /// The entities and properties that the inferred steps of the conversion remove, for plans.
     var removals: [String] { get }
 
@@ -47,7 +47,7 @@ package protocol ConversionRoute {
 }
 
 extension ConversionRoute {
-    package var mayGoBack: Bool { false }
+    package var allowsEarlierModel: Bool { false }
     package var removals: [String] { [] }
 }
 

@@ -102,7 +102,7 @@ struct StoreCopy {
         guard progress(done, rowCount) else {
             throw CoreError(
                 .cancelled, code: .persistentStoreOperation,
-                "the progress function cancelled the copy of \(Coordinator.shown(store.path)), and no copy was created",
+                "copying \(Coordinator.shown(store.path)) was cancelled, and a copy was not created",
                 file: store.path.isEmpty ? nil : store.path)
         }
     }
@@ -280,7 +280,7 @@ struct StoreCopy {
         // Damaged stores may have pairs with missing rows. Atomic stores with such pairs are rejected when they are
         // opened.
         let rows = Set(relationship.destination.withDescendants.flatMap { keys[Int($0.index)] })
-        var leftOut = 0
+        var omittedCount = 0
         for entity in relationship.entity.withDescendants {
             for batch in batches(of: keys[Int(entity.index)]) {
                 let all = try source.members(of: relationship, owners: Array(batch), includingRows: false).members
@@ -290,7 +290,7 @@ struct StoreCopy {
                     else { return nil }
                     return Link(owner: owner, member: member)
                 }
-                leftOut += all.count - found.count
+                omittedCount += all.count - found.count
                 if relationship.ownsJoinRows {
                     try transaction.link(relationship, added: found, removed: [])
                 }
@@ -301,9 +301,9 @@ struct StoreCopy {
                     relationship, owners: orders.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
             }
         }
-        if leftOut > 0 {
+        if omittedCount > 0 {
             DebugLog.write(
-                "CoreData: warning: the copy of \(store.path) omits \(leftOut) member\(leftOut == 1 ? "" : "s") of "
+                "CoreData: warning: the copy of \(store.path) omits \(omittedCount) member\(omittedCount == 1 ? "" : "s") of "
                     + "\(relationship.entity.name).\(relationship.name), whose rows do not exist")
         }
     }

@@ -22,14 +22,14 @@ package struct StoreLocation {
     package let size: Int
 
     /// The path of an SQLite store in memory, for one coordinator.
-    package static let nowhere = "/dev/null"
+    package static let inMemoryPath = "/dev/null"
 
     /// Creates the location of a store in memory.
-    package init(nowhere given: String) {
+    package init(inMemory given: String) {
         (self.given, absolute, path, folder, state, size) = (given, given, given, "", .present, 0)
     }
 
-    package var isNowhere: Bool { folder.isEmpty }
+    package var isInMemory: Bool { folder.isEmpty }
 
     package init(_ given: String) throws {
         self.given = given

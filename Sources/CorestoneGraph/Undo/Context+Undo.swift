@@ -180,9 +180,9 @@ private struct EventChanges {
                         slot: slot, old: old, wasStored: wasStored, isSame: old == new, newTarget: target))
             }
         }
-        for keeper in object.toManyRelationships {
-            guard let keeper, let changes = keeper.changesOfEvent() else { continue }
-            members.append(ChangedMembers(relationship: keeper.relationship, changes: changes))
+        for collection in object.toManyRelationships {
+            guard let collection, let changes = collection.changesOfEvent() else { continue }
+            members.append(ChangedMembers(relationship: collection.relationship, changes: changes))
         }
     }
 }
@@ -198,8 +198,8 @@ extension ManagedObject {
         }
         var members: [(relationship: Relationship, objects: [ManagedObject])] = []
         for relationship in entity.relationships where relationship.isToMany {
-            guard let keeper = try? toMany(relationship),
-                let objects = try? keeper.membersAtEventStart() ?? keeper.all(), !objects.isEmpty
+            guard let collection = try? toMany(relationship),
+                let objects = try? collection.membersAtEventStart() ?? collection.all(), !objects.isEmpty
             else { continue }
             members.append((relationship, objects))
         }

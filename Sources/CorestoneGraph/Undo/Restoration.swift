@@ -70,7 +70,10 @@ struct Restoration {
     ///
     /// - Throws: The first error of a hook of the application, after the restoration.
     ///   Errors of reading rows.
-    mutating func run() throws { try context.together { try restore() } }
+    mutating func run() throws {
+        let purpose = record.recorder.manager.isRedoing ? "redo changes" : "undo changes"
+        try context.together(purpose) { try restore() }
+    }
 
     private mutating func restore() throws {
         let isExact = record.stamp == record.recorder.stamp
@@ -156,8 +159,8 @@ struct Restoration {
             object.overlayForWriting().set(value.value, value.slot)
         }
         for (relationship, members) in contents.members {
-            guard let keeper = try? object.toMany(relationship) else { continue }
-            for member in members where member.context === context { enter(member, keeper) }
+            guard let collection = try? object.toMany(relationship) else { continue }
+            for member in members where member.context === context { enter(member, collection) }
         }
     }
 
@@ -208,17 +211,17 @@ struct Restoration {
     /// Adds the object to the list of a target again if that list records the object as removed.
     private func reconnect(_ object: ManagedObject, to target: ManagedObject, _ relationship: Relationship) {
         guard let inverse = relationship.resolvedInverse, inverse.isToMany,
-            let keeper = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal)),
-            keeper.removedMembers.contains(where: { $0 === object })
+            let collection = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal)),
+            collection.removedMembers.contains(where: { $0 === object })
         else { return }
-        enter(object, keeper)
+        enter(object, collection)
     }
 
     @inline(never)
     private func detach(_ object: ManagedObject, _ partner: ManagedObject, _ inverse: Relationship) {
         if partner.isGone || partner.isDeleted { return }
         if inverse.isToMany {
-            if let keeper = try? partner.toMany(inverse) { leave(object, keeper) }
+            if let collection = try? partner.toMany(inverse) { leave(object, collection) }
         } else if (try? partner.target(of: inverse)) === object {
             try? partner.writeTarget(nil, inverse)
         }
@@ -245,15 +248,15 @@ struct Restoration {
                 continue
             }
             if relationship.isToMany {
-                let keeper = try object.toMany(relationship)
-                for member in try keeper.all() where isOutdated(member) && member.context === context {
+                let collection = try object.toMany(relationship)
+                for member in try collection.all() where isOutdated(member) && member.context === context {
                     let others = try member.toMany(inverse)
                     if try others.contains(object) { continue }
                     // Only the deletion removed the object from the member's list, and the pair is still stored.
                     if others.hasRemoved(object) {
                         context.inverses.updateMembership(of: object, in: others, isMember: true, isStored: true)
                     } else {
-                        keeper.remove(member)
+                        collection.remove(member)
                     }
                 }
             } else if let partner = try object.target(of: relationship), isOutdated(partner),
@@ -272,21 +275,21 @@ struct Restoration {
             next = Int(change.membersEnd)
             if members.isEmpty || !isToRestore(change) { continue }
             for members in members {
-                guard let keeper = try? change.object.toMany(members.relationship) else { continue }
-                restore(members.changes, of: keeper)
+                guard let collection = try? change.object.toMany(members.relationship) else { continue }
+                restore(members.changes, of: collection)
                 if isExact, members.changes.wereStored {
-                    keeper.restoreSavedOrder()
+                    collection.restoreSavedOrder()
                 } else if let order = members.changes.order {
-                    keeper.restore(order: order)
+                    collection.restore(order: order)
                 }
             }
         }
     }
 
-    private func restore(_ change: ToManyRelationship.Changes, of keeper: ToManyRelationship) {
-        let (object, inverse) = (keeper.owner, keeper.relationship.resolvedInverse)
+    private func restore(_ change: ToManyRelationship.Changes, of collection: ToManyRelationship) {
+        let (object, inverse) = (collection.owner, collection.relationship.resolvedInverse)
         // Other writers may have saved the same pairs in the meantime, which only the loaded members show.
-        if inverse?.isToMany == true { try? keeper.load() }
+        if inverse?.isToMany == true { try? collection.load() }
         /// Whether a member's own side refers to the owner of the list.
         ///
         /// For a to-many side, this is assumed of a refreshed member, because such a member is not restored.
@@ -296,18 +299,20 @@ struct Restoration {
             return (try? member.target(of: inverse)) === object
         }
         for member in change.added where member.isGone || member.isDeleted || !refersToOwner(member) {
-            if let inverse, !inverse.isToMany, isAbsent(member, inverse, from: keeper) { continue }
-            leave(member, keeper)
+            if let inverse, !inverse.isToMany, isAbsent(member, inverse, from: collection) { continue }
+            leave(member, collection)
         }
         for member in change.removed where member.context === context && !member.isDeleted {
             // The member's own side takes precedence if it is to-one, or if the member was refreshed.
             if let inverse, inverse.isToMany ? isOutdated(member) : !refersToOwner(member) {
                 // If the member is removed in the store too, its removal is no longer a change.
-                if !inverse.isToMany, member.storedTarget(of: inverse) !== object { keeper.forget { $0 === member } }
+                if !inverse.isToMany, member.storedTarget(of: inverse) !== object {
+                    collection.forget { $0 === member }
+                }
                 continue
             }
-            if let inverse, !inverse.isToMany, isStored(member, inverse, in: keeper) { continue }
-            enter(member, keeper)
+            if let inverse, !inverse.isToMany, isStored(member, inverse, in: collection) { continue }
+            enter(member, collection)
         }
     }
 
@@ -315,25 +320,31 @@ struct Restoration {
     ///
     /// Adding the member would record a change, which would keep the member in the list even if its row refers to
     /// another object later.
-    private func isStored(_ member: ManagedObject, _ inverse: Relationship, in keeper: ToManyRelationship) -> Bool {
-        !keeper.isLoaded && !keeper.hasRemoved(member) && member.storedTarget(of: inverse) === keeper.owner
+    private func isStored(_ member: ManagedObject, _ inverse: Relationship, in collection: ToManyRelationship) -> Bool {
+        !collection.isLoaded && !collection.hasRemoved(member) && member.storedTarget(of: inverse) === collection.owner
     }
 
     /// Whether an unloaded list contains the member neither by its stored row nor as an added member.
     ///
     /// Removing the member would record a change, which would keep the member out of the list even if its row refers to
     /// the owner later.
-    private func isAbsent(_ member: ManagedObject, _ inverse: Relationship, from keeper: ToManyRelationship) -> Bool {
-        !keeper.isLoaded && !keeper.lists(member) && !member.isGone && member.storedTarget(of: inverse) !== keeper.owner
+    private func isAbsent(_ member: ManagedObject, _ inverse: Relationship, from collection: ToManyRelationship) -> Bool
+    {
+        !collection.isLoaded && !collection.lists(member) && !member.isGone
+            && member.storedTarget(of: inverse) !== collection.owner
     }
 
     // Not inlined, because this function is large and has several callers.
     @inline(never)
-    private func enter(_ member: ManagedObject, _ keeper: ToManyRelationship) {
-        if keeper.hasRemoved(member) { keeper.restoringPosition { keeper.add(member) } } else { keeper.add(member) }
+    private func enter(_ member: ManagedObject, _ collection: ToManyRelationship) {
+        if collection.hasRemoved(member) {
+            collection.restoringPosition { collection.add(member) }
+        } else {
+            collection.add(member)
+        }
     }
     @inline(never)
-    private func leave(_ member: ManagedObject, _ keeper: ToManyRelationship) { keeper.remove(member) }
+    private func leave(_ member: ManagedObject, _ collection: ToManyRelationship) { collection.remove(member) }
 
     // MARK: Removed objects
 
@@ -391,7 +402,7 @@ extension ManagedObject {
     ///
     /// - Parameter wasClean: Whether the object was unchanged when it had its current values. If true, only to-one
     ///   targets and the values in `restored` that are not transient count as changes.
-    fileprivate func discardEqualChanges(wasClean: Bool, restored: ArraySlice<ChangedValue>) {
+    func discardEqualChanges(wasClean: Bool, restored: ArraySlice<ChangedValue>) {
         guard state.contains(.updated), state.isDisjoint(with: [.inserted, .detached]) else { return }
         var isChanged = false
         if let overlay {
@@ -408,10 +419,10 @@ extension ManagedObject {
             if overlay.isEmpty { dropOverlay() }
         }
         var areMembersChanged = false
-        for keeper in toManyRelationships {
-            guard let keeper else { continue }
-            keeper.clearOrderChange()
-            if keeper.hasChanges { areMembersChanged = true }
+        for collection in toManyRelationships {
+            guard let collection else { continue }
+            collection.clearOrderChange()
+            if collection.hasChanges { areMembersChanged = true }
         }
         if !areMembersChanged { state.remove(.membersChanged) }
         if !isChanged && !areMembersChanged { state.subtract([.updated, .touched]) }

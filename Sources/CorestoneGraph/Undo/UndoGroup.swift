@@ -117,8 +117,8 @@ extension UndoManager {
                 .invalidArgument,
                 isOpen
                     ? "the open undo group belongs to the running undo or redo; end only groups that the action began"
-                    : "no undo group is open; call cst_undo_manager_begin_group (begin_undo_grouping, "
-                        + "beginUndoGrouping) first")
+                    : "the undo manager does not have an open group; call cst_undo_manager_begin_group "
+                        + "(begin_undo_grouping, beginUndoGrouping) first")
         }
         endGroup()
     }

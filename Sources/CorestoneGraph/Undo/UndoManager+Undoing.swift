@@ -98,10 +98,10 @@ extension UndoManager {
         return try perform(.redoing)
     }
 
-    private func requireIdle(_ what: String) throws {
+    private func requireIdle(_ operation: String) throws {
         guard (lock.with { mode == .recording }) else {
             throw CoreError(
-                .invalidArgument, "cannot \(what) while an undo or redo is running; do so after it has ended")
+                .invalidArgument, "cannot \(operation) while an undo or redo is running; do so after it has ended")
         }
     }
 

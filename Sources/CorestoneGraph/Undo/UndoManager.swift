@@ -68,9 +68,9 @@ public final class UndoManager: @unchecked Sendable {
             guard groupsByEvent else {
                 throw CoreError(
                     .invalidArgument,
-                    "no undo group is open for the action; call cst_undo_manager_begin_group (begin_undo_grouping, "
-                        + "beginUndoGrouping) first, or turn on automatic groups with cst_undo_manager_set_groups_by_event "
-                        + "(groups_by_event, groupsByEvent)")
+                    "the undo manager does not have an open group for the action; call cst_undo_manager_begin_group "
+                        + "(begin_undo_grouping, beginUndoGrouping) first, or turn on automatic groups with "
+                        + "cst_undo_manager_set_groups_by_event (groups_by_event, groupsByEvent)")
             }
             beginGroup(UndoGroup(isOfEvent: true))
         }

@@ -53,7 +53,7 @@ public final class MigrationManager {
     private let runner = Locked<UInt64>(0)
     private let cancellation = Locked<(isCancelled: Bool, error: CoreError?)>((false, nil))
     /// Whether the manager was cancelled before the end of its last migration.
-    private var isSpent = false
+    private var wasCancelled = false
 
     /// Creates a manager, and freezes both models.
     ///
@@ -101,7 +101,7 @@ public final class MigrationManager {
         defer {
             (progress, currentEntityMapping, run) = (0, nil, nil)
             (self.mappingModel, sourceContext, destinationContext) = (nil, nil, nil)
-            isSpent = cancellation.withLock { $0.isCancelled }
+            wasCancelled = cancellation.withLock { $0.isCancelled }
             runner.withLock { $0 = 0 }
         }
         try withHandle {
@@ -140,7 +140,7 @@ public final class MigrationManager {
             ?? CoreError(
                 .cancelled, code: .migrationCancelled,
                 "\(path.map { "cannot migrate \($0)" } ?? "cannot migrate the store"): "
-                    + (isSpent
+                    + (wasCancelled
                         ? "the migration manager was cancelled in an earlier migration; create another manager with "
                             + "cst_migration_manager_new (MigrationManager)"
                         : "cancelled by the application"),

@@ -52,53 +52,54 @@ private struct StagesReader {
         return try stages.enumerated().map { try stage($1, "stage \($0 + 1)") }
     }
 
-    private func stage(_ value: PropertyValue, _ what: String) throws -> MigrationStage {
-        let fields = try fields(value, what, ["label", "lightweight", "from", "to", "mapping"])
-        let label = try text(fields, "label", what)
+    private func stage(_ value: PropertyValue, _ subject: String) throws -> MigrationStage {
+        let fields = try fields(value, subject, ["label", "lightweight", "from", "to", "mapping"])
+        let label = try text(fields, "label", subject)
         if let list = fields["lightweight"] {
             guard case .array(let names) = list else {
                 throw failure(
-                    "\"lightweight\" of \(what) is \(list.excerpt), but must be a list of versions", "lightweight", list
+                    "\"lightweight\" of \(subject) is \(list.excerpt), but must be a list of versions", "lightweight",
+                    list
                 )
             }
             for key in ["from", "to", "mapping"] where fields[key] != nil {
                 throw failure(
-                    "\(what) has \"lightweight\" and \"\(key)\"; remove one of the two", key, fields[key])
+                    "\(subject) has \"lightweight\" and \"\(key)\"; remove one of the two", key, fields[key])
             }
             let checksums = try names.map { element in
                 guard case .text(let name) = element else {
                     throw failure(
-                        "a version in \"lightweight\" of \(what) is \(element.excerpt), but must be a string",
+                        "a version in \"lightweight\" of \(subject) is \(element.excerpt), but must be a string",
                         "lightweight", element)
                 }
-                return try version(name.string, what, "lightweight").versionChecksum
+                return try version(name.string, subject, "lightweight").versionChecksum
             }
             return .lightweight(checksums, label: label)
         }
-        guard let from = try text(fields, "from", what), let to = try text(fields, "to", what) else {
-            throw failure("\(what) needs \"lightweight\", or \"from\" and \"to\"; set them to versions")
+        guard let from = try text(fields, "from", subject), let to = try text(fields, "to", subject) else {
+            throw failure("\(subject) needs \"lightweight\", or \"from\" and \"to\"; set them to versions")
         }
         let (current, next) = (
-            ModelReference(try version(from, what, "from")), ModelReference(try version(to, what, "to"))
+            ModelReference(try version(from, subject, "from")), ModelReference(try version(to, subject, "to"))
         )
-        guard let mapping = try text(fields, "mapping", what) else {
+        guard let mapping = try text(fields, "mapping", subject) else {
             return .custom(from: current, to: next, label: label)
         }
         return .mapping(from: current, to: next, label: label, try MappingModel(contentsOf: inFolder(mapping)))
     }
 
     /// Returns a version by its name in a bundle, by its checksum, or by its identifier.
-    private func version(_ name: String, _ what: String, _ key: String) throws -> Model {
+    private func version(_ name: String, _ subject: String, _ key: String) throws -> Model {
         let found =
             versions.first { $0.versionName == name } ?? versions.first { $0.versionChecksum == name }
             ?? versions.first { $0.versionIdentifiers.contains(name) }
         if let found { return found }
         let names = versions.compactMap(\.versionName)
-        let list = names.map { "\"\($0)\"" }.joined(separator: ", ")
+        let list = names.map { "\"\($0)\"" }.abridged
         let others = names.isEmpty ? "" : ", or use \(names.count > 1 ? "one of " : "")\(list)"
         throw CoreError(
             .migration, code: .managedObjectModelReferenceNotFound,
-            "\(what) of \(path) names the version \"\(name)\", which is not in the given models; add the path of "
+            "\(subject) of \(path) names the version \"\(name)\", which is not in the given models; add the path of "
                 + "the version's model to paths (search_paths, searchPaths, corestone migrate --source)\(others)",
             key: key, value: .string(name), file: path)
     }
@@ -108,24 +109,24 @@ private struct StagesReader {
         return path[...slash] + file
     }
 
-    private func fields(_ value: PropertyValue, _ what: String, _ known: [String]) throws -> Fields {
+    private func fields(_ value: PropertyValue, _ subject: String, _ known: [String]) throws -> Fields {
         guard case .dictionary(let fields) = value else {
-            throw failure("\(what) is \(value.excerpt), but must be a JSON object", nil, value)
+            throw failure("\(subject) is \(value.excerpt), but must be a JSON object", nil, value)
         }
         for key in sortedByBytes(fields.keys) where !known.contains(key) {
             let near = nearestName(to: key, among: known).map { "did you mean \"\($0)\"?" }
             throw failure(
-                "\(what) has the unknown key \"\(key)\"; "
+                "\(subject) has the unknown key \"\(key)\"; "
                     + (near ?? "use only \(known.map { "\"\($0)\"" }.joined(separator: ", "))"), key, fields[key])
         }
         return fields
     }
 
-    private func text(_ fields: Fields, _ key: String, _ what: String) throws -> String? {
+    private func text(_ fields: Fields, _ key: String, _ subject: String) throws -> String? {
         switch fields[key] {
         case nil, .null?: return nil
         case .text(let text)?: return text.string
-        case let other?: throw failure("\"\(key)\" of \(what) is \(other.excerpt), but must be a string", key, other)
+        case let other?: throw failure("\"\(key)\" of \(subject) is \(other.excerpt), but must be a string", key, other)
         }
     }
 

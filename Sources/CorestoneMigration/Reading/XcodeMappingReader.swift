@@ -32,7 +32,7 @@ final class XcodeMappingReader: XMLHandler {
     func read(_ bytes: [UInt8]) throws -> MappingModelParts {
         try parser.parse(bytes)
         let models = order.compactMap { records[$0] }.filter { $0.kind == "XDDEVMAPPINGMODEL" }
-        guard let model = models.first else { throw parser.corrupt("no XDDEVMAPPINGMODEL object was found") }
+        guard let model = models.first else { throw parser.corrupt("an XDDEVMAPPINGMODEL object was not found") }
         var builder = try XcodeMappingBuilder(model, records)
         return try builder.build()
     }

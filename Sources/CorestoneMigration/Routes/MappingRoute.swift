@@ -14,7 +14,7 @@ struct MappingRoute: ConversionRoute {
     /// Whether the destination may be an older version.
     ///
     /// True, because a mapping model to an older version was created for that purpose.
-    var mayGoBack: Bool { true }
+    var allowsEarlierModel: Bool { true }
 
     var steps: [String] {
         mapping.entityMappings.map { mapping in
@@ -44,7 +44,7 @@ struct MappingRoute: ConversionRoute {
             manager.report = progress
             try manager.withHandle {
                 do { try managerWillStart?(manager) } catch {
-                    throw failure(of: error, in: "the function manager_will_start (managerWillStart)", file: path)
+                    throw failure(of: error, in: "the callback manager_will_start (managerWillStart)", file: path)
                 }
                 try manager.migrate(
                     mapping, from: Context(coordinator: former), to: Context(coordinator: new),

@@ -33,7 +33,7 @@ private struct CompiledMappingWriter {
 
     private func mapping(_ mapping: EntityMapping) throws -> PropertyListValue {
         func hash(_ hash: [UInt8]?) -> PropertyListValue { hash.map { archiver.add(.data($0)) } ?? KeyedArchiver.null }
-        let what = "the entity mapping \"\(mapping.name)\""
+        let subject = "the entity mapping \"\(mapping.name)\""
         return archiver.add(
             ClassName("NSEntityMapping"),
             [
@@ -44,11 +44,11 @@ private struct CompiledMappingWriter {
                 "NSSourceEntityVersionHash": hash(mapping.sourceHash),
                 "NSDestinationEntityVersionHash": hash(mapping.destinationHash),
                 "NSEntityMigrationPolicyClassName": archiver.string(mapping.policyClassName),
-                "NSSourceExpression": try expression(mapping.sourceExpression, what, of: mapping),
+                "NSSourceExpression": try expression(mapping.sourceExpression, subject, of: mapping),
                 "NSAttributeMappings": archiver.array(
-                    try mapping.attributeMappings.map { try property($0, of: mapping, what) }),
+                    try mapping.attributeMappings.map { try property($0, of: mapping, subject) }),
                 "NSRelationshipMappings": archiver.array(
-                    try mapping.relationshipMappings.map { try property($0, of: mapping, what) }),
+                    try mapping.relationshipMappings.map { try property($0, of: mapping, subject) }),
                 "NSUserInfo": userInfo(mapping.userInfo),
             ])
     }

@@ -149,12 +149,12 @@ private final class XcodeMappingWriter {
     }
 
     private func add(attribute property: PropertyMapping, of mapping: EntityMapping, _ number: Int, owner: Int) throws {
-        let what = "the entity mapping \"\(mapping.name)\""
-        try property.requireReadable(in: what, of: mapping)
+        let subject = "the entity mapping \"\(mapping.name)\""
+        try property.requireReadable(in: subject, of: mapping)
         let generated = defaults.attribute(property.name, from: mapping.sourceName)
         if property.valueExpression == nil, generated != nil, let source = mapping.sourceName {
             throw failure(
-                "an .xcmappingmodel cannot represent the missing expression of \"\(property.name)\" in \(what), "
+                "an .xcmappingmodel cannot represent the missing expression of \"\(property.name)\" in \(subject), "
                     + "because \(source) has a property of that name; remove the property mapping, or write a .cdm",
                 entity: mapping.namedEntity, key: property.name)
         }
@@ -162,7 +162,7 @@ private final class XcodeMappingWriter {
             try attribute(
                 "valueexpressiondata",
                 expression: property.valueExpression == generated ? nil : property.valueExpression,
-                "\"\(property.name)\" in \(what)", of: mapping, key: property.name)
+                "\"\(property.name)\" in \(subject)", of: mapping, key: property.name)
             attribute("userinfodata", userInfo: property.userInfo)
             attribute("name", property.name)
             relationship("entitymapping", "1/1", "ENTITYMAPPING", [owner])
@@ -172,15 +172,15 @@ private final class XcodeMappingWriter {
     private func add(
         relationship property: PropertyMapping, of mapping: EntityMapping, _ number: Int, owner: Int
     ) throws {
-        let what = "the entity mapping \"\(mapping.name)\""
-        try property.requireReadable(in: what, of: mapping)
+        let subject = "the entity mapping \"\(mapping.name)\""
+        try property.requireReadable(in: subject, of: mapping)
         let expression = property.valueExpression
         let isDefault = expression == defaults.relationship(property.name, from: mapping.sourceName)
         let named = isDefault ? nil : namedMapping(property, of: mapping)
         try object("RELATIONSHIPMAPPING", number) {
             try attribute(
                 "valueexpressiondata", expression: isDefault || named != nil ? nil : expression,
-                "\"\(property.name)\" in \(what)", of: mapping, key: property.name)
+                "\"\(property.name)\" in \(subject)", of: mapping, key: property.name)
             attribute("sourcemappingname", named?.mapping)
             attribute("sourcekeypath", named?.path)
             attribute("userinfodata", userInfo: property.userInfo)

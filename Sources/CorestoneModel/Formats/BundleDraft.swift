@@ -82,7 +82,7 @@ final class BundleDraft {
                 "the version \"\(name.prefix(40))…\": its file name has \(fileName.utf8.count) bytes, but the limit "
                     + "is \(most)")
         }
-        if let twin = names.first(where: { $0 == name }), !twin.isSpelt(like: name) {
+        if let existing = names.first(where: { $0 == name }), !existing.isSpelt(like: name) {
             throw refusal(
                 "the version \"\(name)\": a version has the same name in another Unicode normalisation form; use that "
                     + "form, or rename one of the versions")

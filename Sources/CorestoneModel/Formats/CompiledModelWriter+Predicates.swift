@@ -38,7 +38,7 @@ extension CompiledModelWriter {
         } catch let error as CoreError {
             throw CoreError(
                 .model, code: .coreData,
-                "\(what) cannot be compiled for a .mom file or a store: \(error.message)",
+                "\(what) cannot be written in a compiled model: \(error.message)",
                 entity: entity, key: key, value: error.value, predicate: text.text, offset: error.offset)
         }
     }

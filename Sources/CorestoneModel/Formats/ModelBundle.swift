@@ -107,9 +107,15 @@ struct ModelBundle {
             current.map { "has the current version \"\($0)\", which does not exist" }
             ?? "does not specify the current version"
         throw folder.failure(
-            name.map { "has no version \"\($0)\"; use \(all)" }
+            name.map { "has no version \"\($0)\"; \(ModelBundle.remedy($0, names))" }
                 ?? "\(fault); pass the version \(all), or set the current version with corestone model set",
             .invalidArgument, key: "version", value: (name ?? current).map { .string($0) })
+    }
+
+    private static func remedy(_ name: String, _ names: [String]) -> String {
+        if names.count <= 10 { return "use \(TextPlace.quoted(names))" }
+        let near = nearestName(to: name, among: names).map { "did you mean \"\($0)\"?" }
+        return near ?? "use a name that cst_model_copy_versions (versions) returns"
     }
 }
 

@@ -7,11 +7,11 @@ import CorestoneValues
 public func deflateRaw(_ bytes: [UInt8]) throws -> [UInt8] {
     let stream = newStream()
     defer { stream.deallocate() }
-    guard cst_deflate_raw_init(stream, Z_DEFAULT_COMPRESSION) == Z_OK else { throw outOfMemory() }
+    guard cst_deflate_raw_init(stream, Z_DEFAULT_COMPRESSION) == Z_OK else { throw outOfMemory("compress") }
     defer { deflateEnd(stream) }
     var output: [UInt8] = []
     let status = pump(stream, bytes, into: &output, limit: .max) { deflate($0, $1 ? Z_FINISH : Z_NO_FLUSH) }
-    guard status == Z_STREAM_END else { throw outOfMemory() }
+    guard status == Z_STREAM_END else { throw outOfMemory("compress") }
     return output
 }
 
@@ -23,13 +23,13 @@ public func deflateRaw(_ bytes: [UInt8]) throws -> [UInt8] {
 public func inflateRaw(_ bytes: [UInt8], limit: Int = 64 << 20) throws -> [UInt8] {
     let stream = newStream()
     defer { stream.deallocate() }
-    guard cst_inflate_raw_init(stream) == Z_OK else { throw outOfMemory() }
+    guard cst_inflate_raw_init(stream) == Z_OK else { throw outOfMemory("decompress") }
     defer { inflateEnd(stream) }
     var output: [UInt8] = []
     let status = pump(stream, bytes, into: &output, limit: limit) { flow, _ in inflate(flow, Z_NO_FLUSH) }
     switch status {
     case Z_STREAM_END where output.count <= limit: return output
-    case Z_MEM_ERROR: throw outOfMemory()
+    case Z_MEM_ERROR: throw outOfMemory("decompress")
     case Z_OK, Z_BUF_ERROR, Z_STREAM_END:
         guard output.count > limit else {
             throw CoreError(
@@ -83,6 +83,6 @@ private func pump(
     }
 }
 
-private func outOfMemory() -> CoreError {
-    CoreError(.noMemory, "out of memory: cannot compress or decompress the model; free some memory")
+private func outOfMemory(_ action: String) -> CoreError {
+    CoreError(.noMemory, "out of memory: cannot \(action) the model; free some memory")
 }

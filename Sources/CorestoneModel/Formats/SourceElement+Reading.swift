@@ -60,8 +60,8 @@ extension SourceElement {
         let remedy = nearestName(to: text, among: types).map { "did you mean \"\($0)\"?" }
         throw modelError(
             "\(entity.name).\(name) has the unknown attribute type \"\(text)\"; "
-                + (remedy ?? "use \(TextPlace.quoted(types))"), entity: entity.name, key: name,
-            value: .string(text))
+                + (remedy ?? "use a type of Xcode's model editor, such as \"Integer 64\" or \"String\""),
+            entity: entity.name, key: name, value: .string(text))
     }
 
     /// Removes the default value and returns it. A value that is invalid for the type is not removed.

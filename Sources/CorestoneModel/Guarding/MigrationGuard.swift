@@ -124,7 +124,7 @@ extension MigrationGuard {
         _ names: [String], of items: [Item], _ name: (Item) -> String, in path: String
     ) throws -> [Item] {
         for wanted in names where !items.contains(where: { name($0) == wanted }) {
-            let all = items.map { "\"\(name($0))\"" }.joined(separator: ", ")
+            let all = items.map { "\"\(name($0))\"" }.abridged
             let near = nearestName(to: wanted, among: items.map(name)).map { "; did you mean \"\($0)\"?" }
             throw LocalFile(path).failure(
                 "has no earlier version \"\(wanted)\""

@@ -187,8 +187,8 @@ extension MigrationStep {
         guard identifier.isEmpty else {
             return add(
                 .unknownIdentifier, entity, key,
-                "\(shown) has the renaming identifier \"\(identifier)\", which no earlier version has, but looks like "
-                    + "\(former) under a new name (\(reason)), so a migration loses its \(lost)", remedy)
+                "\(shown) has the renaming identifier \"\(identifier)\", which earlier versions do not have, but looks "
+                    + "like \(former) under a new name (\(reason)), so a migration loses its \(lost)", remedy)
         }
         add(
             .missingIdentifier, entity, key,
@@ -201,7 +201,7 @@ extension MigrationStep {
     ) {
         add(
             .unknownIdentifier, entity, key,
-            "\(shown) has the renaming identifier \"\(identifier)\", which no earlier version of \(owner) has",
+            "\(shown) has the renaming identifier \"\(identifier)\", which earlier versions of \(owner) do not have",
             "correct or remove it, unless a version that is not checked has it", severity: .note)
     }
 
@@ -334,8 +334,9 @@ extension MigrationStep {
                 guard let entity = change.entity.flatMap(to.model.entity(named:)) else { continue }
                 add(
                     .indexOnly, entity, change.name,
-                    "the index \"\(change.name ?? "")\" of \(entity.name) changed, but no version hash did, so existing stores keep "
-                        + "their indexes", "set a version hash modifier of \(entity.name), which makes stores migrate")
+                    "the index \"\(change.name ?? "")\" of \(entity.name) changed, but the version hashes did not, so "
+                        + "existing stores keep their indexes",
+                    "set a version hash modifier of \(entity.name), which makes stores migrate")
             }
         }
         for entity in to.model.entities {

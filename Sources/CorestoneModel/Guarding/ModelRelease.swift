@@ -52,19 +52,20 @@ extension ModelRelease {
         let isUsable = !name.isEmpty && !name.utf8.contains(0) && name.utf8.count <= 200
         guard isUsable, name.utf8.first != UInt8(ascii: "."), !name.utf8.contains(UInt8(ascii: "/")) else {
             throw folder.failure(
-                "cannot contain the version \"\(name.prefix(40))\(name.count > 40 ? "…" : "")\": a name must have "
-                    + "1 to 200 bytes without a slash or NUL byte, and must not begin with a dot; choose another name",
+                "cannot contain the version \"\(name.prefix(40))\(name.count > 40 ? "…" : "")\": a name has 1 to "
+                    + "200 bytes without a slash, a NUL byte or a leading dot; choose another name",
                 .invalidArgument, key: "name", value: .string(name))
         }
         let bytes = try model.compiledFile()
         if let former = try releases(inFolder: path).first(where: { $0.name == name }) {
             // Compiled models do not contain all settings, so the released version is compared with a compiled model.
             let compiled = try Model(data: bytes)
-            guard let change = try former.model().changes(to: compiled).first(where: { !$0.isEditorial }) else {
-                return false
-            }
+            let changes = try former.model().changes(to: compiled).filter { !$0.isEditorial }
+            guard let change = changes.first else { return false }
+            let others = changes.count > 1 ? " and \(changes.count - 1) more" : ""
             throw folder.failure(
-                "contains another model as the version \"\(name)\" (\(change.text)); undo the change, or add a new version",
+                "contains another model as the version \"\(name)\" (\(change.text)\(others)); undo the "
+                    + "change\(others.isEmpty ? "" : "s"), or add a new version",
                 .invalidArgument, entity: change.entity, key: change.name ?? change.field, value: .string(name))
         }
         try folder.createFolder()

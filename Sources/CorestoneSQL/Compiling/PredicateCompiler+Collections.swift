@@ -39,9 +39,9 @@ extension PredicateCompiler {
             sides.members.rest.isEmpty && isNull
             ? "\(sides.path.format).@count == 0 to find objects without members"
             : "\(sides.meant(comparison).format(.blank)) to find objects with at least one such value"
-        let outcome = comparison.operator == .notEqual ? "every object" : "no object"
+        let outcome = comparison.operator == .notEqual ? "is true for every object" : "is not true for any object"
         return
-            "\(Predicate.comparison(comparison).format(.blank)) is true for \(outcome): \(sides.shown) spans a to-many "
+            "\(Predicate.comparison(comparison).format(.blank)) \(outcome): \(sides.shown) spans a to-many "
             + "relationship, and its values are compared as one collection; write \(remedy)"
     }
 

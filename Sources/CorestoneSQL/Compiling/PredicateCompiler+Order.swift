@@ -37,9 +37,9 @@ extension PredicateCompiler {
                 let entity = environment.root.mapping.entity.name
                 throw CoreError(
                     .predicate,
-                    "cannot sort \(entity) by \"\(descriptor.keyPath)\": \(entity).\(collection) is to-many, and a collection "
-                        + "cannot be ordered; sort by a single value, such as \(collection).@count", entity: entity,
-                    key: descriptor.keyPath)
+                    "cannot sort \(entity) by \"\(descriptor.keyPath)\": \(entity).\(collection) is to-many, and "
+                        + "collections cannot be compared; sort by a single value, such as \(collection).@count",
+                    entity: entity, key: descriptor.keyPath)
             case .object:
                 throw NotExpressible("\"\(descriptor.keyPath)\" is an object, and objects are ordered in memory")
             case .attribute(let value): return try column(value)

@@ -80,7 +80,7 @@ extension WriteTransaction {
             }
         }
         if connection.changes != plan.rows {
-            throw connection.swallowed("insert \(rows.entity.name) \(key + 1)", entity: rows.entity.name)
+            throw connection.unwrittenRowError("insert \(rows.entity.name) \(key + 1)", entity: rows.entity.name)
         }
     }
 

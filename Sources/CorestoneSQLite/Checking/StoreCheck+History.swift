@@ -53,10 +53,10 @@ extension StoreCheck {
         try report(
             .history, "SELECT Z_PK, ZCHANGETYPE FROM ACHANGE WHERE (ZCHANGETYPE = 1) <> (ZCOLUMNS IS NOT NULL)"
         ) { row in
-            let what =
+            let fault =
                 row.integer(1) == 1
                 ? "is an update without changed columns" : "lists changed columns but is not an update"
-            return ("change \(row.integer(0)) of the history \(what)", nil)
+            return ("change \(row.integer(0)) of the history \(fault)", nil)
         }
     }
 

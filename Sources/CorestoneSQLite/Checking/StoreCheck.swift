@@ -105,9 +105,9 @@ extension StoreCheck {
             findings.add(kind, message, entity: entity, key: key, objectURI: uri)
         }
         if count > StoreReport.limit {
-            let what = [entity, key].compactMap { $0 }.joined(separator: ".")
+            let subject = [entity, key].compactMap { $0 }.joined(separator: ".")
             findings.add(
-                kind, "\(count - StoreReport.limit) more of this kind\(what.isEmpty ? "" : " in \(what)")",
+                kind, "\(count - StoreReport.limit) more of this kind\(subject.isEmpty ? "" : " in \(subject)")",
                 entity: entity, key: key)
         }
     }

@@ -34,10 +34,10 @@ public struct StoreReport: Sendable {
                 key: problem.key, objectURI: problem.objectURI, file: file)
         }
         let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
-        let what =
+        let verdict =
             problems.isEmpty
             ? "is intact, with \(warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings")" : "has \(count)"
-        return CoreError(.storeCorrupt, code: .coreData, "\(file) \(what)", children: children, file: file)
+        return CoreError(.storeCorrupt, code: .coreData, "\(file) \(verdict)", children: children, file: file)
     }
 }
 

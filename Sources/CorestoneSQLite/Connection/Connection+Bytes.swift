@@ -26,7 +26,8 @@ extension Connection {
     /// The current size of the database file in bytes, without its log; 0 if the size cannot be read.
     var fileSize: Int {
         var size: Int64 = 0
-        guard let file, let ask = file.pointee.pMethods?.pointee.xFileSize, ask(file, &size) == SQLITE_OK else {
+        guard let file, let readSize = file.pointee.pMethods?.pointee.xFileSize, readSize(file, &size) == SQLITE_OK
+        else {
             return 0
         }
         return Int(size)

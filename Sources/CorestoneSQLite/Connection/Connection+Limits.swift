@@ -51,7 +51,7 @@ extension Connection {
     ///
     /// The schema cannot call functions with effects outside the database, nor write to shadow tables. The functions of
     /// this library that Core Data's triggers call are marked as innocuous.
-    func distrust() { cst_sqlite3_distrust(db) }
+    func restrictSchema() { cst_sqlite3_distrust(db) }
 
     /// Allows triggers to use virtual tables, as the triggers that update R-trees do.
     ///

@@ -164,11 +164,11 @@ final class Connection {
     /// Throws unless the last statement changed exactly one row.
     @inline(__always)
     func requireOneChange(_ purpose: @autoclosure () -> String, entity: @autoclosure () -> String?) throws {
-        if changes != 1 { throw swallowed(purpose(), entity: entity()) }
+        if changes != 1 { throw unwrittenRowError(purpose(), entity: entity()) }
     }
 
     /// Creates the error for a row that SQLite accepted but did not write.
-    func swallowed(_ purpose: String, entity: String?) -> CoreError {
+    func unwrittenRowError(_ purpose: String, entity: String?) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreSave,
             "cannot \(purpose): SQLite did not write the row to \(path), probably because of a trigger of another "

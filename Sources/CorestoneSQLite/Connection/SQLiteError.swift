@@ -39,7 +39,7 @@ enum SQLiteError {
                 .storeBusy, code: .persistentStoreTimeout,
                 "cannot \(purpose) because another process or connection holds the lock: \(text) (SQLite \(code)); "
                     + (hasFixedTimeout
-                        ? "try again while no other connection saves"
+                        ? "try again while other connections do not save"
                         : "try again, or raise busy_timeout_ms (busy_timeout)"),
                 entity: entity, sqliteCode: code, file: path)
         // SQLITE_READONLY_DBMOVED and SQLITE_IOERR_NOMEM are macros that Swift does not import.

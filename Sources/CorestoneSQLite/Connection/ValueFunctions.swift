@@ -28,17 +28,16 @@ final class ValueEntry {
             }
             return entry
         }
+        var name = PackedValue.function
         var code = sqlite3_create_function_v2(
-            connection.db, PackedValue.function, 1, flags, nil, { ValueEntry.unpack($0, $2) }, nil, nil, nil)
+            connection.db, name, 1, flags, nil, { ValueEntry.unpack($0, $2) }, nil, nil, nil)
         if code == SQLITE_OK {
+            name = ExactSum.function
             code = sqlite3_create_function_v2(
-                connection.db, ExactSum.function, 1, flags, nil, nil,
-                { ExactSum.step($0, $2) }, { ExactSum.finish($0) }, nil)
+                connection.db, name, 1, flags, nil, nil, { ExactSum.step($0, $2) }, { ExactSum.finish($0) }, nil)
         }
         guard code == SQLITE_OK else {
-            throw connection.error(
-                code,
-                "register the SQL functions \(PackedValue.function) and \(ExactSum.function) for \(connection.path)")
+            throw connection.error(code, "register the SQL function \(name) for \(connection.path)")
         }
         return entries
     }

@@ -90,7 +90,7 @@ final class HistoryWriter {
         // If the row does not exist, the deletion itself reports that it is missing.
         let search = "SELECT 1 FROM \(schema.table(of: entity).name) WHERE Z_PK = ?"
         if try connection.finds(search, primaryKey, purpose: HistoryWriter.purpose) {
-            throw connection.swallowed(HistoryWriter.purpose, entity: entity.name)
+            throw connection.unwrittenRowError(HistoryWriter.purpose, entity: entity.name)
         }
     }
 

@@ -91,8 +91,8 @@ struct ContentReplacement {
     private func occupied(_ table: String) -> CoreError {
         CoreError(
             .migration, code: .migration,
-            "cannot migrate \(connection.path): the new model needs the table \(table), but the store has a table of that name which "
-                + "does not belong to Core Data; rename that table", entity: entity(of: table), value: .string(table),
+            "cannot migrate \(connection.path): the new model needs the table \(table), but the store has a table of that name "
+                + "from another program; rename that table", entity: entity(of: table), value: .string(table),
             file: connection.path)
     }
 

@@ -3,10 +3,10 @@ import CorestoneValues
 
 /// The checks for pairs of objects that relationships of the new model cannot store.
 extension MigrationChecks {
-    func lostPairs() throws -> [CoreError] { try crowds() + contradictions() }
+    func lostPairs() throws -> [CoreError] { try multiplicityConflicts() + inverseConflicts() }
 
     /// Finds objects with several targets or owners where the new model allows only one.
-    private func crowds() throws -> [CoreError] {
+    private func multiplicityConflicts() throws -> [CoreError] {
         try plan.links.compactMap { link in
             let relationship = link.relationship
             // A to-many relationship without an inverse stores one owner for each member.
@@ -49,7 +49,7 @@ extension MigrationChecks {
     }
 
     /// Finds relationships that become inverses of each other, but have different pairs.
-    private func contradictions() throws -> [CoreError] {
+    private func inverseConflicts() throws -> [CoreError] {
         var failures: [CoreError] = []
         for entity in plan.mapping.destination.entities {
             for relationship in entity.ownRelationships {

@@ -19,7 +19,7 @@ struct MigrationCopy {
         let reader = try Connection(origin.path, path: origin.given, flags: SQLITE_OPEN_READWRITE, limits: limits)
         defer { reader.close() }
         _ = cst_sqlite3_checkpoint_on_close(reader.db, 0)
-        reader.distrust()
+        reader.restrictSchema()
         try reader.execute("BEGIN", purpose, cocoaCode: .migration)
         defer { sqlite3_exec(reader.db, "COMMIT", nil, nil, nil) }
         var options = StoreOptions()

@@ -113,8 +113,9 @@ final class MigrationFunctions {
             fault =
                 "a backing file in \(externalFolder) cannot be read: its name in the row is damaged; run corestone check to find the "
                 + "object, and set its value to null"
-        } else if case .unreadable(_, let what) = external {
-            fault = "\(what)\(what.hasRemedy ? ", or" : ";") set the value to null (corestone check names the object)"
+        } else if case .unreadable(_, let problem) = external {
+            fault =
+                "\(problem)\(problem.hasRemedy ? ", or" : ";") set the value to null (corestone check names the object)"
         } else {
             fault =
                 "the backing file \(file) is missing; restore it, or set the value to null (corestone check names the object)"

@@ -29,7 +29,7 @@ extension Connection {
                     "cannot \(purpose): \(place.given) is not writable; make the file writable",
                     sqliteCode: SQLITE_READONLY, file: place.given)
             }
-            connection.distrust()
+            connection.restrictSchema()
             do {
                 connection.limitExpressions()
                 let isStore = try connection.finds(

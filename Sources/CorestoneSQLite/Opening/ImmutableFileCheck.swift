@@ -52,7 +52,7 @@ struct ImmutableFileCheck {
             .storeBusy, code: .persistentStoreOperation,
             isOpenStore
                 ? "\(givenPath) was changed while it was open read-only; \(StoreLocation.addingAgain)"
-                : "\(givenPath) was changed while it was read; try again while no other connection writes to it",
+                : "\(givenPath) was changed while it was read; try again while other connections do not write to it",
             file: givenPath)
     }
 }

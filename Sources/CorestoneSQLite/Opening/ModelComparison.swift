@@ -151,24 +151,24 @@ extension ModelComparison {
             entity: entity, key: key, value: value, children: children, file: contents.place.given)
     }
 
-    private func message(_ what: String) -> String {
+    private func message(_ problem: String) -> String {
         let store = contents.place.given
         if let candidates {
             return "\(store) does not match any of \(candidates); the nearest is "
-                + "\(model.versionName ?? "an unnamed version"): \(what). "
+                + "\(model.versionName ?? "an unnamed version"): \(problem). "
                 + "Migrate the store to one of the versions with CST_STORE_MIGRATE (migrate, corestone migrate)"
         }
         if source == .inferred {
             return
-                "the model inferred from the tables of \(store) does not match them: \(what); restore the store and its "
+                "the model inferred from the tables of \(store) does not match them: \(problem); restore the store and its "
                 + "write-ahead log from a backup"
         }
         guard source == .given else {
-            return "the model in \(store) does not match its tables: \(what) (a migration may be unfinished, or the "
+            return "the model in \(store) does not match its tables: \(problem) (a migration may be unfinished, or the "
                 + "write-ahead log missing)"
         }
         return
-            "the model does not match \(store): \(what); open the store with the model it was written with, or "
+            "the model does not match \(store): \(problem); open the store with the model it was written with, or "
             + "migrate it with CST_STORE_MIGRATE (migrate, corestone migrate)"
     }
 }
@@ -195,10 +195,10 @@ extension ModelComparison {
         }
     }
 
-    private func missing(_ join: JoinTable, _ what: String) -> Difference {
+    private func missing(_ join: JoinTable, _ part: String) -> Difference {
         let relationship = join.naming
         return Difference(
-            text: "the store does not have the \(what) for \(relationship.entity.name).\(relationship.name)",
+            text: "the store does not have the \(part) for \(relationship.entity.name).\(relationship.name)",
             entity: relationship.entity.name, key: relationship.name)
     }
 

@@ -55,7 +55,7 @@ struct PrivateCopy {
         throw CoreError(
             .storeBusy, code: .persistentStoreOpen,
             "cannot read \(place.given): it was changed during each of \(Self.maximumAttempts) attempts to copy it; "
-                + "try again while no program writes to it",
+                + "try again while other programs do not write to it",
             file: place.given)
     }
 

@@ -34,7 +34,7 @@ struct ReadOnlyFile {
             connection = frozen
             self.watch = watch
         }
-        try connection.distrust("open \(place.given)")
+        try connection.restrictUntrustedFile("open \(place.given)")
     }
 }
 
@@ -64,8 +64,8 @@ extension Connection {
     /// Restricts an untrusted file.
     ///
     /// Its schema cannot call functions that are not innocuous, and damaged pages are detected early.
-    fileprivate func distrust(_ purpose: String) throws {
-        distrust()
+    fileprivate func restrictUntrustedFile(_ purpose: String) throws {
+        restrictSchema()
         try execute("PRAGMA cell_size_check=1", purpose, cocoaCode: .persistentStoreOpen)
         limitExpressions()
     }

@@ -29,8 +29,8 @@ struct StoreCreation {
                 "\(entity).\(attribute.name) (\(attribute.type.displayName)) is derived by "
                     + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute. Use one of the forms "
                     + "attribute, to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
-                    + "uppercase:(attribute), lowercase:(attribute) and now(), without a filter and with a result of "
-                    + "the type of \(entity).\(attribute.name)",
+                    + "uppercase:(attribute), lowercase:(attribute) and now(), without a filter; the result must have the "
+                    + "type of \(entity).\(attribute.name)",
                 entity: entity, key: attribute.name, file: place.given)
         }
     }
@@ -38,7 +38,7 @@ struct StoreCreation {
     /// Creates the store. Returns false if another process created it in the meantime.
     func run() throws -> Bool {
         try refuseUnknownDerivations(StoreSchema(model: model))
-        if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideRemains() }
+        if place.hasCompanion("-wal") || place.hasCompanion("-journal") { return try fillBesideLogFiles() }
         let draft = "\(place.path).new-\(getpid())-\(UInt32.random(in: .min ... .max))"
         defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(draft + suffix) } }
         if let permissions = options.permissionsOfNewFile(inPlaceOf: nil) { try make(draft, permissions) }
@@ -60,7 +60,7 @@ struct StoreCreation {
     /// SQLite would apply the log of a deleted store to a file with content, but discards the log when it fills an
     /// empty file. If a store was renamed while a process has it open, the log contains the saves of that process, and
     /// the creation fails.
-    private func fillBesideRemains() throws -> Bool {
+    private func fillBesideLogFiles() throws -> Bool {
         if let process = place.processUsingLog {
             throw CoreError(
                 .storeBusy, code: .persistentStoreOpen,

@@ -58,7 +58,7 @@ struct StoreOpener {
             clamping: pragmas.number("busy_timeout", else: options.busyTimeoutMilliseconds))
         if options.isReadOnly, options.vacuums || options.analyzes {
             let (vacuum, analyze) = ("CST_STORE_VACUUM (vacuum)", "CST_STORE_ANALYZE (analyze)")
-            let (deeds, names) =
+            let (operations, names) =
                 switch (options.vacuums, options.analyzes) {
                 case (true, true): ("vacuumed and analysed", "\(vacuum) and \(analyze)")
                 case (true, false): ("vacuumed", vacuum)
@@ -66,7 +66,7 @@ struct StoreOpener {
                 }
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) cannot be opened read-only and \(deeds) at the same time; leave out CST_STORE_READ_ONLY (read_only), "
+                "\(path) cannot be opened read-only and \(operations) at the same time; leave out CST_STORE_READ_ONLY (read_only), "
                     + "or \(names)", key: "read_only", value: .bool(true), file: path)
         }
         try options.requireUsableFileMode(path)
@@ -75,7 +75,7 @@ struct StoreOpener {
 
     func run() throws -> OpenedStore {
         try model?.refuseIntermediateOperators()
-        if path == StoreLocation.nowhere { return try openInMemory() }
+        if path == StoreLocation.inMemoryPath { return try openInMemory() }
         let place = try StoreLocation(path)
         if place.state == .missing, !options.isReadOnly, !options.mustExist, let model {
             let isNew = try creation(model, place).run()
@@ -94,7 +94,7 @@ struct StoreOpener {
 
     /// Creates a store in memory, which other coordinators cannot share. Its objects are lost when it is closed.
     private func openInMemory() throws -> OpenedStore {
-        let place = StoreLocation(nowhere: path)
+        let place = StoreLocation(inMemory: path)
         guard let model, !options.isReadOnly, !options.mustExist else {
             let obstacles: [(applies: Bool, key: String, fault: String, remedy: String)] = [
                 (self.model == nil, "model", "does not contain a model", "pass a model"),
@@ -162,7 +162,7 @@ struct StoreOpener {
         let connection = try Connection(
             place.path, path: place.given, flags: SQLITE_OPEN_READWRITE, limits: options.limits)
         try FileHeader(connection).requireDatabase(place, connection)
-        connection.distrust()
+        connection.restrictSchema()
         // The file must not be changed, not even by closing it, before it is known to be a store of the model.
         if place.hasCompanion("-wal") {
             _ = cst_sqlite3_checkpoint_on_close(connection.db, 0)
@@ -206,7 +206,7 @@ struct StoreOpener {
         _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)
         try configure(connection, place)
         let isWAL = try journalMode(connection, place) == "wal"
-        try tidy(connection, place)
+        try vacuumAndAnalyze(connection, place)
         // A migration that was killed may have left a folder.
         LocalFile(place.path, shownAs: place.given).removeAbandonedFolders()
         try derive(schema, in: connection, place)
@@ -239,7 +239,7 @@ struct StoreOpener {
                     "\(place.given) was replaced by another file; \(StoreLocation.addingAgain)", place)
             }
             connection.waitForLocks(milliseconds: busyTimeout)
-            connection.distrust()
+            connection.restrictSchema()
             if trustsSchema { connection.trustSchema() }
             connection.limitExpressions()
             try configure(connection, place, isFirst: false)
@@ -274,7 +274,7 @@ struct StoreOpener {
     }
 
     /// Vacuums and analyses the store if the options request it.
-    private func tidy(_ connection: Connection, _ place: StoreLocation) throws {
+    private func vacuumAndAnalyze(_ connection: Connection, _ place: StoreLocation) throws {
         if options.vacuums {
             try connection.execute("VACUUM", "vacuum \(place.given)", cocoaCode: .persistentStoreOpen)
         }

@@ -100,8 +100,8 @@ struct StorePragmas {
         let names = rules.map(\.name)
         let near = nearestName(to: name.lowercased(), among: names).map { "did you mean \"\($0)\"?" }
         return refusal(
-            "the pragma \"\(name)\" of \(path) is not supported; \(near ?? "use one of \(names.joined(separator: ", "))")",
-            name, value, path)
+            "the pragma \"\(name)\" of \(path) is not supported; "
+                + (near ?? "use one that docs/reference/store.md lists"), name, value, path)
     }
 
     private static func refusal(_ message: String, _ name: String, _ value: String, _ path: String) -> CoreError {

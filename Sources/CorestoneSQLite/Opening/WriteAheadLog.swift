@@ -43,10 +43,10 @@ struct WriteAheadLog {
         if loss != nil || state != .withoutCommits && state != .live {
             (state, loss) = try self.state(place, connection)
         }
-        guard case .stale(let why) = state else { return Findings(isLive: state == .live, loss: loss) }
+        guard case .stale(let reason) = state else { return Findings(isLive: state == .live, loss: loss) }
         throw CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "the write-ahead log \(place.companion("-wal")) cannot be used: \(why). Restore the store and its log from the "
+            "the write-ahead log \(place.companion("-wal")) cannot be used: \(reason). Restore the store and its log from the "
                 + "same backup, or move the log away to open the store without it",
             sqliteCode: SQLITE_CORRUPT, file: place.given)
     }

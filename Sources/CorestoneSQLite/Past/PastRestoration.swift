@@ -102,11 +102,11 @@ struct PastRestoration {
             "UPDATE \(table.name) SET \(column.name) = (SELECT ZVALUE FROM CST_PASTVALUE WHERE ZCOLUMN = \(number) "
                 + "AND ZROW = \(table.name).Z_PK) WHERE Z_PK IN (SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number))",
             purpose)
-        if !unknown.isEmpty { try becomeKnown(column, table, number) }
-        if (column.property as? Attribute)?.allowsExternalStorage == true { try becomeUnknown(column, table, number) }
+        if !unknown.isEmpty { try markKnown(column, table, number) }
+        if (column.property as? Attribute)?.allowsExternalStorage == true { try markUnknown(column, table, number) }
     }
 
-    private mutating func becomeKnown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
+    private mutating func markKnown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
         guard column.role == .attribute || column.role == .toOne else { return }
         let rows = try connection.prepare("SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number)", purpose)
         while try rows.step(purpose) { unknown.remove(column.property, ofRow: rows.integer(0), table.root) }
@@ -115,7 +115,7 @@ struct PastRestoration {
     /// Marks values as unknown if their backing files could not be read when the values were replaced.
     ///
     /// Values that are still in backing files are marked too, because the copy does not have these files.
-    private mutating func becomeUnknown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
+    private mutating func markUnknown(_ column: ColumnSchema, _ table: TableSchema, _ number: Int64) throws {
         let rows = try connection.prepare(
             "SELECT ZROW FROM CST_PASTVALUE WHERE ZCOLUMN = \(number) AND ZVALUE IS NOT NULL "
                 + "AND (typeof(ZVALUE) <> 'blob' OR substr(ZVALUE, 1, 1) <> x'01')", purpose)

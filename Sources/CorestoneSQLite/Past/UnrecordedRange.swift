@@ -56,7 +56,7 @@ struct UnrecordedRange {
         var hasChanges = false
         while try statement.step(purpose) {
             if statement.integer(1) != number {
-                try conclude(record, &unknown)
+                try markUnrecordedRelationships(record, &unknown)
                 (record, number) = (Record(), statement.integer(1))
             }
             hasChanges = true
@@ -76,7 +76,7 @@ struct UnrecordedRange {
             default: record.inserted.insert(entity.rootIndex)
             }
         }
-        try conclude(record, &unknown)
+        try markUnrecordedRelationships(record, &unknown)
         if hasChanges { forgetDerivedAttributes(&unknown) }
     }
 
@@ -110,7 +110,7 @@ struct UnrecordedRange {
     }
 
     /// Marks relationships as unknown that a transaction may have changed without recording it.
-    private func conclude(_ record: Record, _ unknown: inout UnknownValues) throws {
+    private func markUnrecordedRelationships(_ record: Record, _ unknown: inout UnknownValues) throws {
         for relationship in relationships {
             if relationship.isToMany, relationship.inverse == nil {
                 if record.mayMove(relationship) { unknown.addToAll(relationship) }

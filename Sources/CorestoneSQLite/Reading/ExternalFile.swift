@@ -125,8 +125,8 @@ enum ExternalFile {
         return nil
     }
 
-    private static func unreadable(_ path: String, _ what: String) -> ExternalValue {
-        .unreadable(file: path, fault: "the backing file \(path) \(what)")
+    private static func unreadable(_ path: String, _ problem: String) -> ExternalValue {
+        .unreadable(file: path, fault: "the backing file \(path) \(problem)")
     }
 
     private static func unreadable(_ path: String, _ code: Int32) -> ExternalValue {

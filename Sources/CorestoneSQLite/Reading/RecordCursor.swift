@@ -64,7 +64,7 @@ struct RecordCursor {
     mutating func takeBytes(_ count: Int, _ step: ColumnStep) -> UnsafeMutableRawPointer? {
         if end - start < tail + count + 8 {
             guard tail + count < Int(UInt32.max) - 64 else { return nil }
-            moveToRoom(for: count)
+            moveToNewChunk(for: count)
         }
         let place = start + Int(step.offset)
         place.storeBytes(of: UInt32(truncatingIfNeeded: tail), as: UInt32.self)
@@ -123,7 +123,7 @@ struct RecordCursor {
 
     /// Moves the record under construction to a new chunk, because it does not fit.
     @inline(never)
-    private mutating func moveToRoom(for count: Int) {
+    private mutating func moveToNewChunk(for count: Int) {
         let old = start
         let taken = tail
         nextChunk(for: taken + count + 64)

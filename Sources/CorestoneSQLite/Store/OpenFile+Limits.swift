@@ -35,10 +35,10 @@ extension OpenFile {
                     "\(limits.expressionBytes) bytes"
                 )
             }
-        let what = hasTriggers ? "a statement and its triggers exceed" : "a statement exceeds"
+        let source = hasTriggers ? "a statement and its triggers exceed" : "a statement exceeds"
         return CoreError(
             .storeIO, code: .persistentStoreSave,
-            "cannot save to \(connection.path): \(what) \(key) (\(bound)); raise \(key) if the file is trusted"
+            "cannot save to \(connection.path): \(source) \(key) (\(bound)); raise \(key) if the file is trusted"
                 + (hasTriggers ? ", or drop the triggers of other programs" : ""), key: key, value: .int(Int64(value)),
             sqliteCode: error.sqliteCode,
             file: connection.path)

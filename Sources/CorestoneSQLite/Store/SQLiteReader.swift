@@ -30,7 +30,7 @@ final class SQLiteReader: SQLiteReading, @unchecked Sendable {
     private var last: OpenFile
     private var hasRead = false
     private var check: (() -> Bool)?
-    private var wantsNewest = false
+    private var mustReadNewest = false
 
     init(_ store: SQLiteStore) {
         self.store = store
@@ -46,19 +46,19 @@ final class SQLiteReader: SQLiteReading, @unchecked Sendable {
             }
         defer { connections.release(file) }
         // A cursor continues to read its own state.
-        if wanted == nil, file !== last || wantsNewest || !hasRead { prepareRead(on: file) }
+        if wanted == nil, file !== last || mustReadNewest || !hasRead { prepareRead(on: file) }
         return try connections.use(file, check: check, body)
     }
 
     /// Ends a transaction that another reader began, because it may be older than the last state of this reader.
     private func prepareRead(on file: OpenFile) {
-        if wantsNewest || hasRead && file !== last, !file.isClosed { file.endReads() }
-        wantsNewest = false
+        if mustReadNewest || hasRead && file !== last, !file.isClosed { file.endReads() }
+        mustReadNewest = false
         hasRead = true
         last = file
     }
 
     func setInterruptCheck(_ check: (() -> Bool)?) { self.check = check }
 
-    func endRead() { wantsNewest = true }
+    func endRead() { mustReadNewest = true }
 }

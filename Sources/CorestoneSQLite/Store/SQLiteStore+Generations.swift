@@ -126,7 +126,7 @@ extension SQLiteStore {
                 ].compactMap { $0 }
                 let remedy =
                     given.isEmpty
-                    ? "\(StoreLocation.addingAgain) while no other process uses it"
+                    ? "\(StoreLocation.addingAgain) while other processes do not use it"
                     : "\(StoreLocation.addingAgain) without \(given.joined(separator: " and without "))"
                 throw CoreError(
                     .unsupported, code: .persistentStoreOperation,

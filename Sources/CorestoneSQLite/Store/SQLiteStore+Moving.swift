@@ -5,7 +5,7 @@ import CorestoneValues
 extension SQLiteStore {
     /// Switches to the file at `path`, which must be a copy of this store.
     func move(to path: String) throws {
-        if isInMemory || path == StoreLocation.nowhere {
+        if isInMemory || path == StoreLocation.inMemoryPath {
             throw refusal(
                 "cannot move \(self.path) to \(path)"
                     + (isInMemory

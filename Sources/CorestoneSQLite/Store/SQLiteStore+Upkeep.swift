@@ -70,7 +70,7 @@ extension SQLiteStore: SQLiteUpkeep {
         throw CoreError(
             .storeBusy, code: .persistentStoreOperation,
             "cannot copy \(self.path) to \(path): another process or coordinator kept removing backing files "
-                + "during the copy; try again while no other process or coordinator saves to \(self.path)",
+                + "during the copy; try again while other processes and coordinators do not save to \(self.path)",
             file: self.path)
     }
 
@@ -81,7 +81,7 @@ extension SQLiteStore: SQLiteUpkeep {
         // The copy allows backing files as large as the store does.
         var options = options
         options.limits.externalBytes = max(options.limits.externalBytes, self.options.limits.externalBytes)
-        let origin = isInMemory ? StoreLocation(nowhere: self.path) : try StoreLocation(self.path)
+        let origin = isInMemory ? StoreLocation(inMemory: self.path) : try StoreLocation(self.path)
         func copy(_ connection: Connection) throws -> Set<String> {
             try StoreTransfer(
                 from: connection, externalFolder, origin, to: place, options, keepingOthers: true, progress: progress

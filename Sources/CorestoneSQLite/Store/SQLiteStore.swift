@@ -9,7 +9,7 @@ import Synchronization
 /// A store in Apple's SQLite layout.
 ///
 /// Any number of threads can read it through their own readers while one thread saves.
-final class SQLiteStore: PersistentStore, SQLiteReading, WritableElsewhere {
+final class SQLiteStore: PersistentStore, SQLiteReading, WritableAfterMove {
     let type = StoreType.sqlite
     let identifier: String
     let modelSource: ModelSource

@@ -47,7 +47,7 @@ struct StoreTransfer {
         try options.requireUsableFileMode(place.given)
         let there = FilePermissions(of: place.path)
         var options = options
-        options.permissionsOfSource = origin.isNowhere ? nil : FilePermissions(of: origin.path)
+        options.permissionsOfSource = origin.isInMemory ? nil : FilePermissions(of: origin.path)
         permissions = place.state == .present ? there : options.permissionsOfNewFile(inPlaceOf: there) ?? there
         guard place.path != origin.path else {
             throw CoreError(
@@ -121,7 +121,7 @@ struct StoreTransfer {
                     throw CoreError(
                         .invalidArgument, code: .persistentStoreOperation,
                         "\(place.given) is not a copy of \(origin.given) and was not changed; choose an unused path or an earlier "
-                            + "copy\(origin.isNowhere ? "" : ", or call cst_coordinator_replace_store (replace_store, replaceStore)")",
+                            + "copy\(origin.isInMemory ? "" : ", or call cst_coordinator_replace_store (replace_store, replaceStore)")",
                         key: "path", value: other.flatMap { UUIDValue($0) }.map { PropertyValue.uuid($0) },
                         file: place.given)
                 }

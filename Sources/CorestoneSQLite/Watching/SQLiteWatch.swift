@@ -35,9 +35,9 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
 
     /// Creates a watcher.
     ///
-    /// - Parameter listens: false to simulate a file system without notifications.
+    /// - Parameter usesEvents: false to simulate a file system without notifications.
     init(
-        _ store: SQLiteStore, listens: Bool = true, _ notify: @escaping @Sendable (ExternalChanges) -> Void
+        _ store: SQLiteStore, usesEvents: Bool = true, _ notify: @escaping @Sendable (ExternalChanges) -> Void
     ) {
         schema = store.schema
         hasHistory = store.keepsHistory
@@ -49,7 +49,7 @@ final class SQLiteWatch: StoreWatch, @unchecked Sendable {
                 return String(cString: text)
             } ?? store.path
         identity = FileIdentity(path)
-        folder = FolderWatch(path, listens: listens, interval: store.watchInterval)
+        folder = FolderWatch(path, usesEvents: usesEvents, interval: store.watchInterval)
         isReadOnly = store.isReadOnly
     }
 

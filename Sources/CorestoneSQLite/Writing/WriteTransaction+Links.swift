@@ -28,7 +28,7 @@ extension WriteTransaction {
                 guard connection.changes == 0 else { return }
                 let search = "SELECT 1 FROM \(table) WHERE \(owner) = ?1 AND \(member) = ?2"
                 if try !connection.finds(search, link.owner, link.member, purpose: purpose) {
-                    throw connection.swallowed(purpose, entity: relationship.entity.name)
+                    throw connection.unwrittenRowError(purpose, entity: relationship.entity.name)
                 }
             }
         }

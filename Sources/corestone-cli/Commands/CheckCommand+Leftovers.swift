@@ -36,7 +36,7 @@ extension CheckCommand {
             let names = files.names.prefix(Leftovers.named).joined(separator: ", ")
             let more = files.names.count - Leftovers.named
             return
-                "leftovers: no row refers to \(count) in \(files.folder): \(names)\(more > 0 ? " and \(more) more" : ""); "
+                "leftovers: \(count) in \(files.folder) without a row: \(names)\(more > 0 ? " and \(more) more" : ""); "
                 + "run corestone check --remove-leftovers \(store) to remove them"
         }
 

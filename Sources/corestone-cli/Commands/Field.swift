@@ -70,12 +70,13 @@ extension Field {
             if let composite {
                 throw UsageError(
                     "\(composite.entity.name).\(name) is a composite attribute; use its elements: "
-                        + composite.leaves.map(\.path).joined(separator: ", "))
+                        + composite.leaves.map(\.path).abridged)
             }
-            let hint = nearestName(to: name, among: all.map(\.name)).map { "; did you mean \"\($0)\"?" }
-            throw UsageError(
-                "\(entity.name) does not have a stored property \"\(name)\""
-                    + (hint ?? "; use one of \(all.map(\.name).joined(separator: ", "))"))
+            let known = all.map(\.name)
+            let hint = nearestName(to: name, among: known).map { "did you mean \"\($0)\"?" }
+            let remedy =
+                known.count > 10 ? "list its properties with \(Tool.name) show" : "use one of \(known.abridged)"
+            throw UsageError("\(entity.name) does not have a stored property \"\(name)\"; \(hint ?? remedy)")
         }
     }
 

@@ -64,7 +64,7 @@ final class FieldReader {
             first.map { ": \($0.message)" } ?? "; run \(Tool.name) check \(stores.first?.path ?? "STORE") to list them"
         throw CoreError(
             first?.status ?? .storeCorrupt,
-            "cannot read some values of \(names.joined(separator: ", ")), which are null in JSON and empty in other formats"
+            "cannot read some values of \(names.abridged), which are null in JSON and empty in other formats"
                 + reason,
             entity: first?.entity ?? misfits.first?.entity.name, key: first?.key ?? misfits.first?.path,
             value: first?.value, objectURI: first?.objectURI, sqliteCode: first?.sqliteCode ?? 0,

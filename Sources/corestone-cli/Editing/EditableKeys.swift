@@ -166,7 +166,9 @@ extension Attribute {
 extension AttributeType {
     /// Parses a type name of source models: `Integer 64`, `String`.
     init(editing assignment: Assignment) throws {
-        self = try assignment.one(of: AttributeType.allCases.map { ($0.sourceName, $0) })
+        self = try assignment.one(
+            of: AttributeType.allCases.map { ($0.sourceName, $0) },
+            what: "a type of Xcode's model editor, such as \"Integer 64\" or \"String\"")
     }
 
     /// The form of a value in a source model, for error messages; nil for a type without such values.

@@ -217,11 +217,14 @@ struct Assignment {
         return number
     }
 
-    func one<Choice>(of choices: [(name: String, choice: Choice)]) throws -> Choice {
+    /// Returns the choice that the value names.
+    ///
+    /// - Parameter what: Describes the value in errors; nil to list the choices.
+    func one<Choice>(of choices: [(name: String, choice: Choice)], what: String? = nil) throws -> Choice {
         if let found = choices.first(where: { $0.name.lowercased() == value.lowercased() }) { return found.choice }
         let names = choices.map(\.name).filter { !$0.isEmpty }
         let hint = nearestName(to: value, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
-        throw UsageError("\(key) must be one of \(names.joined(separator: ", ")), not \"\(value)\"\(hint)")
+        throw UsageError("\(key) must be \(what ?? "one of \(names.joined(separator: ", "))"), not \"\(value)\"\(hint)")
     }
 }
 
@@ -246,10 +249,11 @@ struct EditableKey<Subject>: Sendable {
         for assignment in assignments {
             guard let key = keys.first(where: { $0.name == assignment.key }) else {
                 let names = keys.map(\.name) + [other]
-                let hint = nearestName(to: assignment.key, among: names).map { "; did you mean \"\($0)\"?" }
-                throw UsageError(
-                    "\"\(assignment.key)\" is not a key of \(what)"
-                        + (hint ?? "; use one of \(names.joined(separator: ", "))"))
+                let hint = nearestName(to: assignment.key, among: names).map { "did you mean \"\($0)\"?" }
+                let remedy =
+                    names.count > 10
+                    ? "see \(Tool.name) model set --help for the keys" : "use one of \(names.abridged)"
+                throw UsageError("\"\(assignment.key)\" is not a key of \(what); \(hint ?? remedy)")
             }
             try key.set(subject, assignment)
         }

@@ -175,8 +175,8 @@ final class JSONLoadReader: LoadReader {
                 throw LoadFailure(line: line, message: "\(words) (at the end of the \(whole)); \(remedy)")
             }
             let (lines, columns) = JSONLoadReader.place(of: error.offset, in: bytes, from: column)
-            let where_ = lines > 0 ? "line \(line.line + lines), column \(columns)" : "column \(columns)"
-            throw LoadFailure(line: line, message: "\(words) (\(where_))")
+            let location = lines > 0 ? "line \(line.line + lines), column \(columns)" : "column \(columns)"
+            throw LoadFailure(line: line, message: "\(words) (\(location))")
         }
     }
 

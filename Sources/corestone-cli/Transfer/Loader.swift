@@ -308,24 +308,24 @@ final class Loader {
         try repeatBatch(with: second)
     }
 
-    /// A line that caused a save to fail. `keeper` is the earlier line with the same unique values.
-    private typealias Blame = (place: Int, keeper: Int?, message: String)
+    /// A line that caused a save to fail. The line `earlier` has the same unique values.
+    private typealias Blame = (place: Int, earlier: Int?, message: String)
 
     /// Removes uncertain blame: duplicates of lines that may be left out themselves.
     ///
     /// Such lines have other errors or need a missing object. The next save shows whether the duplicates are valid.
     private func certainBlame(_ blamed: [Blame]) -> [Blame] {
         let places = Set(blamed.map(\.place))
-        func isRetained(_ keeper: Int) -> Bool { !places.contains(keeper) }
+        func isRetained(_ earlier: Int) -> Bool { !places.contains(earlier) }
         let sure = blamed.filter { each in
-            guard let keeper = each.keeper else { return true }
-            return isRetained(keeper)
-                && !batchObjects[keeper].object.objectID.entity.relationships.contains {
+            guard let earlier = each.earlier else { return true }
+            return isRetained(earlier)
+                && !batchObjects[earlier].object.objectID.entity.relationships.contains {
                     !$0.isOptional && !$0.isTransient
                 }
         }
         if !sure.isEmpty { return sure }
-        let likely = blamed.filter { $0.keeper.map(isRetained) ?? true }
+        let likely = blamed.filter { $0.earlier.map(isRetained) ?? true }
         return likely.isEmpty ? Array(blamed.prefix(1)) : likely
     }
 
@@ -345,9 +345,9 @@ final class Loader {
         for conflict in conflicts {
             var found = conflict.objectIDs.compactMap { places[$0.uri] }.sorted()
             var other = conflict.databaseObjectID.map { "\($0.dumpName) in the store has" } ?? "another line has"
-            var keeper: Int?
+            var earlier: Int?
             if conflict.databaseObjectID == nil, found.count > 1 {
-                keeper = found[0]
+                earlier = found[0]
                 other = "\(batchObjects[found[0]].line) has"
                 found.removeFirst()
             }
@@ -357,7 +357,7 @@ final class Loader {
             for place in found {
                 result.append(
                     (
-                        place, keeper,
+                        place, earlier,
                         "\(batchObjects[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
                             + "but \(conflict.constraint.count == 1 ? "" : "the combination of ")"
                             + "\(conflict.constraint.listed) must be unique; \(remedy)"

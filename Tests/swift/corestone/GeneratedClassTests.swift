@@ -65,14 +65,14 @@ final class GeneratedClassTests: XCTestCase {
     }
 
     func testGeneratedFetchesReturnObjectsOfTheirClass() throws {
-        let (first, twin) = (try note("same"), try note("same"))
+        let (first, second) = (try note("same"), try note("same"))
         let tag = try context.insert(Tag.self)
         try tag.setName("red")
         try tag.addToNotes(first)
         try context.save()
         XCTAssertEqual(try Note.fetchNotesOfTag(in: context, name: "red"), [first])
         XCTAssertEqual(try Tag.fetchAllTags(in: context), [tag])
-        XCTAssertEqual(try first.twins, [twin])
+        XCTAssertEqual(try first.twins, [second])
         XCTAssertEqual(try context.fetch(Note.self, "class == %@", "same", limit: 1).count, 1)
         XCTAssertEqual(try context.count(try Item.fetchRequest(in: context)), 2)
         XCTAssertEqual(NoteRelationships.context, "context")

@@ -32,12 +32,12 @@ final class CoordinatorTests: GraphTestCase {
         let coordinator = try Coordinator(model: model)
         let identifier = store(1).identifier
         _ = try coordinator.add(MemoryStore(model: model, identifier: identifier, path: ""))
-        let twin = failure { _ = try coordinator.add(MemoryStore(model: model, identifier: identifier, path: "")) }
+        let duplicate = failure { _ = try coordinator.add(MemoryStore(model: model, identifier: identifier, path: "")) }
         XCTAssertEqual(
-            twin.message,
+            duplicate.message,
             "a store without a path has the identifier \(identifier), like another store without a path, which the "
                 + "coordinator already has open; use that store, or another coordinator")
-        XCTAssertNil(twin.file)
+        XCTAssertNil(duplicate.file)
         try coordinator.close()
         let late = failure { _ = try coordinator.add(MemoryStore(model: model, path: "")) }
         XCTAssertEqual(
@@ -138,7 +138,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(error.entity, "Task")
         XCTAssertEqual(
             error.message,
-            "no open store can hold Task objects: memory has the configuration \"People\", and Task is in the configuration \"Work\"; "
+            "the open stores cannot hold Task objects: memory has the configuration \"People\", and Task is in the configuration \"Work\"; "
                 + "call cst_coordinator_add_store (add_store, addStore) with that configuration, or without a "
                 + "configuration")
         let context = Context(coordinator: coordinator)

@@ -431,7 +431,7 @@ final class HostRowTests: XCTestCase {
         try changes.addConflict(.unique, RowReference(entity("Person"), .integer(1)))
         try changes.addConflict(.version, RowReference(entity("Team"), .integer(2)))
         XCTAssertThrowsError(try changes.throwConflicts(in: "desk")) {
-            guard case .reported(let reported)? = $0 as? SaveObstacle else { return XCTFail("\($0)") }
+            guard case .reported(let reported)? = $0 as? SaveRejection else { return XCTFail("\($0)") }
             XCTAssertEqual(reported.rows.map(\.key), [2])
             XCTAssertEqual(reported.duplicateError?.status, .conflict)
             XCTAssertEqual(reported.duplicateError?.code, CocoaCode.managedObjectConstraintMerge.rawValue)

@@ -34,6 +34,23 @@ final class LifecycleTests: GraphTestCase {
 
     private struct HostError: Error {}
 
+    /// The objects that a hook uses, by name.
+    private final class Cast: @unchecked Sendable {
+        private var objects: [String: ManagedObject] = [:]
+
+        subscript(name: String) -> ManagedObject {
+            get { objects[name]! }
+            set { objects[name] = newValue }
+        }
+    }
+
+    private func prepared(_ object: ManagedObject, _ name: String, _ value: PropertyValue) throws
+        -> (target: ManagedObject, value: ManagedObject.Prepared)
+    {
+        let key = try object.entity.requireProperty(named: name).key
+        return (target: object, value: try object.prepare(value, key: key))
+    }
+
     // MARK: Insertion and fetch
 
     func testDefaultsAreSetBeforeAwakeFromInsert() throws {
@@ -268,15 +285,9 @@ final class LifecycleTests: GraphTestCase {
         let ada = try employee("Ada")
         let bob = try employee("Bob")
         try ada.set("age", 36)
-        func value(_ object: ManagedObject, _ name: String, _ value: PropertyValue) throws
-            -> (target: ManagedObject, value: ManagedObject.Prepared)
-        {
-            let key = try object.entity.requireProperty(named: name).key
-            return (target: object, value: try object.prepare(value, key: key))
-        }
         XCTAssertThrowsError(
             try ManagedObject.apply([
-                value(bob, "name", .text("Eve")), value(ada, "age", .null), value(bob, "rating", .null),
+                prepared(bob, "name", .text("Eve")), prepared(ada, "age", .null), prepared(bob, "rating", .null),
             ])
         ) { XCTAssertTrue($0 is HostError) }
         XCTAssertEqual(try bob.get("name"), "Bob")
@@ -284,9 +295,117 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(try bob.get("rating"), 1000.0)
         // The last value of a property counts.
         try ManagedObject.apply([
-            value(ada, "age", .int(5)), value(ada, "age", .null), value(bob, "age", .null), value(bob, "age", .int(6)),
+            prepared(ada, "age", .int(5)), prepared(ada, "age", .null), prepared(bob, "age", .null),
+            prepared(bob, "age", .int(6)),
         ])
         XCTAssertEqual([try ada.get("age"), try bob.get("age")], [7, 6] as [Int?])
+    }
+
+    func testSetOfSeveralPropertiesRestoresOtherPropertiesWhenSetNilValueThrows() throws {
+        try hooked([
+            "Employee": hooks {
+                $0.setNilValue = { object, key in
+                    if key == "rating" { throw HostError() }
+                    try object.set("age", 7)
+                    try object.set("name", "changed")
+                    try object.set("notes", "changed")
+                    try object.set("speed", 9.0)
+                    try object.set("department", try object.get("manager.department", as: ManagedObject.self))
+                }
+            }
+        ])
+        let (sales, research) = (try department("Sales"), try department("R&D"))
+        let (ada, boss) = (try employee("Ada", in: sales), try employee("Bo", in: research))
+        try ada.set("manager", boss)
+        try ada.set("age", 36)
+        try context.save()
+        func setNil() throws {
+            try ManagedObject.apply([
+                prepared(ada, "floor", .int(3)), prepared(ada, "age", .null), prepared(ada, "rating", .null),
+            ])
+        }
+        func checkRelationships() throws {
+            XCTAssertTrue(try ada.get("department", as: ManagedObject.self) === sales)
+            XCTAssertEqual(try sales.members("employees"), [ada])
+            XCTAssertEqual(try research.members("employees"), [boss])
+        }
+        XCTAssertThrowsError(try setNil()) { XCTAssertTrue($0 is HostError) }
+        XCTAssertEqual([try ada.get("name"), try ada.get("notes")], ["Ada", nil] as [String?])
+        XCTAssertEqual([try ada.get("age"), try ada.get("floor")], [36, nil] as [Int?])
+        XCTAssertEqual([try ada.get("rating"), try ada.get("speed")], [1000, nil] as [Double?])
+        try checkRelationships()
+        XCTAssertFalse(ada.hasChanges)
+        // Values that were changed before the call are restored too.
+        try ada.set("notes", "mine")
+        try ada.set("speed", 1.0)
+        try ada.set("department", nil)
+        XCTAssertThrowsError(try setNil()) { XCTAssertTrue($0 is HostError) }
+        XCTAssertEqual([try ada.get("name"), try ada.get("notes")], ["Ada", "mine"] as [String?])
+        XCTAssertEqual(try ada.get("speed"), 1.0)
+        XCTAssertNil(try ada.get("department", as: ManagedObject.self))
+        XCTAssertEqual(try sales.members("employees"), [])
+        XCTAssertEqual(try research.members("employees"), [boss])
+        try ada.set("department", sales)
+        try context.save()
+        try checkRelationships()
+        XCTAssertEqual(try other().object(with: ada.objectID).get("notes"), "mine")
+    }
+
+    func testSetOfSeveralPropertiesRestoresBothSidesOfRelationshipsWhenSetNilValueThrows() throws {
+        let cast = Cast()
+        try hooked([
+            "Employee": hooks {
+                $0.setNilValue = { object, key in
+                    if key == "rating" { throw HostError() }
+                    try object.set("spouse", cast["Cyd"])
+                    try object.add(cast["third"], to: "tasks")
+                    try object.remove(cast["first"], from: "tasks")
+                    try cast["Eve"].set("manager", object)
+                    try object.setMembers([cast["new"]], of: "projects")
+                }
+            }
+        ])
+        for name in ["Ada", "Bob", "Cyd", "Dan", "Eve"] { cast[name] = try employee(name) }
+        for title in ["first", "second", "third"] { cast[title] = try context.insert("Task", ["title": title]) }
+        for title in ["old", "new"] { cast[title] = try context.insert("Project", ["title": title]) }
+        let (ada, cyd) = (cast["Ada"], cast["Cyd"])
+        try ada.set("spouse", cast["Bob"])
+        try cyd.set("spouse", cast["Dan"])
+        try ada.setMembers([cast["first"], cast["second"]], of: "tasks")
+        try cyd.add(cast["third"], to: "tasks")
+        try cast["Eve"].set("manager", cyd)
+        try ada.add(cast["old"], to: "projects")
+        func check() throws {
+            for (name, spouse) in [("Ada", "Bob"), ("Bob", "Ada"), ("Cyd", "Dan"), ("Dan", "Cyd")] {
+                XCTAssertTrue(try cast[name].get("spouse", as: ManagedObject.self) === cast[spouse], name)
+            }
+            XCTAssertEqual(try ada.members("tasks"), [cast["first"], cast["second"]])
+            XCTAssertEqual(try cyd.members("tasks"), [cast["third"]])
+            XCTAssertTrue(try cast["first"].get("owner", as: ManagedObject.self) === ada)
+            XCTAssertTrue(try cast["third"].get("owner", as: ManagedObject.self) === cyd)
+            XCTAssertTrue(try cast["Eve"].get("manager", as: ManagedObject.self) === cyd)
+            XCTAssertEqual(try cyd.members("reports"), [cast["Eve"]])
+            XCTAssertEqual(try ada.members("reports"), [])
+            XCTAssertEqual(try ada.members("projects"), [cast["old"]])
+            XCTAssertEqual(try cast["old"].members("members"), [ada])
+            XCTAssertEqual(try cast["new"].members("members"), [])
+        }
+        // The objects are new, then saved.
+        for isSaved in [false, true] {
+            if isSaved { try context.save() }
+            XCTAssertThrowsError(
+                try ManagedObject.apply([prepared(ada, "age", .null), prepared(ada, "rating", .null)])
+            ) { XCTAssertTrue($0 is HostError) }
+            try check()
+        }
+        XCTAssertFalse(ada.hasChanges)
+        try context.save()
+        try check()
+        let fresh = other()
+        XCTAssertEqual(try fresh.object(with: cyd.objectID).get("spouse.name"), "Dan")
+        XCTAssertEqual(try names(fresh.object(with: cyd.objectID).members("reports")), ["Eve"])
+        let tasks = try fresh.object(with: ada.objectID).members("tasks")
+        XCTAssertEqual(try tasks.map { try $0.get("title", as: String.self) }, ["first", "second"])
     }
 
     func testObjectChangedWithoutTrackingIsSaved() throws {

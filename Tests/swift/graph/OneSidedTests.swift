@@ -188,9 +188,9 @@ final class OneSidedTests: XCTestCase {
             let name = "\(type)"
             let stored = try tag(name, context)
             try context.save()
-            let twin = try tag(name, context)
-            try node.set("tag", twin)
-            try node.add(twin, to: "tags")
+            let duplicate = try tag(name, context)
+            try node.set("tag", duplicate)
+            try node.add(duplicate, to: "tags")
             context.mergePolicy = .standard(type)
             try context.save()
             XCTAssertTrue(try target("tag", node) === stored, name)

@@ -35,7 +35,7 @@ final class QueueTests: GraphTestCase {
                 message.contains("used context \"import\" (created at CorestoneGraphTests/QueueTests.swift:40)"),
                 message)
             XCTAssertTrue(
-                message.contains("private queue, which no thread is using; use it inside cst_context_perform"), message)
+                message.contains("private queue, which is not in use; use it inside cst_context_perform"), message)
         }
         try worker.performAndWait { _ in
             let error = onThread { try worker.save() }
@@ -54,7 +54,8 @@ final class QueueTests: GraphTestCase {
         let fetch = onThread {
             _ = try Context(parent: confined, queue: .privateQueue).performAndWait { try $0.count("Employee") }
         }
-        XCTAssertTrue(fetch?.message.contains("used a child of a context (created at") == true, fetch?.message ?? "")
+        XCTAssertTrue(
+            fetch?.message.contains("used a nested context of a context (created at") == true, fetch?.message ?? "")
     }
 
     func testWrongThreadErrorReportsThatTheOwnerThreadEnded() throws {

@@ -40,6 +40,99 @@ final class RelationshipTests: GraphTestCase {
         XCTAssertNil(try fresh.object(with: ada.objectID).get("spouse", as: ManagedObject.self))
     }
 
+    /// Opens a store with two people and their homes. The rows of homes are not in the row cache.
+    private func openHomes(_ hooks: LifecycleHooks? = nil) throws {
+        model = try Model(
+            text: """
+                {
+                  "Person": {"name": "string?", "age": "int32?", "home": "to-one Home? inverse owner"},
+                  "Home": {"title": "string?", "owner": "to-one Person? inverse home"}
+                }
+                """)
+        if let hooks { try model.requireEntity(named: "Person").setLifecycle(hooks) }
+        coordinator = try Coordinator(model: model)
+        store = MemoryStore(model: model)
+        _ = try coordinator.add(store)
+        context = Context(coordinator: coordinator)
+        for number in 1...2 {
+            let home = try context.insert("Home", ["title": "H\(number)"])
+            _ = try context.insert("Person", ["name": "P\(number)", "age": number, "home": home])
+        }
+        try context.save()
+        coordinator = try Coordinator(model: model)
+        _ = try coordinator.add(store)
+        context = Context(coordinator: coordinator)
+    }
+
+    /// Returns the people and homes of `openHomes`. Only the second home cannot be read afterwards.
+    private func readAllButTheSecondHome() throws -> (people: [ManagedObject], homes: [ManagedObject]) {
+        let people = try context.fetch("Person", sort: ["name"])
+        XCTAssertEqual(try names(people), ["P1", "P2"])
+        let homes = try people.map { try XCTUnwrap($0.get("home", as: ManagedObject.self)) }
+        XCTAssertEqual(try homes[0].get("title"), "H1")
+        XCTAssertTrue(homes[1].isFault)
+        store.readFailure = CoreError(.storeIO, "the disk is away")
+        return (people, homes)
+    }
+
+    private func checkHomes(_ people: [ManagedObject], _ homes: [ManagedObject]) throws {
+        XCTAssertEqual(try names(people), ["P1", "P2"])
+        for (person, home) in zip(people, homes) {
+            XCTAssertTrue(try person.get("home", as: ManagedObject.self) === home)
+        }
+        XCTAssertEqual(try homes[0].get("title"), "H1")
+        XCTAssertTrue(try homes[0].get("owner", as: ManagedObject.self) === people[0])
+        XCTAssertFalse(context.hasChanges)
+    }
+
+    func testSettingAOneToOneRelationshipChangesNothingWhenAFormerPartnerCannotBeRead() throws {
+        try openHomes()
+        let (people, homes) = try readAllButTheSecondHome()
+        let changes: [(object: ManagedObject, name: String, target: ManagedObject?)] = [
+            (people[1], "home", nil), (people[1], "home", homes[0]), (homes[0], "owner", people[1]),
+            (people[0], "home", homes[1]),
+        ]
+        for (object, name, target) in changes {
+            XCTAssertThrowsError(try object.set(name, target)) { XCTAssertEqual(($0 as? CoreError)?.status, .storeIO) }
+            try checkHomes(people, homes)
+        }
+        store.readFailure = nil
+        try homes[0].set("owner", people[1])
+        XCTAssertTrue(try people[1].get("home", as: ManagedObject.self) === homes[0])
+        XCTAssertNil(try people[0].get("home", as: ManagedObject.self))
+        XCTAssertNil(try homes[1].get("owner", as: ManagedObject.self))
+    }
+
+    func testSettingSeveralPropertiesChangesNothingWhenAFormerPartnerCannotBeRead() throws {
+        var hooks = LifecycleHooks()
+        hooks.setNilValue = { person, _ in try person.set("name", "changed") }
+        try openHomes(hooks)
+        let (people, homes) = try readAllButTheSecondHome()
+        func apply(_ values: [(name: String, value: PropertyValue)], to object: ManagedObject) throws {
+            let prepared = try values.map { change in
+                try object.prepare(change.value, key: try object.entity.requireProperty(named: change.name).key)
+            }
+            try object.apply(prepared)
+        }
+        let changes: [(object: ManagedObject, values: [(name: String, value: PropertyValue)])] = [
+            (people[1], [("name", .text("new")), ("home", .null)]),
+            // The hook for the age runs before the home cannot be read.
+            (people[1], [("age", .null), ("home", .null)]),
+            (homes[0], [("title", .text("new")), ("owner", .object(people[1]))]),
+        ]
+        for (object, values) in changes {
+            XCTAssertThrowsError(try apply(values, to: object)) {
+                XCTAssertEqual(($0 as? CoreError)?.status, .storeIO)
+            }
+            try checkHomes(people, homes)
+        }
+        store.readFailure = nil
+        try apply([("age", .null), ("home", .null)], to: people[1])
+        XCTAssertEqual(try people[1].get("name"), "changed")
+        XCTAssertNil(try people[1].get("home", as: ManagedObject.self))
+        XCTAssertNil(try homes[1].get("owner", as: ManagedObject.self))
+    }
+
     func testObjectCanBeItsOwnOneToOneTarget() throws {
         let ada = try employee("Ada")
         try ada.set("spouse", ada)

@@ -41,7 +41,7 @@ final class MappingModelTests: XCTestCase {
 
     func testErrorNamesTheDefectOfADamagedSourceForm() throws {
         for (objects, words) in [
-            ("", "no XDDEVMAPPINGMODEL"),
+            ("", "an XDDEVMAPPINGMODEL object was not found"),
             ("<object id='a' type='b'/><object id='a' type='b'/>", "two objects have the id \"a\""),
             (
                 "<object type='XDDEVMAPPINGMODEL' id='z1'><relationship name='entitymappings' idrefs='z7'/></object>",

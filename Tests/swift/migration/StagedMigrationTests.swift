@@ -204,7 +204,9 @@ final class StagedMigrationTests: MigrationTestCase {
             "two stages end at one version")
         let unknown = failure([.custom(from: second, to: third)])
         XCTAssertEqual(unknown?.code, CocoaCode.migration.rawValue)
-        XCTAssert(unknown?.message.contains("no stage starts at") == true, unknown?.message ?? "no failure")
+        XCTAssert(
+            unknown?.message.contains("the stages do not contain one that starts at") == true,
+            unknown?.message ?? "no failure")
         XCTAssertEqual(unknown?.value, .string(models[0].versionChecksum))
         XCTAssertEqual(
             failure([.lightweight([models[1].versionChecksum, models[2].versionChecksum])], [])?.code,

@@ -138,7 +138,7 @@ final class ArchivableClassTests: XCTestCase {
             object: { _ in throw CoreError(.validation, "no such colour") })
         let writing = failure { _ = try archived(Colour()) }
         XCTAssertEqual(writing?.status, .callback)
-        XCTAssertEqual(writing?.message, "a function registered for the class \"ModelColour\" failed: Failure()")
+        XCTAssertEqual(writing?.message, "the callback fields of the class \"ModelColour\" failed: Failure()")
         XCTAssertEqual(failure { _ = try restored(object("ModelColour", [:])) }?.message, "no such colour")
     }
 

@@ -220,8 +220,8 @@ final class AttributeValueTests: XCTestCase {
         XCTAssertEqual([error?.entity, error?.key], ["E", "a.x"])
         let missing = failure { try model.edit { try place.removeElement(named: "y") } }
         XCTAssertEqual(missing?.message, "E.a has no element \"y\"")
-        let twin = failure { try place.elements[0].rename(to: "more") }
-        XCTAssertEqual(twin?.message, "E.a already has an element \"more\"; choose another name")
+        let duplicate = failure { try place.elements[0].rename(to: "more") }
+        XCTAssertEqual(duplicate?.message, "E.a already has an element \"more\"; choose another name")
         try place.elements[0].rename(to: "y")
         XCTAssertEqual(place.leaves[0].path, "a.y")
         try place.rename(to: "b")

@@ -146,7 +146,8 @@ final class CompiledPredicateTests: XCTestCase {
         XCTAssertEqual(unreadable.key, "t")
         XCTAssertEqual(unreadable.predicate, "name ==")
         XCTAssertTrue(
-            unreadable.message.hasPrefix("the fetch request template \"t\" cannot be compiled"), unreadable.message)
+            unreadable.message.hasPrefix("the fetch request template \"t\" cannot be written in a compiled model"),
+            unreadable.message)
         let rule = try XCTUnwrap(
             try refusal { model in
                 try model.entity(named: "Person")?.ownAttributes[0].addValidation(
@@ -155,7 +156,8 @@ final class CompiledPredicateTests: XCTestCase {
         XCTAssertEqual(rule.status, .model)
         XCTAssertEqual(rule.key, "name")
         XCTAssertTrue(
-            rule.message.hasPrefix("a validation predicate of Person.name cannot be compiled"), rule.message)
+            rule.message.hasPrefix("a validation predicate of Person.name cannot be written in a compiled model"),
+            rule.message)
         let long = PropertyValue.array((0..<20_000).map { .int($0) })
         let list = try XCTUnwrap(
             try refusal {

@@ -180,8 +180,8 @@ private struct CompilerDifferences: CustomStringConvertible {
                 try? entity.setClassName(original.className)
             }
             for attribute in entity.ownAttributes where attribute.valueClassName == nil {
-                let twin = original.ownAttributes.first { $0.name == attribute.name }
-                guard let className = twin?.valueClassName else { continue }
+                let sourceAttribute = original.ownAttributes.first { $0.name == attribute.name }
+                guard let className = sourceAttribute?.valueClassName else { continue }
                 missingValueClasses += 1
                 try? attribute.setValueClassName(className)
             }

@@ -68,10 +68,10 @@ final class MigrationGuardTests: XCTestCase {
             ["not-inferable Note.tags: 1 2", "type-change Note.size: 1 2"])
         XCTAssertEqual(
             try findings(old, to: new) { $0.typeChanges = .exact }.sorted(), ["not-inferable Note.tags: 1"])
-        let twins = try model([
+        let ambiguous = try model([
             "Note": ["size": "int16", "extent<size": "int16", "tags": "to-many Tag"], "Tag": ["name": "string?"],
         ])
-        XCTAssertEqual(try findings(old, to: twins).map { $0.prefix(20) }, ["ambiguous-identifier"])
+        XCTAssertEqual(try findings(old, to: ambiguous).map { $0.prefix(20) }, ["ambiguous-identifier"])
     }
 
     func testRenamedPropertiesWithoutIdentifierAreFound() throws {

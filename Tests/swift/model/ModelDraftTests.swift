@@ -28,9 +28,8 @@ final class ModelDraftTests: FolderTestCase {
             <entity name='1'/>
             """)
         let tensor =
-            "A.tensor has the unknown attribute type \"Tensor\"; use \"Undefined\", \"Integer 16\", \"Integer 32\", \"Integer 64\", \"Decimal\", "
-            + "\"Double\", \"Float\", \"String\", \"Boolean\", \"Date\", \"Binary\", \"UUID\", \"URI\", \"Transformable\", "
-            + "\"ObjectID\" or \"Composite\""
+            "A.tensor has the unknown attribute type \"Tensor\"; use a type of Xcode's model editor, such as "
+            + "\"Integer 64\" or \"String\""
         XCTAssertEqual(
             model.draftProblems.map(\.message),
             [

@@ -185,9 +185,8 @@ final class SourceModelTests: XCTestCase {
         )
         XCTAssertEqual(
             message("<entity name='A'><attribute name='a' attributeType='Tensor'/></entity>"),
-            "A.a has the unknown attribute type \"Tensor\"; use \"Undefined\", \"Integer 16\", \"Integer 32\", \"Integer 64\", \"Decimal\", "
-                + "\"Double\", \"Float\", \"String\", \"Boolean\", \"Date\", \"Binary\", \"UUID\", \"URI\", \"Transformable\", "
-                + "\"ObjectID\" or \"Composite\"")
+            "A.a has the unknown attribute type \"Tensor\"; use a type of Xcode's model editor, such as "
+                + "\"Integer 64\" or \"String\"")
         XCTAssertEqual(
             message("<entity name='A'><attribute name='a' attributeType='Composite' composite='C'/></entity>"),
             "A.a has the composite type \"C\", which is not defined in the model; define it, or set another composite type"

@@ -219,8 +219,8 @@ final class CompositeTests: StoreTestCase {
         try object.setValue(whole, forKey: "location")
         try first.save()
         let second = Context(coordinator: coordinator)
-        let twin = try XCTUnwrap(second.fetch(FetchRequest(entity: place)).first)
-        try twin.setValue(.double(9), forKeyPath: "location.latitude")
+        let copy = try XCTUnwrap(second.fetch(FetchRequest(entity: place)).first)
+        try copy.setValue(.double(9), forKeyPath: "location.latitude")
         try object.setValue(.double(8), forKeyPath: "location.latitude")
         try first.save()
         let error = failure { try second.save() }

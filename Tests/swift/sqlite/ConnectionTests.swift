@@ -69,7 +69,7 @@ final class ConnectionTests: StoreTestCase {
         try writer.execute("BEGIN IMMEDIATE", "lock the store")
         for (timeout, remedy) in [
             (20, "; try again, or raise busy_timeout_ms (busy_timeout)"),
-            (nil, "; try again while no other connection saves"),
+            (nil, "; try again while other connections do not save"),
         ] as [(Int?, String)] {
             let connection = try Connection.forChanging(place, busyTimeout: timeout, "change it")
             XCTAssertEqual(connection.busyTimeout, timeout.map { Int32($0) } ?? 5000)

@@ -202,7 +202,7 @@ final class RemoteChangeTests: StoreTestCase {
         let store = try XCTUnwrap(here.stores[0].backing as? SQLiteStore)
         let told = Locked(0)
         // A watcher that receives no notifications of the folder.
-        let watch = SQLiteWatch(store, listens: false) { _ in told.withLock { $0 += 1 } }
+        let watch = SQLiteWatch(store, usesEvents: false) { _ in told.withLock { $0 += 1 } }
         try watch.start()
         defer { watch.stop() }
         usleep(300_000)

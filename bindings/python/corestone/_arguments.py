@@ -101,6 +101,12 @@ def quoted(words: Iterable[str]) -> str:
     return f"{', '.join(former)} or {last}" if former else last
 
 
+def abridged(names: Sequence[str]) -> str:
+    """Returns the first ten names and the number of the others, for a message."""
+    others = len(names) - 10
+    return ", ".join(names[:10]) + (f" and {others} more" if others > 0 else "")
+
+
 def elements(value: Any, name: str, what: str) -> Iterator[Any]:
     """Returns an iterator over an iterable. `what` describes the expected type in the error for another value."""
     try:

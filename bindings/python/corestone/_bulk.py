@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any
 
 from . import _abi, values
-from ._arguments import plural, shown
+from ._arguments import abridged, plural, shown
 from ._composite import decompose, leaves
 from .codes import AttributeType
 from .errors import CorestoneError, InvalidArgumentError, TypeMismatchError
@@ -196,10 +196,14 @@ def columns_of(
                     value=row,
                 )
             if len(row) != len(names) or any(name not in row for name in names):
-                keys, others = (", ".join(map(shown, each)) or "none" for each in (row, names))
+                missing = [shown(name) for name in names if name not in row]
+                added = [shown(key) for key in row if key not in given[0]]
+                keys = ", and ".join(
+                    f"{what} {abridged(each)}" for what, each in (("without", missing), ("with", added)) if each
+                )
                 raise InvalidArgumentError(
-                    f"cannot insert {entity}: row {place} has other keys ({keys}) than row 0 ({others}). Pass the same "
-                    "keys in every row, with None for a missing value",
+                    f"cannot insert {entity}: row {place} has other keys than row 0 ({keys}). Pass the same keys in "
+                    "every row, with None for a missing value",
                     entity=entity,
                     key="rows",
                     value=row,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._arguments import quoted, shown
+from ._arguments import shown
 from .codes import AttributeType, DeleteRule
 from .errors import ModelError
 
@@ -35,8 +35,7 @@ ATTRIBUTE_TYPES: dict[str, AttributeType] = {
     "objectid": AttributeType.OBJECT_ID,
 }
 
-# One name for each type, for messages.
-_TYPE_NAMES = sorted({kind: name for name, kind in reversed(ATTRIBUTE_TYPES.items())}.values())
+_TYPES = '; use a member of corestone.AttributeType, or a name such as "int64" or "string"'
 
 DELETE_RULES: dict[str, DeleteRule] = {
     "noaction": DeleteRule.NO_ACTION,
@@ -79,7 +78,7 @@ def attribute_type(
 
         near = nearest(name, ATTRIBUTE_TYPES) if isinstance(name, str) else ""
         raise ModelError(
-            f"{begin}{shown(name)} is not an attribute type{near or f'; use {quoted(_TYPE_NAMES)}'}",
+            f"{begin}{shown(name)} is not an attribute type{near or _TYPES}",
             entity=entity,
             key=key,
             value=name,

@@ -82,7 +82,8 @@ class Rows:
     ) -> None:
         if entity is None:
             raise InvalidArgumentError(
-                f"{shown(node)} has values but no entity; create its object_id with {type(store).__name__}.row_id",
+                f"{shown(node)} has values but does not have an entity; create its object_id with "
+                f"{type(store).__name__}.row_id",
                 key="entity",
                 value=node,
                 file=store.opening.path or None,

@@ -34,11 +34,11 @@ def _from_environment() -> Optional[str]:
     path = Path(named)
     if os.path.isdir(path):
         for name in _file_names():
-            if (path / name).exists():
+            if os.path.exists(path / name):
                 return str(path / name)
         raise LibraryNotFoundError(
-            f"{VARIABLE} is the folder {named}, which does not contain {_file_names()[0]}; set it to the path of the "
-            "library file, or unset it",
+            f"{VARIABLE} is the folder {named}, in which {_file_names()[0]} does not exist or cannot be read; set it "
+            "to the path of the library file, or unset it",
             name="corestone",
             path=named,
         )

@@ -151,8 +151,8 @@ def refuse_other_task(context: Context, task: object) -> None:
     """Raises WrongThreadError in another task of the thread that holds the queue, which does not distinguish tasks."""
     if context._task is not None and context._task is not task and context._user == threading.get_ident():
         raise WrongThreadError(
-            "another task of this thread awaits inside `with context.perform():`; await outside of that block, or "
-            "replace it with `await context.aperform(...)`"
+            "another task of this thread opened `with context.perform():`, and the block is still open; end the block "
+            "first, or replace it with `await context.aperform(...)`"
         )
 
 

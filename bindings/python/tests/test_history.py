@@ -723,11 +723,13 @@ def test_batch_size_does_not_change_the_result(container: Container, coordinator
 @pytest.mark.parametrize(
     ("subject", "predicate", "key", "remedy"),
     [
-        ("transactions", "authr == 'x'", "authr", "use one of author, bundleID"),
+        ("transactions", "authr == 'x'", "authr", 'did you mean "author"?'),
+        ("transactions", "nonsense == 0", "nonsense", "use one of author, bundleID"),
         ("transactions", "changeType == 0", "changeType", "set the subject to changes"),
         ("transactions", "token.number == 0", "number", "compare the token itself"),
-        ("changes", "nonsense == 0", "nonsense", "use one of changeID"),
+        ("changes", "nonsense == 0", "nonsense", "updatedProperties, or a key of the transaction"),
         ("changes", "transaction.nonsense == 0", "nonsense", "use one of author"),
+        ("changes", "self.transaction.changeID == 0", "changeID", "use one of author"),
     ],
 )
 def test_predicate_with_an_unknown_key_is_rejected(

@@ -399,6 +399,7 @@ def test_set_changes_no_property_when_a_set_nil_hook_fails(tmp_path: Path) -> No
         if name == "second":
             raise KeyError(name)
         self[name] = 0
+        self.name = "hook"
 
     definition: dict[str, Any] = {"Thing": {"name": "string?", "first": "int64?", "second": "int64?", "size": "int64?"}}
     with opened(tmp_path, definition, set_nil_value_for_key=set_nil) as ctx:
@@ -409,8 +410,9 @@ def test_set_changes_no_property_when_a_set_nil_hook_fails(tmp_path: Path) -> No
         assert thing.get("name", "first", "second", "size") == ("a", 1, 2, 3)
         assert not thing.has_changes
         with pytest.raises(CallbackError):
-            thing.set(name="b", first=None, size=None, second=None)
+            thing.set(size=None, first=None, second=None)
         assert thing.get("name", "first", "second", "size") == ("a", 1, 2, 3)
+        assert not thing.has_changes
         thing.set(name="b", first=None, size=5)
         assert thing.get("name", "first", "second", "size") == ("b", 0, 2, 5)
 

@@ -51,7 +51,7 @@ def test_wrong_thread_error_names_both_threads_and_the_line(container: Container
     assert f' (stray) used context "editor" (created at {__file__}:{line})' in message
     assert f"confined to thread {threading.get_native_id()} ({threading.current_thread().name})" in message
     background = container.background_context()
-    with pytest.raises(WrongThreadError, match="which no thread is using; use it inside cst_context_perform"):
+    with pytest.raises(WrongThreadError, match="which is not in use; use it inside cst_context_perform"):
         background.save()
     with background.perform(), pytest.raises(WrongThreadError, match=r"which thread \d+ \(.*\) is using"):
         on_thread(background.save)

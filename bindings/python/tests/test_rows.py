@@ -140,7 +140,7 @@ def test_expression_description_cannot_be_an_attribute() -> None:
     with pytest.raises(ModelError, match=r"^Person\.total is a list, but must be a line such as "):
         Model({"Person": {"total": total}})
     model = Model({"Person": {"age": "int"}})
-    with pytest.raises(ModelError, match='is not an attribute type; use "binary", '):
+    with pytest.raises(ModelError, match="is not an attribute type; use a member of "):
         model["Person"].attribute("total", total)  # type: ignore[arg-type]
 
 

@@ -244,7 +244,7 @@ def test_to_many_key_without_quantifier_is_logged_once(tmp_path: Path) -> None:
             with log.recorded(0) as told:
                 assert [len(ctx.fetch("Author", f"{key}.title == 'x'")) for _ in range(2)] == [0, 0]
                 assert len(ctx.fetch("Author", f"ANY {key}.title == 'x'")) == 1
-        lines = [line for line in told if "is true for no object" in line]
+        lines = [line for line in told if "is not true for any object" in line]
         assert len(lines) == 1, kind
         assert f"write ANY {key}.title == " in lines[0]
 

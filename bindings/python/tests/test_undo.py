@@ -503,7 +503,7 @@ def test_rejected_calls_leave_the_undo_stack_unchanged(ctx: Any) -> None:
         assert (manager.grouping_level, book.title, book.pages) == (2, "b", 2)
     manager.end_undo_grouping()
     manager.end_undo_grouping()
-    with pytest.raises(InvalidArgumentError, match="no undo group is open"):
+    with pytest.raises(InvalidArgumentError, match="the undo manager does not have an open group"):
         manager.end_undo_grouping()
     assert manager.undo()
     assert (book.title, book.pages) == ("b", None)

@@ -132,8 +132,8 @@ def test_invalid_validators_are_rejected() -> None:
         model.freeze()
 
 
-# A round for each object, and a last one in which nothing is new.
-@pytest.mark.parametrize(("depth", "fits"), [(98, True), (99, False)])
+# Each round validates one object.
+@pytest.mark.parametrize(("depth", "fits"), [(99, True), (100, False)])
 def test_validators_may_insert_in_100_rounds(tmp_path: Path, depth: int, fits: bool) -> None:
     model = Model({"Node": {"depth": "int32"}})
 

@@ -37,7 +37,9 @@ extension JSONNode {
         guard case .object(let members) = content else { throw mismatch(place, wanted) }
         var names: Set<String> = []
         for member in members where !names.insert(member.name).inserted {
-            if let twin = within(member.name) { throw twin.error(" is in the text twice; remove one of the two") }
+            if let memberPlace = within(member.name) {
+                throw memberPlace.error(" is in the text twice; remove one of the two")
+            }
             throw place.error(" has \"\(member.name)\" twice; remove one of the two", value: .string(member.name))
         }
         return members

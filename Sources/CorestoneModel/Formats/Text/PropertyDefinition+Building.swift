@@ -72,7 +72,9 @@ extension Attribute {
     private func requireElements(_ names: [String], _ known: [String], _ place: TextPlace) throws {
         let all = Set(known)
         for name in names where !all.contains(name) {
-            throw place.unknown(name, " has no element \"\(name)\"", among: known)
+            throw place.unknown(
+                name, " has no element \"\(name)\"", among: known,
+                remedy: known.count > 10 ? "add the element, or correct the name" : nil)
         }
     }
 

@@ -89,7 +89,7 @@ extension AttributeType {
             let known = AttributeType.allCases.flatMap(\.textNames)
             throw place.unknown(
                 folded(text), ": \"\(text)\" is not an attribute type", among: known + otherWords,
-                remedy: "use \(TextPlace.quoted(AttributeType.allCases.map { $0.textNames[0] }))", text: text)
+                remedy: "use one that docs/reference/model.md lists, such as \"int64\" or \"string\"", text: text)
         }
         self = type
     }

@@ -30,7 +30,8 @@ struct TextPlace {
     /// Only the first 10,000 of `known` are searched for a similar word.
     ///
     /// - Parameters:
-    ///   - remedy: the remedy if no word is similar; empty for no remedy, nil to list the words.
+    ///   - remedy: the remedy if no word is similar; empty for no remedy, nil to list the words, or for many words to
+    ///     name the page that lists them.
     ///   - text: the word in the spelling of the text, if that differs.
     func unknown(
         _ word: String, _ complaint: String, among known: some Collection<String>, remedy: String? = nil,
@@ -40,16 +41,21 @@ struct TextPlace {
         if let near = nearestName(to: word, among: Array(known.prefix(10_000))) {
             return error("\(complaint); did you mean \"\(near)\"?", value: value)
         }
-        let remedy = remedy ?? "use \(TextPlace.quoted(known))"
+        let remedy =
+            remedy
+            ?? (known.count > TextPlace.maximumListedWords
+                ? "use one that docs/reference/model.md lists" : "use \(TextPlace.quoted(known))")
         return error(remedy.isEmpty ? complaint : "\(complaint); \(remedy)", value: value)
     }
 
     /// Returns a list of words in quotes: "a", "b" or "c".
     static func quoted(_ words: some Collection<String>) -> String { listed(words.lazy.map { "\"\($0)\"" }) }
 
-    /// Returns a list of words: "a, b or c"; only the first 30.
+    private static let maximumListedWords = 10
+
+    /// Returns a list of words: "a, b or c"; only the first ten.
     static func listed(_ words: some Collection<String>) -> String {
-        let shown = Array(words.prefix(30))
+        let shown = Array(words.prefix(maximumListedWords))
         guard let last = shown.last, shown.count > 1 else { return shown.first ?? "" }
         if shown.count < words.count { return shown.joined(separator: ", ") + ", …" }
         return shown.dropLast().joined(separator: ", ") + " or " + last

@@ -144,7 +144,7 @@ private struct Ignored {
             let hint = nearestName(to: name, among: names).map { "did you mean \"\($0)\"?" }
             throw UsageError(
                 "\"\(name)\" is not a rule of model check-migration; "
-                    + (hint ?? "use one of \(names.joined(separator: ", "))"))
+                    + (hint ?? "see docs/reference/lint.md for the rules"))
         }
         self.rule = rule
         place = parts.count > 1 ? parts[1] : nil

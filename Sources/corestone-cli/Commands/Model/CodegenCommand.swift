@@ -68,7 +68,7 @@ struct CodegenCommand: Command {
         }
         if !model.skipped.isEmpty {
             Tool.note(
-                "no code was generated for \(model.skipped.joined(separator: ", ")), whose codegen setting is Manual/None; "
+                "code was not generated for \(model.skipped.abridged), whose codegen setting is Manual/None; "
                     + "add --all to include them")
         }
         return .done

@@ -71,14 +71,14 @@ final class IdentityMapTests: GraphTestCase {
     func testObjectOfAWrongEntityIsReplacedUnlessItIsUsed() throws {
         let (kind, subkind) = (try entity("Employee"), try entity("Manager"))
         let guess = map.object(store: place, entity: kind, primaryKey: 900)
-        let right = map.object(store: place, entity: subkind, primaryKey: 900, isSureOfEntity: false)
+        let right = map.object(store: place, entity: subkind, primaryKey: 900, isEntityCertain: false)
         XCTAssertFalse(right === guess)
         XCTAssertTrue(guess.isGone)
 
         let boss = try context.insert("Manager", ["name": "Bo"])
         try context.save()
         let key = boss.primaryKey
-        XCTAssertTrue(map.object(store: place, entity: kind, primaryKey: key, isSureOfEntity: false) === boss)
+        XCTAssertTrue(map.object(store: place, entity: kind, primaryKey: key, isEntityCertain: false) === boss)
         XCTAssertFalse(map.object(store: place, entity: kind, primaryKey: key) === boss)
         XCTAssertTrue(boss.isGone)
         map.checkInvariants()

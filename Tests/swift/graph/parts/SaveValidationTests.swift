@@ -80,10 +80,12 @@ final class SaveValidationTests: GraphTestCase {
         XCTAssertEqual(calls.withLock { $0 }, ["insert first", "insert second"])
     }
 
-    /// Each round of this chain changes one more object.
-    func testPlanContainsTheChangesOfManyRounds() throws {
-        let all = try chain(SaveValidation.maximumValidationRounds - 1)
+    /// Each round validates one object of this chain.
+    func testPlanContainsTheChangesOfTheMaximumNumberOfRounds() throws {
+        let all = try chain(SaveValidation.maximumValidationRounds)
         XCTAssertEqual(try runValidators().updated, all)
+        try context.save()
+        XCTAssertEqual(try other().count("Employee", "age == 1"), SaveValidation.maximumValidationRounds)
     }
 
     func testValidatorsThatChangeObjectsInTooManyRoundsAreStopped() throws {

@@ -99,13 +99,13 @@ final class ResultsListTests: GraphTestCase {
     /// Compared with every subsequence of short lists of numbers.
     func testLongestRiseIsALongestIncreasingSubsequence() {
         var dice = SeededGenerator(seed: 2)
-        XCTAssertEqual(longestRise([]), [])
-        XCTAssertEqual(longestRise([7]), [0])
-        XCTAssertEqual(longestRise([1, 2, 3]), [0, 1, 2])
+        XCTAssertEqual(longestIncreasingSubsequence([]), [])
+        XCTAssertEqual(longestIncreasingSubsequence([7]), [0])
+        XCTAssertEqual(longestIncreasingSubsequence([1, 2, 3]), [0, 1, 2])
         for count in 2...8 {
             for _ in 0..<40 {
                 let numbers = (0..<count).map { $0 * 3 }.shuffled(using: &dice)
-                let found = longestRise(numbers)
+                let found = longestIncreasingSubsequence(numbers)
                 XCTAssertTrue(zip(found, found.dropFirst()).allSatisfy { $0 < $1 && numbers[$0] < numbers[$1] })
                 let best = (0..<1 << count).filter { mask in
                     let part = numbers.indices.filter { mask >> $0 & 1 == 1 }.map { numbers[$0] }

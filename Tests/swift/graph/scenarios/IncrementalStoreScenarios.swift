@@ -47,8 +47,8 @@ final class IncrementalStoreScenarios: XCTestCase {
         // A store of another coordinator with another identifier has different IDs.
         let other = try Coordinator(model: coordinator.model)
         _ = try opened.newObjectID(for: person, reference: .text("another first"))
-        let twin = MemStore(model: coordinator.model)
-        let again = try twin.added(to: other)
+        let secondStore = MemStore(model: coordinator.model)
+        let again = try secondStore.added(to: other)
         XCTAssertNotEqual(again.identifier, opened.identifier)
         XCTAssertNotEqual(try again.newObjectID(for: person, reference: .text("r1")), ids[0])
     }

@@ -2,7 +2,7 @@ import CorestoneModel
 import CorestoneValues
 
 /// A reason why a transaction could not be written: a concurrent save, or objects of the same save.
-package enum SaveObstacle: Error {
+package enum SaveRejection: Error {
     /// Rows were changed in the store since they were read.
     case stale
     /// Another row, or another object of the save, has the unique values of an object. The value is the store's error.
@@ -89,8 +89,8 @@ extension PersistentStore {
     func saveUnmerged(
         _ work: String, by author: SaveAuthor = SaveAuthor(), _ body: (any SaveTransaction) throws -> Void
     ) throws {
-        do { try save(by: author, body) } catch let obstacle as SaveObstacle {
-            throw (obstacle.reported ?? ReportedRows([], duplicateError: obstacle.duplicateError)).error(
+        do { try save(by: author, body) } catch let rejection as SaveRejection {
+            throw (rejection.reported ?? ReportedRows([], duplicateError: rejection.duplicateError)).error(
                 "reported conflicts and could not \(work)",
                 "nothing was written; try again", of: self, areOfObjects: false)
         }
