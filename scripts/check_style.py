@@ -1,6 +1,6 @@
-"""Checks that the sources do not contain phrases that docs/STYLE.md replaces, and that commit subjects are short.
+"""Checks that the sources do not contain phrases that docs/STYLE.md replaces, and the form of commit subjects.
 
-Usage: check_style.py [FOLDER…]   lists every occurrence of a phrase; without folders, long subjects too
+Usage: check_style.py [FOLDER…]   lists every occurrence of a phrase; without folders, wrong subjects too
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from pathlib import Path
 
 from project import ROOT, finish
 
-PLACES = ("Sources", "include", "bindings", "docs", "examples", "Tests", "scripts", "bench")
-SUFFIXES = {".swift", ".h", ".c", ".py", ".md", ".sh", ".ini", ".toml", ".dot"}
+PLACES = ("Sources", "include", "bindings", "docs", "examples", "Tests", "scripts", "bench", "packaging", "cmake")
+SUFFIXES = {".swift", ".h", ".c", ".py", ".md", ".sh", ".ini", ".toml", ".dot", ".in"}
 # Files outside of these folders, or without such a suffix.
 OTHERS = (
     "*.md",
     "*.toml",
     "Makefile",
     "Package.swift",
+    "*.in",
     ".ci/run",
     "Tests/c/Makefile",
-    "Tests/*.ini",
     "examples/*/Makefile",
+    "packaging/debian/*",
 )
 # Files that quote the phrases, and files that are generated from checked sources.
 EXEMPT = {
@@ -36,7 +37,13 @@ EXEMPT = {
     "Tests/style/test_check_style.py",
 }
 SUBJECTS = 20
+# The last commit whose subject is not checked.
+LAST_UNCHECKED = "a052cae511090b7b5308a68a0dbf20b45aaa483b"
 LONGEST_SUBJECT = 70
+# First words in another form than the imperative, besides those in -ed and -ing.
+PAST_TENSES = {"Built", "Chose", "Drew", "Gave", "Held", "Kept", "Made", "Sent", "Took", "Wrote"}
+# Imperatives that end in -ed or -ing.
+IMPERATIVES = {"Bring", "Embed", "Exceed", "Feed", "Need", "Proceed", "Seed", "Shed", "Speed"}
 
 _OWNER = "(?:host|library|store|context|caller|process|program|system|model|user)"
 _NOT_THERE = "(?<!there )"
@@ -158,7 +165,7 @@ def prose_of(root: Path, file: str) -> str:
 
 def checked_files(root: Path) -> Iterator[Path]:
     for pattern in OTHERS:
-        yield from sorted(root.glob(pattern))
+        yield from (path for path in sorted(root.glob(pattern)) if path.is_file())
     for place in PLACES:
         for path in sorted((root / place).rglob("*")):
             parts = path.relative_to(root).parts
@@ -184,25 +191,41 @@ def hits_in(root: Path, folders: tuple[str, ...] = ()) -> Iterator[str]:
                     yield f'{file}:{line}: "{shown}": {phrase.advice}'
 
 
-def long_subjects(root: Path) -> list[str]:
-    """Returns the recent commits whose subject is too long; an empty list outside a git repository."""
-    command = ["git", "log", f"-{SUBJECTS}", "--no-merges", "--format=%h %s"]
+def subject_mistakes(subject: str) -> Iterator[str]:
+    """Yields the mistakes in the subject of a commit."""
+    if len(subject) > LONGEST_SUBJECT:
+        yield f"has {len(subject)} characters; {LONGEST_SUBJECT} is the limit"
+    first = subject.partition(" ")[0]
+    if not first[:1].isupper():
+        yield "begins with a lower-case letter or a mark; begin with a verb and a capital letter"
+    elif first in PAST_TENSES or (re.search(r"(?:ed|ing)$", first) and first not in IMPERATIVES):
+        yield f'begins with "{first}"; begin with a verb in the imperative'
+    if subject.endswith("."):
+        yield "ends with a full stop"
+    for phrase in PHRASES:
+        if counts_in(subject)[phrase.name]:
+            yield f'contains "{phrase.name}"; {phrase.advice}'
+
+
+def wrong_subjects(root: Path, since: str = LAST_UNCHECKED) -> list[str]:
+    """Returns the mistakes in the subjects of the latest commits after `since`; an empty list without that commit."""
+    command = ["git", "log", f"-{SUBJECTS}", "--no-merges", "--format=%h %s", f"{since}..HEAD"]
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return []
     commits = [line.partition(" ")[::2] for line in done.stdout.splitlines()]
     return [
-        f'commit {commit}: the subject "{subject}" has {len(subject)} characters; {LONGEST_SUBJECT} is the limit'
+        f'commit {commit}: the subject "{subject}" {mistake}'
         for commit, subject in commits
-        if len(subject) > LONGEST_SUBJECT
+        for mistake in subject_mistakes(subject)
     ]
 
 
 def main(arguments: list[str]) -> None:
     problems = list(hits_in(ROOT, tuple(arguments)))
     if not arguments:
-        problems += long_subjects(ROOT)
+        problems += wrong_subjects(ROOT)
     finish("check-style", problems, f"none of {len(PHRASES)} phrases occurs")
 
 

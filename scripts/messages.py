@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import message_rules
+from placeholders import Names, python_count, python_name
 from project import ROOT, finish, interface
 from swift_text import Source, Token
 
@@ -54,7 +55,8 @@ FIELDS = {
 }
 NOT_PROSE = re.compile(
     r"\b(SELECT|PRAGMA|CREATE|INSERT|UPDATE|DELETE FROM|WHERE|CASE WHEN|BEGIN|COMMIT|DROP|ORDER BY|FROM|JOIN|UNION|"
-    r"DEFERRED|SAVEPOINT|EXISTS|COLLATE|VALUES|INDEX|VARCHAR|PRIMARY KEY)\b|cst_\w+\(\{|^\s*<|^\s*\w+=|&quot;|=\"$"
+    r"DEFERRED|SAVEPOINT|EXISTS|COLLATE|VALUES|INDEX|VARCHAR|PRIMARY KEY)\b|cst_\w+\(\{|^\s*<|^\s*\w+=|^public\.\w+:|"
+    r"&quot;|=\"$"
 )
 # Errors that the library does not report: their text is the reason in another message.
 REASONS = {"HistoryRefusal", "NotExpressible"}
@@ -130,6 +132,7 @@ class SwiftMessages:
             self._collect_makers(file, text)
         for file, text in sources.items():
             self._file, self._source = file, Source(text, file)
+            self._names = Names(self._source.tokens)
             self._taken: set[int] = set()
             self._visit(self._source.tokens, in_log=False)
 
@@ -261,15 +264,16 @@ class SwiftMessages:
             return "{" + " / ".join(strip_braces(text) for text in texts) + "}"
         for index, token in enumerate(tokens):
             if token.is_mark("??"):
-                return f"{{{self._named(tokens[:index])} / {strip_braces(self._rendered(tokens[index + 1 :]))}}}"
+                return f"{{{self._names.of(tokens[:index])} / {strip_braces(self._rendered(tokens[index + 1 :]))}}}"
         terms = split_at(tokens, "+")
-        if len(terms) > 1:
+        is_sum = any(term and (term[-1].kind == "number" or term[-1].text == "count") for term in terms)
+        if len(terms) > 1 and not is_sum:
             return "".join(self._rendered(term) for term in terms)
         if len(tokens) == 1 and tokens[0].kind == "string":
             return self._literal(tokens[0])
         if len(tokens) == 1 and tokens[0].is_group("("):
             return self._rendered(tokens[0].inside)
-        return "{" + self._named(tokens) + "}"
+        return self._names.count(tokens) or "{" + self._names.of(tokens) + "}"
 
     def _literal(self, token: Token) -> str:
         self._taken.add(token.place)
@@ -281,14 +285,6 @@ class SwiftMessages:
                 rendered = self._rendered(part)
                 texts.append(rendered if rendered.startswith("{") else "{" + rendered + "}")
         return "".join(texts)
-
-    def _named(self, tokens: list[Token]) -> str:
-        """Returns an expression as written, or its last name if it is long."""
-        written = self._source.written(tokens).removeprefix("self.")
-        if len(written) <= 40 and '"' not in written:
-            return written
-        names = [token.text for token in tokens if token.kind == "name"]
-        return names[-1] if names else "…"
 
 
 def split_at(tokens: list[Token], mark: str) -> list[list[Token]]:
@@ -380,13 +376,19 @@ class PythonMessages(ast.NodeVisitor):
         if isinstance(node, ast.FormattedValue):
             text = self.rendered(node.value)
             return text if text.startswith("{") else "{" + text + "}"
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            parts = [part for part in node.values if not (isinstance(part, ast.Constant) and part.value is None)]
+            if len(parts) > 1:
+                return "{" + " / ".join(strip_braces(self.rendered(part)) for part in parts) + "}"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and not is_number(node.right):
             return self.rendered(node.left) + self.rendered(node.right)
         if isinstance(node, ast.IfExp):
             return "{" + " / ".join(strip_braces(self.rendered(part)) for part in (node.body, node.orelse)) + "}"
-        written = ast.unparse(node)
-        names = re.findall(r"\w+", written)
-        return "{" + (written if len(written) <= 40 and '"' not in written else names[-1]) + "}"
+        return python_count(node) or "{" + python_name(node) + "}"
+
+
+def is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 # ---- the page

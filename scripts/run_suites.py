@@ -25,7 +25,8 @@ PYTHON = str(VENV / "python")
 LOGS = BUILD / "logs"
 # Seconds of each suite on two cores without other load.
 RECORDED = ROOT / "scripts" / "suite_seconds.txt"
-# The same variables as the Makefile exports, so that a suite can run without make.
+# The same variables as the Makefile exports, so that a suite can run without make. They replace those of the caller:
+# the suites always test this checkout.
 ENVIRONMENT = {
     "CORESTONE_LIBRARY": str(BUILD / "lib" / "libcorestone.so"),
     "PYTHONPATH": str(ROOT / "bindings" / "python"),
@@ -215,7 +216,7 @@ def signs_of_failure(log: Path) -> list[str]:
 def run(command: list[str], suite: Suite, log: Path) -> Counts:
     """Runs a command of a suite. Prints its output and appends it to the log."""
     print(f"$ {' '.join(word.replace(str(ROOT) + '/', '') for word in command)}"[:160], flush=True)
-    environment = {**ENVIRONMENT, **os.environ, **suite.environment}
+    environment = {**os.environ, **ENVIRONMENT, **suite.environment}
     started = subprocess.Popen(
         command,
         cwd=ROOT,

@@ -61,10 +61,40 @@ def test_generated_files_and_other_folders_are_ignored(tmp_path: Path) -> None:
     assert not list(check_style.hits_in(tmp_path))
 
 
-def test_long_commit_subject_is_reported(tmp_path: Path) -> None:
-    assert check_style.long_subjects(tmp_path) == []
+@pytest.mark.parametrize("file", ["packaging/debian/control", "packaging/python/a.py", "cmake/A.cmake.in", "a.pc.in"])
+def test_files_of_packages_are_searched(tmp_path: Path, file: str) -> None:
+    write(tmp_path, file, "# anew\n")
+    assert [hit.partition(": ")[0] for hit in check_style.hits_in(tmp_path)] == [f"{file}:1"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
+        ("Add " + "x" * 67, "has 71 characters; 70 is the limit"),
+        ("add a test", "begins with a lower-case letter"),
+        ("[tests] Add a test", "begins with a lower-case letter or a mark"),
+        ("Added a test", 'begins with "Added"'),
+        ("Adding a test", 'begins with "Adding"'),
+        ("Wrote a test", 'begins with "Wrote"'),
+        ("Add a test.", "ends with a full stop"),
+        ("Mend a test", 'contains "mend"'),
+    ],
+)
+def test_mistake_in_commit_subject_is_found(subject: str, expected: str) -> None:
+    (mistake,) = check_style.subject_mistakes(subject)
+    assert mistake.startswith(expected)
+
+
+@pytest.mark.parametrize("subject", ["Add " + "x" * 66, "Embed the model", "Speed up fetches", "Use SQLite 3.46"])
+def test_good_commit_subject_has_no_mistakes(subject: str) -> None:
+    assert list(check_style.subject_mistakes(subject)) == []
+
+
+def test_only_commit_subjects_after_the_given_commit_are_checked(tmp_path: Path) -> None:
+    assert check_style.wrong_subjects(tmp_path) == []
     identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    for command in (["init", "-q"], [*identity, "commit", "-q", "--allow-empty", "-m", "x" * 71]):
+    for command in (["init", "-q"], *([*identity, "commit", "-q", "--allow-empty", "-m", name] for name in ("a", "b"))):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    (problem,) = check_style.long_subjects(tmp_path)
-    assert "71 characters; 70 is the limit" in problem
+    assert check_style.wrong_subjects(tmp_path) == []
+    (problem,) = check_style.wrong_subjects(tmp_path, "HEAD~1")
+    assert 'the subject "b" begins with a lower-case letter' in problem

@@ -20,7 +20,7 @@ class Message:
 
 def mistakes(text: str, kind: str = "error") -> list[str]:
     """The mistakes in a message, without file and line."""
-    found = message_rules.problems([Message(text, kind)], CONSTANTS)
+    found = message_rules.problems([Message(text, kind)], CONSTANTS, {})
     return [each.removeprefix("Sources/A/a.swift:7: ") for each in found]
 
 
@@ -29,6 +29,8 @@ def mistakes(text: str, kind: str = "error") -> list[str]:
     [
         ("Person is in no configuration", '"in no"'),
         ("the store {is / has} no path", '"is no"'),
+        ("the copy was cancelled, and no file was written", '"no file was"'),
+        ("no open store can hold Person objects", '"no open store can"'),
         ("{uri} was changed; refresh the object", "name cst_object_refresh"),
         ("{uri} was changed; save again, or refresh it", "name cst_object_refresh"),
         ("{uri} was deleted. Roll back, or call cst_context_delete (delete)", "name cst_context_rollback"),
@@ -85,7 +87,7 @@ def test_part_may_be_a_sentence_and_may_end_before_the_name() -> None:
 
 def test_manual_of_the_tool_is_not_checked() -> None:
     text = "It lists no finding; a file is skipped; a folder is in no list."
-    assert message_rules.problems([Message(text, "part", "Sources/corestone-cli/a.swift")], CONSTANTS) == []
+    assert message_rules.problems([Message(text, "part", "Sources/corestone-cli/a.swift")], CONSTANTS, {}) == []
 
 
 def test_readings_combine_the_choices_of_a_message() -> None:
@@ -95,6 +97,22 @@ def test_readings_combine_the_choices_of_a_message() -> None:
         "the {} is {}",
         "the {} is {}: {}",
     ]
+
+
+def test_message_with_too_many_readings_is_reported() -> None:
+    pairs = message_rules.MOST_READINGS.bit_length()
+    assert mistakes("a" + "{ b / c}" * (pairs - 1)) == []
+    (mistake,) = mistakes("a" + "{ b / c}" * pairs)
+    assert mistake.startswith(f"the choices have {2**pairs} combinations")
+
+
+def test_exception_hides_a_mistake_and_is_reported_when_unused() -> None:
+    exceptions = {"Sources/A/a.swift": ("is in no",), "Sources/B/b.swift": ("gone",)}
+    unused = 'scripts/message_rules.py: unused exception "{}" of {}'.format
+    bad, good = Message("x is in no configuration"), Message("x is in no longer list")
+    gone = unused("gone", "Sources/B/b.swift")
+    assert message_rules.problems([bad], CONSTANTS, exceptions) == [gone]
+    assert message_rules.problems([good], CONSTANTS, exceptions) == [unused("is in no", "Sources/A/a.swift"), gone]
 
 
 def test_exceptions_are_few() -> None:

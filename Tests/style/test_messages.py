@@ -84,6 +84,21 @@ def test_messages_of_error_functions_are_collected() -> None:
     ]
 
 
+def test_sums_and_mapped_options_have_readable_placeholders() -> None:
+    found = collected(
+        """
+        func f() throws {
+            throw CoreError(.model, "argument \\(place + 1) of \\(name.map { "the function \\($0)" } ?? "a call") is "
+                + parts.map { "\\($0)" }.joined(separator: ", "))
+        }
+        """
+    )
+    assert found == [
+        ("error", "argument {place + 1} of {name / a call} is {parts}", "`CST_E_MODEL`"),
+        ("part", "the function {name}", ""),
+    ]
+
+
 def test_sql_statements_are_not_messages() -> None:
     assert collected('let sql = "SELECT a FROM b"') == []
 

@@ -9,15 +9,18 @@ int main(void) {
     cst_predicate *predicate = NULL;
     cst_fetch_request *request = NULL;
     cst_results *results = NULL;
+    cst_entity *person;
+    cst_key keys[2];
+    cst_object *found;
+    cst_value values[2];
 
+    /* Shown in README.md: */
     const cst_string text = CST_TEXT("{\"Person\": {\"name\": \"string\", \"age\": \"int = 0\"}}");
     CST_TRY(cst_model_new_from_text(text, &model, &error));
     CST_TRY(cst_coordinator_new(model, &coordinator, &error));
     CST_TRY(cst_coordinator_add_store(coordinator, CST_TEXT("SQLite"), CST_TEXT("people.store"), NULL, NULL, &error));
     CST_TRY(cst_context_new(coordinator, CST_QUEUE_CALLER, &context, &error));
 
-    cst_entity *person;
-    cst_key keys[2];
     CST_TRY(cst_model_entity(model, CST_TEXT("Person"), &person, &error));
     CST_TRY(cst_entity_key(person, CST_TEXT("name"), &keys[0], &error));
     CST_TRY(cst_entity_key(person, CST_TEXT("age"), &keys[1], &error));
@@ -32,12 +35,11 @@ int main(void) {
     CST_TRY(cst_fetch_request_set_predicate(request, predicate, &error));
     CST_TRY(cst_context_fetch(context, request, &results, &error));
     for (size_t i = 0; i < cst_results_count(results); i++) {
-        cst_object *found;
-        cst_value values[2];
         CST_TRY(cst_results_get_object(results, i, &found, &error));
         CST_TRY(cst_object_get_many(found, 2, keys, values, &error));
         printf("%s %d\n", values[0].as.string.data, (int)values[1].as.integer);
     }
+    /* End of the shown part. */
     result = 0;
 
 failed:
