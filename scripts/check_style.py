@@ -40,10 +40,24 @@ SUBJECTS = 20
 # The last commit whose subject is not checked.
 LAST_UNCHECKED = "a052cae511090b7b5308a68a0dbf20b45aaa483b"
 LONGEST_SUBJECT = 70
-# First words in another form than the imperative, besides those in -ed and -ing.
+# First words in another form than the imperative, besides those in -ed, -ing and -s.
 PAST_TENSES = {"Built", "Chose", "Drew", "Gave", "Held", "Kept", "Made", "Sent", "Took", "Wrote"}
-# Imperatives that end in -ed or -ing.
-IMPERATIVES = {"Bring", "Embed", "Exceed", "Feed", "Need", "Proceed", "Seed", "Shed", "Speed"}
+# Imperatives that end in -ed, -ing or -s. Those in -ss, such as "Pass", are not listed.
+IMPERATIVES = {
+    "Alias",
+    "Bias",
+    "Bring",
+    "Embed",
+    "Exceed",
+    "Feed",
+    "Focus",
+    "Need",
+    "Ping",
+    "Proceed",
+    "Seed",
+    "Shed",
+    "Speed",
+}
 
 _OWNER = "(?:host|library|store|context|caller|process|program|system|model|user)"
 _NOT_THERE = "(?<!there )"
@@ -191,6 +205,10 @@ def hits_in(root: Path, folders: tuple[str, ...] = ()) -> Iterator[str]:
                     yield f'{file}:{line}: "{shown}": {phrase.advice}'
 
 
+# Endings of other forms, and abbreviations such as "WIP".
+_NOT_IMPERATIVE = re.compile(r"(?:ed|ing|(?<!s)s)$|^[A-Z]{2,}$")
+
+
 def subject_mistakes(subject: str) -> Iterator[str]:
     """Yields the mistakes in the subject of a commit."""
     if len(subject) > LONGEST_SUBJECT:
@@ -198,8 +216,12 @@ def subject_mistakes(subject: str) -> Iterator[str]:
     first = subject.partition(" ")[0]
     if not first[:1].isupper():
         yield "begins with a lower-case letter or a mark; begin with a verb and a capital letter"
-    elif first in PAST_TENSES or (re.search(r"(?:ed|ing)$", first) and first not in IMPERATIVES):
+    elif first.endswith(":"):
+        yield f'begins with "{first}"; leave out the prefix or the colon'
+    elif first not in IMPERATIVES and (first in PAST_TENSES or _NOT_IMPERATIVE.search(first)):
         yield f'begins with "{first}"; begin with a verb in the imperative'
+    elif first == subject:
+        yield "has one word; add what changes in the code"
     if subject.endswith("."):
         yield "ends with a full stop"
     for phrase in PHRASES:
@@ -207,14 +229,28 @@ def subject_mistakes(subject: str) -> Iterator[str]:
             yield f'contains "{phrase.name}"; {phrase.advice}'
 
 
-def wrong_subjects(root: Path, since: str = LAST_UNCHECKED) -> list[str]:
-    """Returns the mistakes in the subjects of the latest commits after `since`; an empty list without that commit."""
-    command = ["git", "log", f"-{SUBJECTS}", "--no-merges", "--format=%h %s", f"{since}..HEAD"]
+def _latest_commits(root: Path, commits: str) -> list[str] | None:
+    """Returns the short IDs and subjects of at most `SUBJECTS` commits, or None without these commits."""
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "log", f"-{SUBJECTS}", "--no-merges", "--format=%h %s", commits]
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        return []
-    commits = [line.partition(" ")[::2] for line in done.stdout.splitlines()]
+        return None
+    return done.stdout.splitlines()
+
+
+def wrong_subjects(root: Path, since: str = LAST_UNCHECKED) -> list[str]:
+    """Returns the mistakes in the subjects of the latest commits after `since`.
+
+    Without that commit, as in a shallow clone, all of the latest commits are checked. The list is empty for a folder
+    that is not a repository.
+    """
+    lines = _latest_commits(root, f"{since}..HEAD")
+    if lines is None:
+        lines = _latest_commits(root, "HEAD") or []
+    commits = [line.partition(" ")[::2] for line in lines]
     return [
         f'commit {commit}: the subject "{subject}" {mistake}'
         for commit, subject in commits

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from api import changes, description, headers, index, layouts, python_layer
+from api import calls, changes, description, headers, index, layouts, python_layer
 from api.description import Interface
 from project import DESCRIPTION, HEADERS, ROOT, finish
 
@@ -33,6 +33,7 @@ def formatted_python(text: str) -> str:
 OUTPUTS: dict[Path, Callable[[Interface], str]] = {
     DESCRIPTION: description.to_json,
     ROOT / "bindings/python/corestone/_abi_generated.py": lambda each: formatted_python(python_layer.generate(each)),
+    ROOT / "Tests/c/calls.inc": calls.table,
     ROOT / "Tests/c/headers/layout.c": layouts.program,
     ROOT / "Tests/swift/abi/EveryStructTests.swift": layouts.swift_test,
     ROOT / "docs/reference/functions.md": index.functions_page,
@@ -58,7 +59,12 @@ def differences(include: Path, outputs: dict[Path, Callable[[Interface], str]], 
     if headers.rule_problems(fresh):
         return problems
     for path, write in outputs.items():
-        if not path.is_file() or path.read_text(encoding="utf-8") != write(fresh):
+        try:
+            text = write(fresh)
+        except headers.HeaderError as failure:
+            problems.append(str(failure))
+            continue
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
             problems.append(f"{shown(path)} differs from the output of `make generate`: run it and commit the file")
     return problems
 

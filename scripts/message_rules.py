@@ -31,7 +31,7 @@ EXCEPTIONS: dict[str, tuple[str, ...]] = {}
 MOST_EXCEPTIONS = 10
 # The most combinations of choices in one message, all of which are checked.
 MOST_READINGS = 64
-# The most words before and after a semicolon. A placeholder, a quoted text and a text in parentheses are one word each.
+# The most words before and after a semicolon. A placeholder, a quoted text and a list of names are one word each.
 MOST_WORDS = 25
 # A placeholder in a reading of a message.
 GAP = "{}"
@@ -174,8 +174,16 @@ def _unquoted(text: str) -> str:
     return re.sub(r'"[^"]*"', '""', text)
 
 
+# Names in parentheses, such as the names of a function in other languages.
+_NAMES = re.compile(r"\([^\s,()]+(?:\(\))?(?:, [^\s,()]+(?:\(\))?)*\)")
+# A list such as `a, b, c`, `a, b or c`, or `a (x), b (y) or c (z)` with a parenthesis that _NAMES replaced.
+_ITEM = r"(?!(?:and|or|but)\b)[^\s,;(]+(?: \(\))?"
+_LIST = re.compile(rf"{_ITEM}(?:, {_ITEM})+(?:,? (?:and|or)|,) {_ITEM}")
+
+
 def _words(text: str) -> int:
-    plain = re.sub(r"\([^)]*\)", "()", text)
+    """Returns the number of words of a text, of which a list of names is one, in parentheses or not."""
+    plain = _LIST.sub("list", _NAMES.sub("()", text))
     return sum(bool(re.search(r"[\w{\"(]", word)) for word in plain.split())
 
 

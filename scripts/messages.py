@@ -53,10 +53,18 @@ FIELDS = {
     "separator",
     "value",
 }
+# SQL and other text for programs. The predicate function CAST(…, "NSString") in an advice is not SQL.
 NOT_PROSE = re.compile(
     r"\b(SELECT|PRAGMA|CREATE|INSERT|UPDATE|DELETE FROM|WHERE|CASE WHEN|BEGIN|COMMIT|DROP|ORDER BY|FROM|JOIN|UNION|"
     r"DEFERRED|SAVEPOINT|EXISTS|COLLATE|VALUES|INDEX|VARCHAR|PRIMARY KEY)\b|cst_\w+\(\{|^\s*<|^\s*\w+=|^public\.\w+:|"
-    r"&quot;|=\"$"
+    r"&quot;|=\"$|"
+    r"\b(ATTACH|COALESCE|GROUP BY|HAVING|LIMIT|NOT NULL|NULL AS|RETURNING|ROWID|WHEN|ZTRANSACTION|(?<!\()Z_(ENT|PK))\b|"
+    r"\bIS (NOT )?(NULL|\{)|\bAS (REAL|TEXT|INTEGER|BLOB|\"?\{|\"order)|^CAST\(\{|^ALTER TABLE|"
+    r"\b(abs|hex|ifnull|IFNULL|length|max|substr|typeof|COUNT|SUM)\([^)]|^(AND|OR) |^CASE \{|\b(NEW|OLD)\.|"
+    r"\b(BETWEEN [?{]|IN \(|NOT BETWEEN|NOT LIKE|ESCAPE|EXPLAIN QUERY|IS NOT TRUE|instr\(|INTEGER[,)]|FLOAT[,)])|"
+    r" = (\?|NULL\b|'|CASE\b)|, ZTOMBSTONE|\{column\}_MIN|\.sql\}|^NOT \(|^MAPPING, |AND \{column\}|"
+    # The language of Graphviz.
+    r"\[\w+=|^, \w+=|<(/?td|table|font)\b"
 )
 # Errors that the library does not report: their text is the reason in another message.
 REASONS = {"HistoryRefusal", "NotExpressible"}
@@ -227,7 +235,7 @@ class SwiftMessages:
         for _, argument in split_arguments(tokens):
             if any(token.is_mark("+") for token in argument) and self._has_literal(argument):
                 text = self._rendered(argument)
-                if is_prose(text):
+                if is_prose(text) and not NOT_PROSE.search(text):
                     self._add("log line" if in_log or text.startswith("CoreData: ") else "part", text, "", argument[0])
 
     def _add_sum(self, tokens: list[Token], index: int, in_log: bool) -> None:
@@ -238,7 +246,7 @@ class SwiftMessages:
             while end < len(tokens) and (tokens[end].kind == "group" or tokens[end].is_mark(".")):
                 end += 2 if tokens[end].is_mark(".") else 1
         text = self._rendered(tokens[index - 1 : end])
-        if is_prose(text):
+        if is_prose(text) and not NOT_PROSE.search(text):
             self._add("log line" if in_log or text.startswith("CoreData: ") else "part", text, "", tokens[index - 1])
 
     def _add_part(self, token: Token, in_log: bool) -> None:
@@ -256,7 +264,7 @@ class SwiftMessages:
     def _rendered(self, tokens: list[Token]) -> str:
         while tokens and tokens[0].text in ("try", "await", "return"):
             tokens = tokens[1:]
-        if not tokens:
+        if not tokens or [token.text for token in tokens] == ["nil"]:
             return ""
         branches = split_ternary(tokens)
         if branches:

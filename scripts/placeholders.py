@@ -73,12 +73,14 @@ FORMS = {
     "uppercased",
     "values",
 }
+# Methods of a row that return a column by its index.
+COLUMNS = {"integer"}
 # Static functions that return a text of their own, not their argument as text.
 TEXTS = {"reason", "remedy"}
 COUNTS = {"plural", "counted"}
 # The name of a value without a better one.
 UNNAMED = "value"
-_LEADING = {"try", "await", "return", "let", "self"}
+_LEADING = {"try", "await", "return", "let", "self", "Self"}
 _KEYWORDS = {"return", "in", "case", "where", "try", "await", "throw"}
 _OPERATORS = {"+", "-", "*", "/", "%", "&", "|", "<<", ">>", "==", "!=", "<", ">", "<=", ">=", "&&", "||", "??"}
 _OPERATORS |= {"..<", "..."}
@@ -131,7 +133,8 @@ class Names:
         if name > 0 and tokens[name].kind == "name" and tokens[name - 1].is_mark("."):
             receiver = _chain_before(tokens, name - 1)
         if receiver and not receiver[-1].text[:1].isupper():
-            if len(receiver) == 2 and receiver[0].text == "zip" and receiver[1].is_group("("):
+            names = [token.text for token in receiver[2:] if token.kind == "name"]
+            if receiver[0].text == "zip" and receiver[1].is_group("(") and FORMS.issuperset(names):
                 return [member_of(self.of(part)) for part in _split(receiver[1].inside)]
             path = self.of(receiver)
             return [member_of(path), member_of(path) if tokens[name].text == "reduce" else UNNAMED]
@@ -195,7 +198,7 @@ class Names:
             if token.place < inside[index].end:
                 names = self._parameters(inside, index)
                 break
-        return names[number] if number < len(names) else UNNAMED
+        return names[number] if number < len(names) and not names[number].isdigit() else UNNAMED
 
     def _called(self, path: list[str], name: str, arguments: list[Token], is_last: bool) -> list[str]:
         """Returns the name of the result of a call, as a path. `path` is its receiver."""
@@ -209,6 +212,8 @@ class Names:
         is_static = bool(path) and path[-1][:1].isupper()
         if path and not is_static and name in FORMS:
             return path
+        if path and name in COLUMNS and len(argument) == 1 and argument[0].kind == "number":
+            return [*path, f"column {argument[0].text}"]
         named = self._name(argument) if argument and argument[0].kind != "string" else ""
         is_named = named and not named[0].isdigit() and not _is_plain_call(argument)
         if is_named and (name in FORMATTERS or (is_type and is_last) or (is_static and name not in TEXTS)):

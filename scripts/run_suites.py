@@ -4,6 +4,7 @@ Usage: run_suites.py [--record] [SUITE…]   by default all suites; logs are in 
 
 A suite fails if a test or a command fails, if it exceeds its time limit, or if it runs no test. A suite that needs over
 a fifth more time than recorded in suite_seconds.txt is marked with a warning; --record writes that file.
+The total is compared with the goal of 30 minutes on two processors. A longer run is a warning, not a failure.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ PYTHON = str(VENV / "python")
 LOGS = BUILD / "logs"
 # Seconds of each suite on two cores without other load.
 RECORDED = ROOT / "scripts" / "suite_seconds.txt"
+# The goal for all suites, in seconds, on two processors.
+GOAL = 30 * 60
 # The same variables as the Makefile exports, so that a suite can run without make. They replace those of the caller:
 # the suites always test this checkout.
 ENVIRONMENT = {
@@ -275,6 +278,12 @@ def slower(name: str, seconds: float, known: dict[str, int]) -> str:
     return f"   {seconds / before - 1:+.0%} (recorded: {before} s)"
 
 
+def compared_with_goal(seconds: float) -> str:
+    """Returns the line about the time of the suites that ran, which is a warning if they took more than the goal."""
+    line = f"suites: {seconds:.0f} s of the goal of {GOAL} s"
+    return line if seconds <= GOAL else f"warning: {line}"
+
+
 def main(arguments: list[str]) -> int:
     names = [each for each in arguments if each != "--record"]
     chosen = [suite for suite in suites() if not names or suite.name in names]
@@ -304,6 +313,7 @@ def main(arguments: list[str]) -> int:
         if counts.failed:
             failures += [f"{suite.name}: {line}" for line in signs_of_failure(log)]
     print("\n" + "\n".join(table + failures))
+    print(compared_with_goal(sum(taken.values())))
     if "--record" in arguments:
         record(taken)
     closing = f"total: {total}"

@@ -38,7 +38,54 @@ static struct result result_of_string(cst_string string) {
     return result;
 }
 
+/* The table, first as a function per call, which passes it the members of an array of arguments. */
+#define RETURN_NOTHING(call) return (call, result_of_nothing())
+#define RETURN_STATUS(call) return result_of_status(call)
+#define RETURN_STRING(call) return result_of_string(call)
+#define RETURN_NUMBER(call) return result_of_number((int64_t)call)
+#define RETURN_POINTER(call) return result_of_pointer(call)
+
+#define HANDLE(index, name, type) a[index].pointer
+#define TYPED(index, name, kind, type) a[index].pointer
+#define OWNED(index, name, kind, type) a[index].pointer
+#define NUMBER(index, name, kind) a[index].number
+#define POINTER(index, name, kind) a[index].pointer
+#define BY_VALUE(index, name, kind, member) a[index].member
+#define ERROR(index) a[index].pointer
+#define NONE
+#define CALL(name, returns, mark, count, parameters)                                                                   \
+    static struct result invoke_##name(const union argument *a) {                                                      \
+        (void)a;                                                                                                       \
+        RETURN_##returns(name parameters);                                                                             \
+    }
 #include "calls.inc"
+#undef HANDLE
+#undef TYPED
+#undef OWNED
+#undef NUMBER
+#undef POINTER
+#undef BY_VALUE
+#undef ERROR
+#undef NONE
+#undef CALL
+
+/* Then as the descriptions of the calls. */
+#define HANDLE(index, name, type) {#name, KIND_HANDLE, TYPE_##type, false}
+#define TYPED(index, name, kind, type) {#name, KIND_##kind, TYPE_##type, false}
+#define OWNED(index, name, kind, type) {#name, KIND_##kind, TYPE_##type, true}
+#define NUMBER(index, name, kind) {#name, KIND_##kind, TYPE_NONE, false}
+#define POINTER(index, name, kind) {#name, KIND_##kind, TYPE_NONE, false}
+#define BY_VALUE(index, name, kind, member) {#name, KIND_##kind, TYPE_NONE, false}
+#define ERROR(index) {"error", KIND_ERROR, TYPE_ERROR, false}
+#define NONE {NULL, KIND_SCALAR, TYPE_NONE, false}
+#define LIST(...) {__VA_ARGS__}
+#define CALL(name, returns, mark, count, parameters)                                                                   \
+    {#name, invoke_##name, RETURNS_##returns, MARK_##mark, count, LIST parameters},
+
+const struct call calls[] = {
+#include "calls.inc"
+};
+const size_t call_count = sizeof calls / sizeof calls[0];
 
 _Atomic int destroy_count;
 

@@ -1,6 +1,7 @@
 /* Every function of the header as data, and a world of live handles to call it with.
  *
- * The table comes from generate_calls.py, which reads corestone-api.json, so it is complete by construction.
+ * scripts/generate.py writes the table (calls.inc) from the description of the interface, so it is complete by
+ * construction. `make lint` compares the two.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -196,7 +197,6 @@ struct call {
     struct result (*invoke)(const union argument *arguments);
     enum returns returns;
     enum mark mark;
-    bool owned_result;
     int parameter_count;
     struct parameter parameters[MAX_PARAMETERS];
 };

@@ -222,6 +222,10 @@ static void hook_failures_return_the_error_of_the_host(void) {
     host.fails = true;
     cst_value null = value_null();
     CHECK_STATUS(CST_E_CALLBACK, cst_object_set(ada, c.level, &null, E));
+    bool is_changed = true;
+    OK(cst_context_has_changes(c.context, &is_changed, E));
+    CHECK(!is_changed);
+    set(ada, c.level, value_int(3));
     CHECK_STATUS(CST_E_CALLBACK, cst_context_save(c.context, E));
     CHECK_INT(4711, cst_error_code(check_error()));
     CHECK_STATUS(CST_E_CALLBACK, cst_context_reset(c.context, E));

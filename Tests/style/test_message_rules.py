@@ -42,6 +42,8 @@ def mistakes(text: str, kind: str = "error") -> list[str]:
         ("the store is full.", "full stop"),
         ("The store is full", '"The"'),
         ("you passed 3", '"you"'),
+        ("the value (" + "a " * 24 + "b) is 3", "has 29 words"),
+        ("the list" + " is long" * 13, "has 28 words"),
         ("the value may not be 3", '"may not"'),
         ("flags is 2; use CST_GUARD_ constants", "CST_GUARD_ is not the prefix of several constants"),
         ("flags is 2; use a CST_OTHER_ constant", "CST_OTHER_ is not the prefix of several constants"),
@@ -73,6 +75,8 @@ def test_mistake_is_reported(text: str, expected: str) -> None:
         "{path} has the extension .cdm; use .mom",
         "queue is 7; use a CST_QUEUE_ constant",
         "the time-out is too long…",
+        "use " + ", ".join(f"name{number}" for number in range(30)) + " or CST_LAST (last)",
+        "call cst_f (" + ", ".join(f"name{number}" for number in range(30)) + ")",
     ],
 )
 def test_good_message_is_not_reported(text: str) -> None:

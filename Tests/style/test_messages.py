@@ -99,8 +99,41 @@ def test_sums_and_mapped_options_have_readable_placeholders() -> None:
     ]
 
 
-def test_sql_statements_are_not_messages() -> None:
-    assert collected('let sql = "SELECT a FROM b"') == []
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"SELECT a FROM b"',
+        '"ALTER TABLE \\(name) ADD COLUMN \\(key)"',
+        '"CAST(\\(a) AS REAL)"',
+        '"\\(column) IS NOT NULL"',
+        '"WHEN " + number + " THEN " + name',
+        '"IFNULL(" + column + ", 0) + 1"',
+    ],
+)
+def test_sql_is_not_a_message(text: str) -> None:
+    assert collected(f"let sql = {text}") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'convert with CAST(…, "NSString")',
+        "add it with: ALTER TABLE a ADD COLUMN b INTEGER DEFAULT 1",
+        "does not have an entity number (Z_ENT)",
+    ],
+)
+def test_advice_with_a_function_or_statement_is_a_message(text: str) -> None:
+    written = text.replace('"', '\\"')
+    assert collected(f'let advice = "{written}"') == [("part", text, "")]
+
+
+def test_nil_is_the_empty_choice() -> None:
+    assert collected('let r = f(remedy: isLong ? "add the element" : nil, other: (a ? "one word" : nil) ?? "")') == [
+        ("part", "add the element", ""),
+        ("part", "one word", ""),
+    ]
+    source = 'func f() throws { throw CoreError(.model, isLong ? "add the element" : nil) }'
+    assert collected(source) == [("error", "{add the element / -}", "`CST_E_MODEL`")]
 
 
 def test_python_messages_are_collected() -> None:

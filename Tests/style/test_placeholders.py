@@ -39,6 +39,9 @@ def swift_name(expression: str) -> str:
     ("expression", "name"),
     [
         ("self.store.path", "store.path"),
+        ("Self.manual.command", "manual.command"),
+        ("row.integer(1)", "row.column 1"),
+        ("row.integer(index)", "row.integer"),
         ("entity?.name", "entity.name"),
         ("try Coordinator.shown(store.path)", "store.path"),
         ("String(flags & ~mask, radix: 16)", "flags"),
@@ -79,6 +82,8 @@ def test_swift_expression_is_named(expression: str, name: str) -> None:
         ('return stores.filter { $0.isOpen }.map { "\\($0.path)" }', ["store.path"]),
         ('values.map { "\\($0.key) is \\($0.value)" }', ["key", "value"]),
         ('zip(names, entities).map { "\\($0) of \\($1.name)" }', ["name", "entity.name"]),
+        ('[(1, 8), (9, 4)].map { "\\($0) to \\($1)" }', ["value", "value"]),
+        ('zip(names, entities).filter { $0 < $1 }.map { "\\($0)" }', ["name"]),
         ('refuse(derived, path, { "\\($0) is derived" })', ["derived"]),
         ('Staged.conflict(version) { "both lead to \\($0)" }', ["version"]),
         ('let text = { "\\($0)" }', ["value"]),

@@ -23,3 +23,8 @@ def test_commands_use_the_checkout_when_the_caller_exports_other_paths(
         "/other",
         "more",
     ]
+
+
+def test_time_is_compared_with_the_goal() -> None:
+    assert run_suites.compared_with_goal(1080.2) == "suites: 1080 s of the goal of 1800 s"
+    assert run_suites.compared_with_goal(1801) == "warning: suites: 1801 s of the goal of 1800 s"

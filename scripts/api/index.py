@@ -20,7 +20,7 @@ PAGES = {
 
 HEAD = """# Functions
 
-Every function of the C interface, by the section of its header. The page of a section explains how its functions work
+Every function of the C interface, with a section for each header. The page of a section explains how its functions work
 together; the header has the complete comment of each. `include/corestone-api.json`, which is installed with the
 headers, describes the interface for programs: types, annotations, sizes, offsets and comments.
 

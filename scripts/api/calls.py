@@ -1,17 +1,34 @@
-#!/usr/bin/env python3
-"""Writes a table of every function of the C interface, with a thunk for each, so that tests can call them all.
+"""Generates Tests/c/calls.inc: a table of every function of the interface, for the misuse tests and the random calls.
 
-usage: generate_calls.py corestone-api.json > calls.inc
-
-A parameter of a type that is not known here stops the build: a new function cannot slip past the misuse tests.
-SPDX-License-Identifier: MIT
+A new type of parameter needs a kind in `classify`: without one the table is not generated, so that no function is
+missing in the tests.
 """
 
-import json
-import re
-import sys
-from typing import Any, NamedTuple
+from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+from .description import Function, Interface
+from .headers import HeaderError
+
+HEAD = """/* Written by scripts/generate.py from include/corestone-api.json. `make generate` writes it again.
+ *
+ * One line per function: its name, the kind of its result, its thread mark, and its parameters, each with its index,
+ * name and kind. calls.c includes the table twice, with different definitions of these macros:
+ *
+ *     HANDLE(index, name, type)             a handle
+ *     TYPED(index, name, kind, type)        an array of handles, or an output for handles that the library owns
+ *     OWNED(index, name, kind, type)        an output that the caller has to release
+ *     NUMBER(index, name, kind)             a number
+ *     POINTER(index, name, kind)            another pointer
+ *     BY_VALUE(index, name, kind, member)   a struct or a function, and its member of `union argument`
+ *     ERROR(index)                          the output for an error
+ *     NONE                                  without parameters
+ *
+ * SPDX-License-Identifier: MIT
+ */
+"""
 SCALARS = {"bool", "double", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"} | {
     f"cst_{each}" for each in ("key", "attribute_type", "queue", "schedule")
 }
@@ -33,6 +50,7 @@ RETURNS = {
     "const cst_conflict *": "POINTER",
     "const cst_object_id *": "POINTER",
 }
+NUMBERS = ("SCALAR", "COUNT")
 # Structs and functions, each with its own member in `union argument`.
 BY_VALUE = {
     *("STRING", "BYTES", "DESTROY", "PERFORM", "DONE", "INTERRUPT", "VALIDATE", "LOG", "RESOLVE"),
@@ -47,18 +65,11 @@ BY_VALUE = {
 }
 
 
-class Parameter(NamedTuple):
-    """One parameter: its C type without its name, and its properties for the tests."""
-
-    c_type: str
-    name: str
-    kind: str
-    handle: str
-    owned: bool
-
-
 def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
-    """The kind of argument that a parameter takes, and the handle type if it is one."""
+    """Returns the kind of argument for a parameter, and its handle type, or "" if it is not a handle.
+
+    HeaderError for a type without a kind.
+    """
     handle = re.fullmatch(r"(?:const )?cst_(\w+) \*", c_type)
     if handle and handle[1] in handles:
         return "HANDLE", handle[1]
@@ -174,66 +185,45 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
     }
     if c_type in plain_outputs:
         return "OUT", ""
-    sys.exit(f"generate_calls.py: no kind for the parameter `{c_type} {name}`; teach classify() about it")
+    raise HeaderError(
+        f"the parameter `{c_type} {name}` has a type without a kind; add it to classify in scripts/api/calls.py"
+    )
 
 
-def parameters(function: dict[str, Any], handles: set[str]) -> list[Parameter]:
-    """The parameters of one function."""
-    found = []
-    for each in function.get("parameters", []):
-        kind, handle = classify(each["type"], each["name"], handles)
-        found.append(Parameter(each["type"], each["name"], kind, handle, each.get("ownership") == "owned"))
-    return found
+def _parameters(function: Function, handles: set[str]) -> Iterator[str]:
+    """Yields the parameters of a function as macros."""
+    for index, each in enumerate(function.parameters):
+        kind, handle = classify(each.type, each.name, handles)
+        place = f"{index}, {each.name}"
+        if kind == "ERROR":
+            yield f"ERROR({index})"
+        elif each.ownership == "owned":
+            yield f"OWNED({place}, {kind}, {handle.upper() or 'NONE'})"
+        elif kind == "HANDLE":
+            yield f"HANDLE({place}, {handle.upper()})"
+        elif handle:
+            yield f"TYPED({place}, {kind}, {handle.upper()})"
+        elif kind in NUMBERS:
+            yield f"NUMBER({place}, {kind})"
+        elif kind in BY_VALUE:
+            yield f"BY_VALUE({place}, {kind}, {kind.lower()})"
+        else:
+            yield f"POINTER({place}, {kind})"
 
 
-def main() -> None:
-    """Reads the description, writes the table."""
-    with open(sys.argv[1], encoding="utf-8") as file:
-        described = json.load(file)
-    handles = {each["name"].removeprefix("cst_") for each in described["handles"]}
-    rows, thunks = [], []
-    for function in described["functions"]:
-        name, mark, returns = function["name"], function["thread"], function["returns"]
-        owned_result = function.get("ownership") == "owned"
-        if returns not in RETURNS:
-            sys.exit(f"generate_calls.py: {name} returns `{returns}`, which is not known here")
-        arguments = []
-        listed = parameters(function, handles)
-        for index, p in enumerate(listed):
-            if p.kind in ("SCALAR", "COUNT"):
-                arguments.append(f"({p.c_type})a[{index}].number")
-            elif p.kind in BY_VALUE:
-                arguments.append(f"a[{index}].{p.kind.lower()}")
-            else:
-                arguments.append(f"a[{index}].pointer")
-        call = f"{name}({', '.join(arguments)})"
-        kind = RETURNS[returns]
-        body = {
-            "NOTHING": f"{call};\n    return result_of_nothing();",
-            "STATUS": f"return result_of_status({call});",
-            "STRING": f"return result_of_string({call});",
-            "NUMBER": f"return result_of_number((int64_t){call});",
-            "POINTER": f"return result_of_pointer({call});",
-        }[kind]
-        unused = "" if listed else "    (void)a;\n"
-        thunks.append(f"static struct result thunk_{name}(const union argument *a) {{\n{unused}    {body}\n}}\n")
-        described = ", ".join(
-            f'{{"{p.name}", KIND_{p.kind}, {"TYPE_" + p.handle.upper() if p.handle else "TYPE_NONE"}, '
-            f"{'true' if p.owned else 'false'}}}"
-            for p in listed
-        )
-        owned = "true" if owned_result else "false"
-        rows.append(
-            f'    {{"{name}", thunk_{name}, RETURNS_{kind}, MARK_{mark.upper()}, {owned}, {len(listed)}, '
-            f"{{{described or '{NULL, KIND_SCALAR, TYPE_NONE, false}'}}}}},"
-        )
-    print("/* Written by generate_calls.py; not to be edited. */")
-    print("\n".join(thunks))
-    print("const struct call calls[] = {")
-    print("\n".join(rows))
-    print("};")
-    print(f"const size_t call_count = {len(rows)};")
+def table(interface: Interface) -> str:
+    """Returns the text of Tests/c/calls.inc.
 
-
-if __name__ == "__main__":
-    main()
+    HeaderError for a function with a result or a parameter of an unknown type.
+    """
+    handles = {each.name.removeprefix("cst_") for each in interface.handles}
+    lines = []
+    for function in interface.functions:
+        if function.returns not in RETURNS:
+            raise HeaderError(
+                f"{function.name} returns `{function.returns}`, for which scripts/api/calls.py does not have a kind"
+            )
+        listed = ", ".join(_parameters(function, handles)) or "NONE"
+        returns, mark = RETURNS[function.returns], function.thread.upper()
+        lines.append(f"CALL({function.name}, {returns}, {mark}, {len(function.parameters)}, ({listed}))")
+    return HEAD + "\n".join(lines) + "\n"
