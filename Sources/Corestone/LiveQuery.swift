@@ -1,9 +1,9 @@
 import CorestoneGraph
 import CorestoneValues
 
-/// The differences of a request's results, for another task.
+/// A sequence of the differences of a request's results, which any task can read.
 ///
-/// They contain object IDs, which can be used outside of the context's queue.
+/// The differences contain object IDs, which can be used outside of the context's queue.
 ///
 /// Differences that the reader has not received yet are combined into one, from the reader's last state to the current
 /// state. They therefore do not accumulate, and the context never waits for the reader.

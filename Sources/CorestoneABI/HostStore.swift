@@ -113,6 +113,12 @@ private func copied(_ value: cst_value) throws -> PropertyValue {
 }
 
 private func reference(_ value: cst_value, _ entity: Entity?, file: String? = nil) throws -> StoreReference {
+    guard Int(value.type) <= CST_URI else {
+        throw CoreError(
+            .invalidArgument,
+            "\(typeName(value.type)) is not a type of references; use CST_INT, CST_STRING or CST_BYTES",
+            entity: entity?.name, key: "reference", value: .int(Int64(value.type)), file: file)
+    }
     let given: PropertyValue
     do { given = try propertyValue(value) } catch let error as CoreError {
         throw error.with(entity: entity?.name, key: "reference")

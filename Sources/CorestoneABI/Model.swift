@@ -163,7 +163,8 @@ public func cst_model_is_frozen(
 ) -> cst_status {
     boundary(error) {
         let model = try model(pointer)
-        // A draft with problems is immutable, but is reported as not frozen, because it cannot be used either.
+        // A draft with problems is immutable, but is reported as not frozen: like a model that is not frozen, it cannot
+        // be used for a store.
         try required(out, "out_frozen").pointee = model.isFrozen && model.draftProblems.isEmpty
     }
 }

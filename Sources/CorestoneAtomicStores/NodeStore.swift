@@ -187,8 +187,9 @@ package final class NodeStore: PersistentStore, WritableAfterMove, @unchecked Se
             guard metadata.uuid == own else {
                 throw CoreError(
                     .storeIO, code: .persistentStoreOperation,
-                    "\(path) was replaced by another store, with the identifier \(metadata.uuid) instead of \(own); "
-                        + "\(StoreLocation.addingAgain), or revert the document with cst_document_revert (revert)",
+                    "\(path) was replaced by another store, with the identifier \"\(metadata.uuid)\" instead of "
+                        + "\"\(own)\"; \(StoreLocation.addingAgain), or revert the document with cst_document_revert "
+                        + "(revert)",
                     value: .uuid(metadata.uuid), file: path)
             }
         }

@@ -20,8 +20,8 @@ final class HostCalls: @unchecked Sendable {
         guard state.withLock({ $0.inside[platform_thread_id()] != nil }) else { return }
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "\(place.displayName) was used within one of its own callbacks; in a callback, access the data behind the "
-                + "store directly instead of through a context or coordinator",
+            "\(place.displayName) was used within one of its own callbacks; access the data behind the store "
+                + "directly in a callback, instead of through a context or coordinator",
             file: place.file)
     }
 

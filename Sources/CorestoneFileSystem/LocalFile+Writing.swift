@@ -116,5 +116,5 @@ extension LocalFile {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw systemFailure("cannot be flushed to disk") }
     }
 
-    package func systemFailure(_ what: String) -> CoreError { failure("\(what): \(SystemError.last.text)") }
+    package func systemFailure(_ problem: String) -> CoreError { failure("\(problem): \(SystemError.last.text)") }
 }

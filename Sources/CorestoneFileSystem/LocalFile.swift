@@ -120,12 +120,12 @@ package struct LocalFile {
 
     /// Creates the error for a failed operation on the file.
     ///
-    /// - Parameter what: the clause after the path.
+    /// - Parameter problem: the clause after the path.
     package func failure(
-        _ what: String, _ status: Status = .storeIO, entity: String? = nil, key: String? = nil,
+        _ problem: String, _ status: Status = .storeIO, entity: String? = nil, key: String? = nil,
         value: PropertyValue? = nil
     ) -> CoreError {
-        CoreError(status, code: .coreData, "\(shown) \(what)", entity: entity, key: key, value: value, file: shown)
+        CoreError(status, code: .coreData, "\(shown) \(problem)", entity: entity, key: key, value: value, file: shown)
     }
 
     /// Runs `body`, which reads the file. Errors that do not name a file then name this one.

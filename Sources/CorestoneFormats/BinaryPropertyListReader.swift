@@ -257,9 +257,9 @@ private struct BinaryPropertyListReader {
     private func tooMany(at offset: Int) -> CoreError { corrupt("more than \(limits.count) values", at: offset) }
 }
 
-private func corrupt(_ what: String, at offset: Int, key: String? = nil) -> CoreError {
+private func corrupt(_ problem: String, at offset: Int, key: String? = nil) -> CoreError {
     CoreError(
         .storeCorrupt, code: .persistentStoreOpen,
-        "cannot read the binary property list at byte \(offset): \(what)", key: key,
+        "cannot read the binary property list at byte \(offset): \(problem)", key: key,
         offset: offset)
 }

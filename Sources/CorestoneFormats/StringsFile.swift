@@ -25,8 +25,8 @@ private func looksLikeXML(_ bytes: [UInt8]) -> Bool {
     return bytes.dropFirst(start).first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) } == UInt8(ascii: "<")
 }
 
-private func stringsError(_ what: String, at offset: Int) -> CoreError {
-    CoreError(.storeCorrupt, code: .coreData, "the strings file \(what)", offset: offset)
+private func stringsError(_ problem: String, at offset: Int) -> CoreError {
+    CoreError(.storeCorrupt, code: .coreData, "the strings file \(problem)", offset: offset)
 }
 
 /// The characters of a text, with the information that maps them to byte offsets.
@@ -111,9 +111,9 @@ private struct StringsReader {
     private var next: Unicode.Scalar? { place < scalars.count ? scalars[place] : nil }
     private var afterNext: Unicode.Scalar? { place + 1 < scalars.count ? scalars[place + 1] : nil }
 
-    private func failure(_ what: String) -> CoreError {
+    private func failure(_ problem: String) -> CoreError {
         let line = scalars[..<min(place, scalars.count)].reduce(1) { $1 == "\n" ? $0 + 1 : $0 }
-        return stringsError("\(what) (in line \(line))", at: text.offset(of: place))
+        return stringsError("\(problem) (in line \(line))", at: text.offset(of: place))
     }
 
     /// Skips white space and comments.

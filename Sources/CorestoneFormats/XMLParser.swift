@@ -27,7 +27,7 @@ package struct XMLAttributes: Sequence {
 /// Entity declarations in the document are rejected, so that entities cannot expand, and external entities are never
 /// loaded. The size and the depth are limited.
 package final class XMLParser {
-    private let what: String
+    private let document: String
     private let maximumDepth: Int
     private let maximumSize: Int
     private unowned let handler: any XMLHandler
@@ -38,11 +38,11 @@ package final class XMLParser {
     /// Creates a parser.
     ///
     /// - Parameters:
-    ///   - what: the kind of document, for messages.
+    ///   - document: the kind of document, for messages.
     ///   - maximumDepth: the maximum depth of nested elements.
     ///   - maximumSize: the maximum size of the document in bytes.
-    package init(_ what: String, maximumDepth: Int, maximumSize: Int, handler: any XMLHandler) {
-        self.what = what
+    package init(_ document: String, maximumDepth: Int, maximumSize: Int, handler: any XMLHandler) {
+        self.document = document
         self.maximumDepth = maximumDepth
         self.maximumSize = min(maximumSize, Int(Int32.max))
         self.handler = handler
@@ -91,16 +91,16 @@ package final class XMLParser {
     }
 
     /// Creates an error at the current position of the parser; before and after parsing, for the whole document.
-    package func corrupt(_ what: String, key: String? = nil) -> CoreError {
+    package func corrupt(_ problem: String, key: String? = nil) -> CoreError {
         let offset = parser.map { Int(XML_GetCurrentByteIndex($0)) }
         let place = offset.map { " at byte \($0)" } ?? ""
         return CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "cannot read the \(self.what)\(place): \(what)", key: key, offset: offset ?? -1)
+            "cannot read the \(self.document)\(place): \(problem)", key: key, offset: offset ?? -1)
     }
 
     private func noMemory() -> CoreError {
-        CoreError(.noMemory, "out of memory: cannot read the \(what); free some memory")
+        CoreError(.noMemory, "out of memory: cannot read the \(document); free some memory")
     }
 
     private static func from(_ data: UnsafeMutableRawPointer?) -> XMLParser? {

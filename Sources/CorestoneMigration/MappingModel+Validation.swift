@@ -38,7 +38,7 @@ private struct MappingValidation {
         if problems.count == 1 { throw first }
         throw CoreError(
             .migration,
-            "the mapping model has \(problems.count) problems; the details list each. The first: \(first.message)",
+            "the mapping model has \(problems.count) problems, which the details list. The first: \(first.message)",
             customCode: first.code, entity: first.entity, key: first.key, value: first.value, children: problems)
     }
 

@@ -58,7 +58,7 @@ public enum ArchivableClasses {
         object: @escaping @Sendable ([String: PropertyValue]) throws -> Object
     ) {
         let known = FunctionClass(className) { object in
-            guard let object = object as? Object else { throw isNot(className, object) }
+            guard let object = object as? Object else { throw wrongClassError(className, object) }
             return try fields(object)
         } object: {
             try object($0)
@@ -102,7 +102,7 @@ public enum ArchivableClasses {
         return registry.withLock { registry in registry.names[kind].flatMap { registry.byName[$0] } }
     }
 
-    static func isNot(_ className: String, _ object: Any) -> CoreError {
+    static func wrongClassError(_ className: String, _ object: Any) -> CoreError {
         CoreError(
             .typeMismatch,
             "an object of type \(type(of: object)) is not an instance of the type registered for the class \"\(className)\"; set an object of the registered type",

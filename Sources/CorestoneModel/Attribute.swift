@@ -99,7 +99,7 @@ public final class Attribute: Property, @unchecked Sendable {
         guard isTransient || type != .undefined && type != .objectID else {
             throw modelError(
                 "\(entity.name).\(path) has the type \(type.displayName), which only a transient attribute can have; "
-                    + "set another type, or make it transient",
+                    + "set another type, or make \(composite == nil ? "it" : "the composite attribute") transient",
                 entity: entity.name,
                 key: path)
         }
@@ -110,11 +110,11 @@ public final class Attribute: Property, @unchecked Sendable {
                 entity: entity.name, key: path)
         }
         guard (type == .composite) == !elements.isEmpty else {
-            let what =
+            let problem =
                 elements.isEmpty
                 ? "is composite but does not have elements; add an element"
                 : "has elements but is not composite; set its type to Composite, or remove the elements"
-            throw modelError("\(entity.name).\(path) \(what)", entity: entity.name, key: path)
+            throw modelError("\(entity.name).\(path) \(problem)", entity: entity.name, key: path)
         }
         if composite != nil, derivation != nil {
             throw modelError(
@@ -143,11 +143,11 @@ public final class Attribute: Property, @unchecked Sendable {
         try change {
             try checkName(name, of: "an element", in: entity.name)
             guard self.type == .composite, nesting < Attribute.maximumNesting else {
-                let why =
+                let problem =
                     self.type == .composite
                     ? "is nested \(Attribute.maximumNesting) levels deep, which is the limit; add the element to an outer attribute"
                     : "is not composite and cannot have elements; set its type to Composite first"
-                throw modelError("\(entity.name).\(path) \(why)", entity: entity.name, key: path)
+                throw modelError("\(entity.name).\(path) \(problem)", entity: entity.name, key: path)
             }
             let element = Attribute(name: name, type: type, entity: entity)
             element.isOptional = isOptional

@@ -129,27 +129,27 @@ extension Entity {
             key: property)
     }
 
-    private func checkReference(_ name: String, in what: String) throws {
+    private func checkReference(_ name: String, in owner: String) throws {
         guard let property = propertiesByName[name] else {
             guard anyProperty(named: name) == nil else {
                 throw modelError(
-                    "\(what) of \(self.name) contains the fetched property \"\(name)\", which does not have a column; use "
-                        + "an attribute or a to-one relationship", entity: self.name, key: name)
+                    "\(owner) of \(self.name) contains the fetched property \"\(name)\", which does not have a column; "
+                        + "use an attribute or a to-one relationship", entity: self.name, key: name)
             }
             let near = nearestName(to: name, among: properties.map(\.path)).map { "did you mean \"\($0)\"?" }
             throw modelError(
-                "\(what) of \(self.name) refers to the unknown property \"\(name)\"; "
+                "\(owner) of \(self.name) refers to the unknown property \"\(name)\"; "
                     + (near ?? "correct the name, or add the property"), entity: self.name, key: name)
         }
         if let composite = property as? Attribute, composite.type == .composite {
             let paths = composite.leaves.map { "\"\($0.path)\"" }.abridged
             throw modelError(
-                "\(what) of \(self.name) contains the composite attribute \"\(name)\"; use its elements: \(paths)",
+                "\(owner) of \(self.name) contains the composite attribute \"\(name)\"; use its elements: \(paths)",
                 entity: self.name, key: name)
         }
         guard !property.isTransient, (property as? Relationship)?.isToMany != true else {
             throw modelError(
-                "\(what) of \(self.name) contains \"\(name)\", which does not have a column because it is "
+                "\(owner) of \(self.name) contains \"\(name)\", which does not have a column because it is "
                     + (property.isTransient
                         ? "transient; make it persistent, or use another property"
                         : "to-many; use an attribute or a to-one relationship"),

@@ -4,7 +4,7 @@ package protocol EntityHooks: AnyObject, Sendable {
     var kinds: UInt32 { get }
     /// The validators of the hooks.
     var validators: EntityValidators { get }
-    /// Returns these hooks, with those of `parent` for the kinds that are not set here.
+    /// Returns these hooks, with each hook and each value validator of `parent` that is not set here.
     func inheriting(_ parent: any EntityHooks) -> any EntityHooks
 }
 

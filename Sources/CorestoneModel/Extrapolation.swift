@@ -85,19 +85,20 @@ extension Attribute {
         }
         if let derivation, !derivation.isConfirmed {
             found.append(
-                "the version hash and the triggers of the derivation \(derivation.expression.text) are not confirmed")
+                "the version hash and the triggers of the derivation \"\(derivation.expression.text)\" are not "
+                    + "confirmed")
         }
         return found
     }
 }
 
 extension FetchRequestTemplate {
-    fileprivate func extrapolations(_ what: String) -> [String] {
+    fileprivate func extrapolations(_ subject: String) -> [String] {
         var found: [String] = []
-        if let text = archiveDoubt(predicate?.predicate?.archiveDoubts ?? []) { found.append("\(what): \(text)") }
+        if let text = archiveDoubt(predicate?.predicate?.archiveDoubts ?? []) { found.append("\(subject): \(text)") }
         if FetchRequestTemplate.archivedFlags.contains(where: { self[keyPath: $0.value] != $0.defaultValue }) {
             found.append(
-                "\(what): the compiled form of its options is not confirmed, so Apple's framework uses the defaults")
+                "\(subject): the compiled form of its options is not confirmed, so Apple's framework uses the defaults")
         }
         return found
     }

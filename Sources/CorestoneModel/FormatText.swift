@@ -80,7 +80,7 @@ extension PredicateText {
     ///
     /// - Parameter variable: the variable to use instead of the object; nil if no variable is bound to it.
     /// - Throws: `.model` if the predicate refers to a managed object, because a model does not belong to a store.
-    func requireNoObject(_ what: String, entity: String?, key: String? = nil, variable: String? = nil) throws {
+    func requireNoObject(_ subject: String, entity: String?, key: String? = nil, variable: String? = nil) throws {
         var found: PropertyValue?
         _ = predicate?.mapExpressions { expression in
             if found == nil, case .constant(let value) = expression { found = value.firstObject }
@@ -91,9 +91,9 @@ extension PredicateText {
         let remedy = "\(variable.map { "use \($0), or " } ?? "")compare an attribute"
         throw CoreError(
             .model, code: .coreData,
-            "\(what) refers to \(uri == nil ? "" : "the managed object ")\(found.excerpt), which a model cannot store; "
-                + (uri == nil ? "use a predicate without it" : remedy), entity: entity, key: key, value: found,
-            objectURI: uri)
+            "\(subject) refers to \(uri == nil ? "" : "the managed object ")\(found.excerpt), which a model cannot "
+                + "store; " + (uri == nil ? "use a predicate without it" : remedy),
+            entity: entity, key: key, value: found, objectURI: uri)
     }
 }
 

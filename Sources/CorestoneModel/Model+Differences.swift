@@ -114,7 +114,7 @@ extension Property {
             attribute == nil
                 ? "is a relationship" : "is \(attribute?.derivation == nil ? "an" : "a derived") attribute",
             attribute.map { "is of type \($0.type.displayName)" } ?? "",
-            attribute?.derivation.map { "is derived as \($0.expression.text)" } ?? "",
+            attribute?.derivation.map { "is derived as \"\($0.expression.text)\"" } ?? "",
             relationship.map { "has the destination \($0.destination.name)" } ?? "",
             relationship?.inverse.map { "has the inverse \($0.name)" } ?? "does not have an inverse",
             relationship.map { $0.isToMany ? "is to-many with \($0.bound)" : "is to-one" } ?? "",

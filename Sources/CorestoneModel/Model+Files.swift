@@ -73,10 +73,10 @@ extension Model {
         }
         let fault =
             computed[different] == nil
-            ? "which does not have the entity \(different) of VersionInfo.plist"
+            ? "which does not have the entity \"\(different)\" of VersionInfo.plist"
             : version.recordedHashes[different] == nil
-                ? "whose entity \(different) is not in VersionInfo.plist"
-                : "in which the entity \(different) does not match its hash in VersionInfo.plist"
+                ? "whose entity \"\(different)\" is not in VersionInfo.plist"
+                : "in which the entity \"\(different)\" does not match its hash in VersionInfo.plist"
         throw bundle.failure(
             "contains the version \"\(version.name)\", \(fault); recompile the model", .model, entity: different,
             value: .string(version.name))
@@ -177,8 +177,8 @@ extension Model {
     /// Returns a clause that describes data that is not a model, with a remedy; nil for other data.
     private static func foreignKind(_ bytes: [UInt8]) -> String? {
         if bytes.starts(with: "SQLite format 3\0".utf8) {
-            return "is an SQLite database, not a model; if it is a store, open it with cst_container_open "
-                + "(corestone.open, Container.open), and use its model"
+            return "is an SQLite database, not a model; open it with cst_container_open (corestone.open, "
+                + "Container.open) if it is a store, and use its model"
         }
         let head = String(decoding: bytes.prefix(600), as: UTF8.self)
         if strstr(head, "<!DOCTYPE database") != nil || strstr(head, "<database>") != nil {

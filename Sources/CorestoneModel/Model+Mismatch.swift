@@ -27,8 +27,9 @@ extension Model {
                 found.append(
                     (
                         wanted.name, property.name,
-                        "\(wanted.name).\(property.name) may be \(wanted.name).\(alike[0].name) under a new name; if "
-                            + "so, set the renaming identifier of \(wanted.name).\(property.name) to \"\(alike[0].canonicalName)\""
+                        "\(wanted.name).\(property.name) may be \(wanted.name).\(alike[0].name) under a new name; set "
+                            + "the renaming identifier of \(wanted.name).\(property.name) to "
+                            + "\"\(alike[0].canonicalName)\" if it is"
                     ))
             }
         }
@@ -40,8 +41,8 @@ extension Model {
             found.append(
                 (
                     wanted.name, nil,
-                    "\(wanted.name) may be \(alike[0].name) under a new name; if so, set the renaming identifier of "
-                        + "\(wanted.name) to \"\(alike[0].canonicalName)\""
+                    "\(wanted.name) may be \(alike[0].name) under a new name; set the renaming identifier of "
+                        + "\(wanted.name) to \"\(alike[0].canonicalName)\" if it is"
                 ))
         }
         return found

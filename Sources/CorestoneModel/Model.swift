@@ -365,18 +365,19 @@ package func isIdentifier(_ name: String) -> Bool {
         }
 }
 
-func checkName(_ name: String, of what: String, in entity: String?) throws {
+func checkName(_ name: String, of element: String, in entity: String?) throws {
     guard isIdentifier(name) else {
         throw modelError(
-            nameFault(name, of: entity.map { "\(what) of \($0)" } ?? what), entity: entity ?? name,
+            nameFault(name, of: entity.map { "\(element) of \($0)" } ?? element), entity: entity ?? name,
             key: name)
     }
 }
 
-private func nameFault(_ name: String, of what: String) -> String {
-    if name.isEmpty { return "the name of \(what) must not be empty" }
+private func nameFault(_ name: String, of element: String) -> String {
+    if name.isEmpty { return "the name of \(element) must not be empty" }
     if name.utf8.count > 255 {
-        return "the name of \(what) has \(name.utf8.count) bytes, but the limit is 255: \"\(name.prefix(60))…\""
+        return "the name of \(element) has \(name.utf8.count) bytes, but the limit is 255: \"\(name.prefix(60))…\""
     }
-    return "\"\(name)\" is not a valid name for \(what); use letters, digits and underscores, without a leading digit"
+    return "\"\(name)\" is not a valid name for \(element); use letters, digits and underscores, "
+        + "without a leading digit"
 }

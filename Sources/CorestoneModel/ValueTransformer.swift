@@ -49,8 +49,8 @@ public enum ValueTransformers {
 
     /// Returns the transformer of a name: a registered one, or else a built-in one.
     ///
-    /// nil and the names of Apple's transformers select the transformer for keyed archives, and `JSON` selects that for
-    /// JSON. Returns nil for an unknown name.
+    /// nil, `NSSecureUnarchiveFromData` and `NSKeyedUnarchiveFromData` (also with the suffix `Transformer`) select the
+    /// transformer for keyed archives, and `JSON` selects that for JSON. Returns nil for an unknown name.
     public static func named(_ name: String?) -> (any ValueTransformer)? {
         guard let name else { return ArchiveTransformer() }
         if let known = registered.withLock({ $0[name] }) { return known }
@@ -120,7 +120,7 @@ private struct FunctionTransformer<Value>: ValueTransformer {
             throw CoreError(
                 .typeMismatch,
                 "the transformer takes a value of type \(Value.self), not \(type(of: value))"
-                    + (plain == nil ? "" : "; in a batch, pass the bytes of the value"), value: plain)
+                    + (plain == nil ? "" : "; pass the bytes of the value in a batch"), value: plain)
         }
         return try transform(value)
     }

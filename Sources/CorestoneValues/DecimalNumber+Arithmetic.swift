@@ -118,10 +118,10 @@ extension DecimalNumber {
 }
 
 extension DecimalNumber? {
-    fileprivate func orThrow(_ what: @autoclosure () -> String, of operand: DecimalNumber) throws -> DecimalNumber {
+    fileprivate func orThrow(_ result: @autoclosure () -> String, of operand: DecimalNumber) throws -> DecimalNumber {
         if let self { return self }
         throw CoreError(
-            .invalidArgument, "\(what()) does not fit a decimal, which has up to 38 digits and exponents -128 to 127",
+            .invalidArgument, "\(result()) does not fit a decimal, which has up to 38 digits and exponents -128 to 127",
             value: .decimal(operand))
     }
 }

@@ -173,17 +173,17 @@ private struct DateReader {
         return true
     }
 
-    private mutating func expect(_ mark: Unicode.Scalar, _ what: String) throws {
-        guard accept(mark) else { throw failure("\"\(mark)\" and \(what)") }
+    private mutating func expect(_ mark: Unicode.Scalar, _ part: String) throws {
+        guard accept(mark) else { throw failure("\"\(mark)\" and \(part)") }
     }
 
-    private mutating func number(_ width: Int, _ range: ClosedRange<Int>, _ what: String) throws -> Int {
+    private mutating func number(_ width: Int, _ range: ClosedRange<Int>, _ part: String) throws -> Int {
         var value = 0
         for index in position..<position + width {
-            guard isDigit(index) else { throw failure(what) }
+            guard isDigit(index) else { throw failure(part) }
             value = value * 10 + Int(bytes[index] - 0x30)
         }
-        guard range ~= value else { throw failure(what) }
+        guard range ~= value else { throw failure(part) }
         position += width
         return value
     }

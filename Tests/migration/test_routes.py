@@ -84,7 +84,7 @@ def test_plan_of_stages_lists_what_they_remove(tmp_path: Path) -> None:
     fill(path)
     plan = migration_plan(path, VERSIONS[2], stages=[MigrationStage.lightweight(VERSIONS[:3])], source_models=VERSIONS)
     assert plan.loses_data
-    assert plan.warnings == ["a step removes Item.a; its values are lost"]
+    assert plan.warnings == ["a step removes Item.a, whose values are lost"]
     assert not migration_plan(path, VERSIONS[2], mapping_models=[COUNTED]).loses_data
 
 

@@ -454,7 +454,7 @@ def test_explanation_names_indexes_and_work_in_memory(zoo: Path) -> None:
     lines = run(*words).stdout.splitlines()
     assert lines[-3:] == [
         "indexes: Z_Animal_name", 'in memory: FUNCTION(name, "length") > 1',
-        '  because FUNCTION(name, "length") is computed in memory',
+        '  because "FUNCTION(name, "length")" is computed in memory',
     ]  # fmt: skip
     assert [line for line in lines if line.startswith("  bound")] == ['  bound 1: "Leo"']
     (share,) = json.loads(run(*words, "--format", "json").stdout)["shares"]

@@ -162,7 +162,7 @@ def test_stages_are_loaded_from_a_file(notes: Notes) -> None:
         'the stage "add ranks"',
         'the stage "rename"',
     ]
-    assert text.splitlines()[3:] == ["warning: a step removes Note.legacy; its values are lost"]
+    assert text.splitlines()[3:] == ["warning: a step removes Note.legacy, whose values are lost"]
     assert notes.migrate(*words, "--dry-run")[0] == 0
     assert notes.migrate(*words, "--verify", "--backup")[0] == 0
     assert notes.ask("SELECT ZNAME FROM ZNOTE ORDER BY 1") == [("bread",), ("milk",)]

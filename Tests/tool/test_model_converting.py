@@ -48,7 +48,7 @@ def test_model_of_a_store_can_be_extracted(tmp_path: Path) -> None:
     Container(model, tmp_path / "a.sqlite").close()
     refused = run("model", "decompile", tmp_path / "a.sqlite")
     assert refused.returncode == 3
-    assert "cannot represent the validation predicate SELF > 0 of Note.rank" in refused.stderr
+    assert 'cannot represent the validation predicate "SELF > 0" of Note.rank' in refused.stderr
     convert("decompile", tmp_path / "a.sqlite", "-o", tmp_path / "b.xcdatamodeld", "--lossy")
     assert hashes(tmp_path / "b.xcdatamodeld") == {"Note": model["Note"].version_hash}
 

@@ -283,7 +283,7 @@ def test_show_does_not_report_write_requirements(zoo: Path, tmp_path: Path) -> N
     connection.close()
     assert json.loads(run("show", path, "--format", "json").stdout)["store"]["readOnlyReason"] is None
     assert "read-only:" not in run("show", path).stdout
-    assert "ZKEEPER has the trigger mine" in run("check", path).stdout
+    assert 'ZKEEPER has the trigger "mine"' in run("check", path).stdout
 
 
 def test_messages_end_with_the_cocoa_error_code(zoo: Path, tmp_path: Path) -> None:

@@ -149,9 +149,9 @@ typedef void (*cst_failure_fn)(void *userdata, const cst_error *error CST_BORROW
  * calling thread and saves before it returns, in one transaction of one store.
  *
  * `json` is one record or an array of records. Values are converted to the types of their attributes; null stores null,
- * and omitted keys receive their defaults. {"$bytes": "…"}, with base64, is bytes and never text. "@entity" names a
- * subentity of `entity_name`. Inserting a record with "@id" fails with CST_E_INVALID_ARGUMENT, because its object
- * already exists. The value of a relationship is the URI of an object or a record, or an array of these if it is
+ * and omitted keys receive their defaults. {"$bytes": "…"}, with base64, is bytes and never text. "@entity" names
+ * `entity_name` or a subentity of it. Inserting a record with "@id" fails with CST_E_INVALID_ARGUMENT, because its
+ * object already exists. The value of a relationship is the URI of an object or a record, or an array of these if it is
  * to-many. In a relationship, a record with "@id" changes that object; any other record inserts an object of the
  * destination entity, or of the entity that "@entity" names. CST_E_TYPE_MISMATCH and CST_E_INVALID_ARGUMENT have
  * entity, key and value. In all functions for records, `success` and `failure` may be NULL. */

@@ -99,7 +99,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_origin(cst_context *context
 #define CST_MADE_HERE(context) cst_context_set_origin((context), (cst_string){__FILE__, CST_NUL}, __LINE__, NULL)
 
 /* Called every few milliseconds during a fetch, a count or a save of a context, on the thread of that call. If the
- * function returns true, the call fails with CST_E_CANCELLED, without changes. */
+ * function returns true, the call fails with CST_E_CANCELLED. Stores that a save has already written stay
+ * written; otherwise the call does not change anything. */
 typedef bool (*cst_context_interrupt_fn)(void *userdata);
 
 /* Sets the interrupt check of the context and replaces a former one; NULL removes it. `destroy` is called after the

@@ -1,9 +1,10 @@
 /* corestone/document.h: one store as a document: opened, edited with undo, saved, reverted.
  *
- * A document is a file that its user opens and saves. cst_document_new creates an untitled one, cst_document_open opens
- * a file. Its context (cst_document_context) has an undo manager. cst_document_save, cst_document_save_as and
- * cst_document_revert correspond to the menu items of these names; cst_document_set_autosave enables automatic saving.
- * cst_document_state and cst_document_observe report the state for a title bar.
+ * A document is a file that its user opens and saves. cst_document_new creates an untitled document, and
+ * cst_document_open opens a file. The context of a document (cst_document_context) has an undo manager.
+ * cst_document_save, cst_document_save_as and cst_document_revert correspond to the menu items of these names, and
+ * cst_document_set_autosave enables automatic saving. cst_document_state and cst_document_observe report the state for
+ * a title bar.
  *
  * The caller owns documents. All functions may be called on any thread; the context is used on its queue.
  *
@@ -20,8 +21,8 @@ extern "C" {
 #endif
 
 /* Creates an untitled document of a type "SQLite", "XML" or "Binary" (null: SQLite). Its data is in a new folder in
- * TMPDIR. The folder is removed when the document is saved to a path, closed or released. Its context has the queue
- * `queue` and an undo manager (cst_context_copy_undo_manager). */
+ * TMPDIR. The folder is removed when the document is saved to a path, closed or released. The context of the document
+ * has the queue `queue` and an undo manager (cst_context_copy_undo_manager). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_new(cst_model *model, cst_string type, cst_queue queue,
                                                       cst_document **out_document CST_OWNED, cst_error **error);
 
@@ -50,17 +51,19 @@ enum {
     CST_DOCUMENT_CLOSED = 1u << 6
 };
 
-/* Returns the CST_DOCUMENT_ flags, as of the last event of the context. Checks whether the file was changed. */
+/* Returns the CST_DOCUMENT_ flags. CST_DOCUMENT_EDITED does not include changes that were not processed yet. Checks
+ * whether the file was changed. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_state(const cst_document *document, uint32_t *out_flags,
                                                         cst_error **error);
 
 /* Processes pending changes and reports whether there are unsaved changes, including those of children of the context.
  * If all changes since the last save are undone, there are no unsaved changes, except in an untitled document. Waits
- * for the queues. */
+ * for the queues of the context and of all other contexts with changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_has_unsaved_changes(const cst_document *document, bool *out_unsaved,
                                                                       cst_error **error);
 
-/* Returns the error of the last save or autosave. Returns CST_NOT_FOUND if the last one succeeded. */
+/* Returns the error of the last save or autosave. Returns CST_NOT_FOUND if the last one succeeded, before the first
+ * save, and after cst_document_revert. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_copy_error(const cst_document *document,
                                                              cst_error **out_failure CST_OWNED, cst_error **error);
 
@@ -96,12 +99,15 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *doc
  * CST_E_STORE_IO if the file of an SQLite store was removed or replaced. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save(cst_document *document, cst_error **error);
 
-/* Saves the document to `path`, which becomes its path. The former file remains as it was last saved. A null `type`
- * keeps the type. With another type every object receives a new ID, and calls on former handles of objects fail with
- * CST_E_OBJECT_GONE. A store at the path is overwritten only if `replaces` is true, after the new store is complete. A
- * document that is open read-only can be saved to another path, and is then writable.
+/* Saves the document to `path`, which becomes its path. The former file remains as it was last saved, except the
+ * temporary file of an untitled document. A null `type` keeps the type. With another type every object receives a new
+ * ID, and calls on former handles of objects fail with CST_E_OBJECT_GONE. A store at the path is overwritten only if
+ * `replaces` is true, after the new store is complete. A document that is open read-only can be saved to another path,
+ * and is then writable.
  *
- * CST_E_NOT_A_STORE or CST_E_UNSUPPORTED if the file at the path is not a store of the type.
+ * CST_E_INVALID_ARGUMENT if a file exists at the path and `replaces` is false.
+ * CST_E_NOT_A_STORE if the file at the path is not a store or is damaged.
+ * CST_E_UNSUPPORTED if it is a store of another type.
  * CST_E_UNSAVED_CHANGES for another type while other contexts, including children, have unsaved changes. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document, cst_string type, cst_string path,
                                                           bool replaces, cst_error **error);
@@ -111,13 +117,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_save_as(cst_document *document
  * The changes of children of the context are also discarded. The file is read even if other processes wrote or replaced
  * it. If the file is now another store, every object receives a new ID. Undo steps are discarded.
  *
- * CST_E_STORE_IO if there is no file.
+ * CST_E_STORE_IO if the file of the document no longer exists.
  * CST_E_UNSAVED_CHANGES for a child with changes that is confined to another thread. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_revert(cst_document *document, cst_error **error);
 
-/* Closes the document and its file. `unsaved` is a CST_UNSAVED_ constant. The details of CST_E_UNSAVED_CHANGES are the
- * counts by entity and, if the last save failed, its error. Releasing a document never fails; see
- * cst_container_close. */
+/* Closes the document and its file. `unsaved` is a CST_UNSAVED_ constant. Releasing a document never fails; see
+ * cst_container_close.
+ *
+ * CST_E_INVALID_ARGUMENT for CST_UNSAVED_SAVE, if an untitled document has unsaved changes.
+ * CST_E_UNSAVED_CHANGES for CST_UNSAVED_REFUSE, if a context has unsaved changes. The details are the counts by entity
+ * for each context, and the error of the last save if that save failed. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_close(cst_document *document, uint32_t unsaved, cst_error **error);
 
 #ifdef __cplusplus

@@ -6,8 +6,8 @@
  *     const cst_value person[] = {cst_value_string(CST_TEXT("Ada")), cst_value_int(36)};
  *
  * These functions are compiled into the program; the library does not export them. They cannot fail. The result does
- * not own memory: it is valid as long as its text, bytes or handle, and need not be freed with cst_value_dispose. Any
- * thread may call them.
+ * not own memory: it is valid as long as the text, bytes, array or handle to which it refers, and need not be freed
+ * with cst_value_dispose. Any thread may call them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -193,7 +193,9 @@ static inline cst_value cst_value_host(const cst_host_callbacks *callbacks, void
     return value;
 }
 
-/* Returns an expression, as an argument of %@, as a variable, or in a batch update. The handle is not retained. */
+/* Returns an expression, as the argument for %@, as the value of a variable, or as the new value in a batch update.
+ *
+ * The handle is not retained. */
 static inline cst_value cst_value_expression(cst_expression *expression) {
     cst_value value = cst_value_null();
     value.type = CST_EXPRESSION;
@@ -201,7 +203,7 @@ static inline cst_value cst_value_expression(cst_expression *expression) {
     return value;
 }
 
-/* Returns the default of the attribute, in a row of a batch insertion. */
+/* Returns a placeholder for the attribute's default value, for a row of a batch insertion. */
 static inline cst_value cst_value_default(void) {
     cst_value value = cst_value_null();
     value.type = CST_DEFAULT;

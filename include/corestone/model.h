@@ -256,8 +256,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_source(const cst_model *mode
  * CST_MODEL_KEEP_CURRENT is set. A null `version` selects the version from which the model was read, or else the
  * current version; in both cases the current version stays the same.
  *
- * Other files in a bundle and permissions are kept; a symbolic link is followed. At any time, even after a crash, the
- * path has either the complete former content or the complete new content. Concurrent writes are serialised.
+ * Other files in a bundle are kept, and permissions as far as the system allows; a symbolic link is followed. At any
+ * time, even after a crash, the path has either the complete former content or the complete new content. Concurrent
+ * writes are serialised.
  *
  * CST_E_INVALID_ARGUMENT for another extension and for a version that cannot be a file name.
  * CST_E_STORE_BUSY if another process keeps the folder locked. */

@@ -51,7 +51,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set(cst_object *object, cst_key ke
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_many(const cst_object *object, size_t count, const cst_key *keys,
                                                        cst_value *out_values CST_BORROWED, cst_error **error);
 
-/* Sets `count` properties, or no property on failure, like cst_object_set. */
+/* Sets `count` properties, or no property on failure, like cst_object_set. Other changes of a hook for null that fails
+ * may remain (docs/reference/lifecycle.md). */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_many(cst_object *object, size_t count, const cst_key *keys,
                                                        const cst_value *values, cst_error **error);
 
@@ -68,7 +69,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_path(cst_object *object, cst_s
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_paths(const cst_object *object, size_t count, const cst_string *paths,
                                                         cst_value *out_values CST_BORROWED, cst_error **error);
 
-/* Sets the properties at `count` names or key paths, or no property on failure, like cst_object_set_path. */
+/* Sets the properties at `count` names or key paths, or no property on failure, like cst_object_set_many. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_paths(cst_object *object, size_t count, const cst_string *paths,
                                                         const cst_value *values, cst_error **error);
 

@@ -89,8 +89,8 @@ public final class SaveChangesRequest: PersistentStoreRequest, @unchecked Sendab
         guard let changes, let keys = try changes.allKeys() else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreSave,
-                "forEachRow works only during the save of an atomic store; in an incremental store, use inserted, "
-                    + "updated and deleted")
+                "forEachRow works only during the save of an atomic store; use inserted, updated and deleted in an "
+                    + "incremental store")
         }
         for key in keys {
             try changes.withRow(key) { record, members in

@@ -170,12 +170,12 @@ struct BinaryFormat: AtomicFormat {
     ///
     /// - Parameter object: The URI of an object.
     static func damaged(
-        _ path: String, _ what: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
+        _ path: String, _ problem: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
         object: String? = nil
     ) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreOpen,
-            "\(path) cannot be read as a binary store: \(what); restore it from a backup", entity: entity, key: key,
+            "\(path) cannot be read as a binary store: \(problem); restore it from a backup", entity: entity, key: key,
             value: value, objectURI: object, file: path)
     }
 }

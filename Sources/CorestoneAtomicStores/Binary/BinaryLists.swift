@@ -50,8 +50,8 @@ struct BinaryLists {
                 let fault =
                     name.isEmpty
                     ? "a relationship without a name; restore it from a backup"
-                    : "the relationship \(name), which the model does not have; open the store with the model it was "
-                        + "written with"
+                    : "the relationship \"\(name)\", which the model does not have; open the store with the model it "
+                        + "was written with"
                 throw CoreError(
                     .modelMismatch, code: .persistentStoreIncompatibleVersionHash, "\(path) has \(fault)",
                     entity: entity.isEmpty ? nil : entity, key: key, file: path)
@@ -110,8 +110,8 @@ struct BinaryLists {
             let entity = entity(owner, relationship.entity)
             let isOwner = entity?.isKind(of: relationship.entity) ?? mayBeSkipped
             if let entity, !isOwner {
-                let what = "belong to object \(owner) of \(entity.name), not of \(relationship.entity.name)"
-                throw skipped == nil ? damaged(relationship, what, owner) : mismatch(relationship, what, owner)
+                let problem = "belong to object \(owner) of \(entity.name), not of \(relationship.entity.name)"
+                throw skipped == nil ? damaged(relationship, problem, owner) : mismatch(relationship, problem, owner)
             }
             guard isOwner else { throw damaged(relationship, "have the owner \(owner), which does not exist", owner) }
             guard known.insert(owner).inserted else {
@@ -155,11 +155,11 @@ struct BinaryLists {
             }
             let entity = nodes.model.entities[Int(member.header.pointee.entity)]
             guard entity.isKind(of: destination) else {
-                let what =
+                let problem =
                     "of object \(owner) include object \(key) of \(entity.name), not of \(destination.name)"
                 throw skipped == nil
-                    ? damaged(relationship, what, owner, value: .int(key))
-                    : mismatch(relationship, what, owner, value: .int(key))
+                    ? damaged(relationship, problem, owner, value: .int(key))
+                    : mismatch(relationship, problem, owner, value: .int(key))
             }
             if let inverse, !inverse.isToMany, target(of: member, inverse) != owner {
                 throw damaged(
@@ -232,19 +232,19 @@ struct BinaryLists {
     ///
     /// - Parameter owner: The key of the object that has the members or the target.
     private func damaged(
-        _ relationship: Relationship, _ what: String, _ owner: Int64? = nil, value: PropertyValue? = nil
+        _ relationship: Relationship, _ problem: String, _ owner: Int64? = nil, value: PropertyValue? = nil
     ) -> CoreError {
         BinaryFormat.damaged(
-            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name, value: value,
-            object: uri(owner, relationship))
+            path, described(relationship, problem), entity: relationship.entity.name, key: relationship.name,
+            value: value, object: uri(owner, relationship))
     }
 
     private func mismatch(
-        _ relationship: Relationship, _ what: String, _ owner: Int64, value: PropertyValue? = nil
+        _ relationship: Relationship, _ problem: String, _ owner: Int64, value: PropertyValue? = nil
     ) -> CoreError {
         CoreError.ofAnotherModel(
-            path, described(relationship, what), entity: relationship.entity.name, key: relationship.name, value: value,
-            object: uri(owner, relationship))
+            path, described(relationship, problem), entity: relationship.entity.name, key: relationship.name,
+            value: value, object: uri(owner, relationship))
     }
 
     private func uri(_ owner: Int64?, _ relationship: Relationship) -> String? {
@@ -253,8 +253,8 @@ struct BinaryLists {
         return ObjectID.uri(ofKey: owner, entity: entity.name, store: store)
     }
 
-    private func described(_ relationship: Relationship, _ what: String) -> String {
-        "\(relationship.isToMany ? "the members of " : "")\(relationship.listName) \(what)"
+    private func described(_ relationship: Relationship, _ problem: String) -> String {
+        "\(relationship.isToMany ? "the members of " : "")\(relationship.listName) \(problem)"
     }
 }
 

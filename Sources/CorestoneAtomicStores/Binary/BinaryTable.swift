@@ -151,10 +151,10 @@ extension BinaryTable {
             guard let kind = kinds[relationship.name]?.dictionary, let destination = kind[Key.destination]?.string
             else { continue }
             let isToMany = kind[Key.isToMany] == .bool(true)
-            func mismatch(_ what: String) -> CoreError {
+            func mismatch(_ problem: String) -> CoreError {
                 let declaring = relationship.entity.name
                 return CoreError.ofAnotherModel(
-                    path, "\(declaring).\(relationship.name) \(what)", entity: declaring, key: relationship.name)
+                    path, "\(declaring).\(relationship.name) \(problem)", entity: declaring, key: relationship.name)
             }
             if isToMany != relationship.isToMany {
                 throw mismatch("is \(isToMany ? "to-many" : "to-one") in the store, but not in the model")
@@ -273,7 +273,7 @@ extension BinaryTable {
     }
 
     private static func unknown(_ entity: String, _ key: String?, _ path: String) -> CoreError {
-        let name = entity.isEmpty ? "an entity without a name" : "the entity \(entity)"
+        let name = entity.isEmpty ? "an entity without a name" : "the entity \"\(entity)\""
         let found = key.map { "the property \(entity).\($0)" } ?? name
         return CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,

@@ -76,10 +76,10 @@ final class StoreFile: @unchecked Sendable {
         }
         let mayWrite = place.state == .missing || faccessat(AT_FDCWD, place.path, W_OK, AT_EACCESS) == 0
         if mayWrite, place.mayWriteFolder { return }
-        let what = mayWrite ? "the folder \(place.folder) of \(place.given)" : place.given
+        let subject = mayWrite ? "the folder \(place.folder) of \(place.given)" : place.given
         throw CoreError(
             .storeReadOnly, code: .persistentStoreOpen,
-            "\(what) is not writable; make it writable, or "
+            "\(subject) is not writable; make it writable, or "
                 + (mayRead ? "open the store with CST_STORE_READ_ONLY (read_only)" : "choose another path"),
             file: place.given)
     }
@@ -142,7 +142,8 @@ final class StoreFile: @unchecked Sendable {
             guard there.uuid == uuid else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,
-                    "\(place.given) is another store, with the identifier \(there.uuid) instead of \(uuid); choose an unused path",
+                    "\(place.given) is another store, with the identifier \"\(there.uuid)\" instead of \"\(uuid)\"; "
+                        + "choose an unused path",
                     key: "path", value: .uuid(there.uuid), file: place.given)
             }
         }
@@ -170,8 +171,8 @@ final class StoreFile: @unchecked Sendable {
             let other = options.isReadOnly || options.mustExist ? "" : ", or \(StoreLocation.addingAgain)"
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(place.given) no longer exists; restore it\(other). For a document, call "
-                    + "cst_document_save_as (save_as, saveAs) with another path", file: place.given)
+                "\(place.given) no longer exists; restore it\(other), or save the document to another path with "
+                    + "cst_document_save_as (save_as, saveAs)", file: place.given)
         }
         return state != knownFile?.state
     }
@@ -247,9 +248,9 @@ final class StoreFile: @unchecked Sendable {
         } catch let error as CoreError {
             throw CoreError(
                 .storeIO, code: .persistentStoreSave,
-                exists
-                    ? "\(error.message). The file contains either the previous save or all of this one"
-                    : "\(error.message). Nothing was saved",
+                "cannot save \(place.given)"
+                    + (exists ? ", which contains either the previous save or all of this one: " : ": ")
+                    + error.message,
                 file: place.given)
         }
     }
@@ -340,9 +341,9 @@ final class StoreFile: @unchecked Sendable {
         }
     }
 
-    private func failure(_ what: String, _ code: Int32) -> CoreError {
+    private func failure(_ problem: String, _ code: Int32) -> CoreError {
         CoreError(
-            .storeIO, code: .persistentStoreSave, "\(place.given) \(what): \(SystemError(code).text)",
+            .storeIO, code: .persistentStoreSave, "\(place.given) \(problem): \(SystemError(code).text)",
             file: place.given)
     }
 

@@ -125,9 +125,9 @@ struct XMLLinks {
     /// Creates the error for an invalid member.
     ///
     /// - Parameter key: The key of the invalid member.
-    private func damaged(_ list: List, _ what: String, _ key: Int64) -> CoreError {
+    private func damaged(_ list: List, _ problem: String, _ key: Int64) -> CoreError {
         reader.damaged(
-            "\(described(list)) \(what)", at: list.offset, entity: entity(records[list.owner]).name,
+            "\(described(list)) \(problem)", at: list.offset, entity: entity(records[list.owner]).name,
             key: list.relationship.name, value: .string(idText(key)), object: uri(records[list.owner]))
     }
 
@@ -155,10 +155,10 @@ struct XMLLinks {
     ///   the destination.
     private func invalidTargetError(_ list: List, to key: Int64, of target: Entity) -> CoreError {
         let (relationship, owner) = (list.relationship, entity(records[list.owner]).name)
-        let what = "refers to \(id(key)), an object of \(target.name), not of \(relationship.destination.name)"
-        if !areVersionsIgnored { return damaged(list, what, key) }
+        let problem = "refers to \(id(key)), an object of \(target.name), not of \(relationship.destination.name)"
+        if !areVersionsIgnored { return damaged(list, problem, key) }
         return reader.mismatch(
-            "\(described(list)) \(what); open the store with the model it was written with", entity: owner,
+            "\(described(list)) \(problem); open the store with the model it was written with", entity: owner,
             key: relationship.name, value: .string(idText(key)), object: uri(records[list.owner]))
     }
 

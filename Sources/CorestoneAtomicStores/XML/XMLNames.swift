@@ -176,10 +176,11 @@ struct XMLNames {
     /// Returns the index in `kinds` of an entity's name in a file.
     func place(named name: String) -> Int? { entities[name] ?? entities[name.uppercased()] }
 
-    fileprivate static func ambiguous(_ what: String, _ entity: Entity, key: String?) -> CoreError {
+    fileprivate static func ambiguous(_ elements: String, _ entity: Entity, key: String?) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreIncompatibleSchema,
-            "\(what) have the same name in an XML store, which ignores case; rename one of them or use another store type",
+            "\(elements) have the same name in an XML store, which ignores case; rename one of them or use "
+                + "another store type",
             entity: entity.name, key: key)
     }
 }

@@ -83,7 +83,8 @@ final class XMLObjects {
                 return kind = nil
             }
             throw reader.mismatch(
-                "the model does not have the entity \(reader.short(name)); open the store with the model it was written with",
+                "the model does not have the entity \"\(reader.short(name))\"; open the store with the model it was "
+                    + "written with",
                 entity: name)
         }
         (kind, place) = (names.kinds[found], found)
@@ -199,17 +200,17 @@ final class XMLObjects {
 
     private func named(_ member: XMLMember) -> String { "\(kind?.entity.name ?? "").\(member.property.path)" }
 
-    private func mismatch(_ member: XMLMember, _ what: String, value: String? = nil) -> CoreError {
+    private func mismatch(_ member: XMLMember, _ problem: String, value: String? = nil) -> CoreError {
         reader.mismatch(
-            "\(named(member)) \(what); open the store with the model it was written with", entity: kind?.entity.name,
+            "\(named(member)) \(problem); open the store with the model it was written with", entity: kind?.entity.name,
             key: member.property.path, value: value.map { .string($0) }, object: ownURI)
     }
 
     private func damaged(
-        _ member: XMLMember, _ what: String, value: String? = nil, at offset: Int? = nil
+        _ member: XMLMember, _ problem: String, value: String? = nil, at offset: Int? = nil
     ) -> CoreError {
         reader.damaged(
-            "\(named(member)) \(what)", at: offset, entity: kind?.entity.name, key: member.property.path,
+            "\(named(member)) \(problem)", at: offset, entity: kind?.entity.name, key: member.property.path,
             value: value.map { .string($0) }, object: ownURI)
     }
 

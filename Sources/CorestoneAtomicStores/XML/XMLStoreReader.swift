@@ -286,35 +286,36 @@ final class XMLStoreReader {
     /// - Parameters:
     ///   - offset: The byte offset; nil for the current offset of the parser.
     ///   - object: The URI of an object.
-    ///   - remedy: The remedy; nil if `what` implies or contains it.
+    ///   - remedy: The remedy; nil if `problem` implies or contains it.
     func damaged(
-        _ what: String, at offset: Int? = nil, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
-        object: String? = nil, remedy: String? = "correct the file or restore it from a backup"
+        _ problem: String, at offset: Int? = nil, entity: String? = nil, key: String? = nil,
+        value: PropertyValue? = nil, object: String? = nil,
+        remedy: String? = "correct the file or restore it from a backup"
     ) -> CoreError {
-        let text = remedy.map { "\(what); \($0)" } ?? what
+        let text = remedy.map { "\(problem); \($0)" } ?? problem
         return error(.storeCorrupt, .persistentStoreOpen, text, offset, entity, key, value, object)
     }
 
     /// Creates the error for content that differs from the model.
     func mismatch(
-        _ what: String, entity: String?, key: String? = nil, value: PropertyValue? = nil, object: String? = nil
+        _ problem: String, entity: String?, key: String? = nil, value: PropertyValue? = nil, object: String? = nil
     ) -> CoreError {
-        error(.modelMismatch, .persistentStoreIncompatibleVersionHash, what, nil, entity, key, value, object)
+        error(.modelMismatch, .persistentStoreIncompatibleVersionHash, problem, nil, entity, key, value, object)
     }
 
-    private func unexpected(_ what: String, _ value: PropertyValue) -> CoreError {
-        damaged("\(what) is not allowed here and would be lost in a save", value: value, remedy: "remove it")
+    private func unexpected(_ content: String, _ value: PropertyValue) -> CoreError {
+        damaged("\(content) is not allowed here and would be lost in a save", value: value, remedy: "remove it")
     }
 
     private func error(
-        _ status: Status, _ code: CocoaCode, _ what: String, _ offset: Int?, _ entity: String?, _ key: String?,
+        _ status: Status, _ code: CocoaCode, _ problem: String, _ offset: Int?, _ entity: String?, _ key: String?,
         _ value: PropertyValue?, _ object: String?
     ) -> CoreError {
         let offset = offset ?? (parser == nil ? nil : position)
         let line = offset.map { bytes.prefix(max($0, 0)).reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 } }
         return CoreError(
             status, code: code,
-            "\(path) cannot be read as an XML store\(line.map { " (line \($0))" } ?? ""): \(what)", entity: entity,
+            "\(path) cannot be read as an XML store\(line.map { " (line \($0))" } ?? ""): \(problem)", entity: entity,
             key: key, value: value, objectURI: object, file: path, offset: offset ?? -1)
     }
 

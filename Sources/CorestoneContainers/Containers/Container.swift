@@ -181,8 +181,8 @@ public final class Container: Sendable {
         if let first = failures.first {
             throw CoreError(
                 first.status, code: .persistentStoreOpen,
-                "cannot open \(failures.count) of \(storeDescriptions.count) stores of the container \"\(name)\"; the details "
-                    + "list each error",
+                "cannot open \(failures.count) of \(storeDescriptions.count) stores of the container \"\(name)\"; see "
+                    + "each error in the details",
                 children: failures, file: first.file)
         }
     }

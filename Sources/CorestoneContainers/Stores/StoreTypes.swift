@@ -36,7 +36,9 @@ public enum StoreTypes {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
-                "the store type name \"\(name)\" must not be empty or contain a NUL byte",
+                name.isEmpty
+                    ? "the store type name is empty; pass a name"
+                    : "the store type name \"\(name)\" contains a NUL byte; remove it",
                 key: "name", value: .string(name))
         }
         try registered.withLock { kinds in

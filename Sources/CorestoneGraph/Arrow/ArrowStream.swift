@@ -120,10 +120,9 @@ extension ArrowStream {
         guard let release = stream.pointee.release, let exported = ExportedArrowStream.of(stream),
             unsafeBitCast(release, to: Int.self) == unsafeBitCast(ExportedArrowStream.release, to: Int.self)
         else {
+            let fault = stream.pointee.release == nil ? "was released" : "was exported by another library"
             throw CoreError(
-                .invalidArgument,
-                "stream was released, or another library exported it; pass an open Arrow stream of this library",
-                key: "stream")
+                .invalidArgument, "stream \(fault); pass an open Arrow stream of this library", key: "stream")
         }
         return exported.stream
     }

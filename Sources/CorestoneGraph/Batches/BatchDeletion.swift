@@ -15,10 +15,10 @@ final class BatchDeletion {
     ///
     /// The keys are the index of the root entity and the primary key of the referring row.
     private var referringSlots: [UInt32: [Int64: Set<Int>]] = [:]
-    /// The primary keys of rows whose to-many relationships lose members, by the index of the root entity.
+    /// The primary keys of rows that are reported because a deleted row was removed from a relationship with them.
     ///
-    /// The loss of a member does not cause a write of the row.
-    private var rowsLosingMembers: [UInt32: Set<Int64>] = [:]
+    /// The keys are grouped by the index of the root entity. The removal does not cause a write of the row.
+    private var unlinkedRows: [UInt32: Set<Int64>] = [:]
 
     init(_ run: BatchRun) {
         self.run = run
@@ -50,7 +50,7 @@ final class BatchDeletion {
 
     private func isMarked(_ key: Int64, _ root: Entity) -> Bool { marked[root.index]?.contains(key) == true }
 
-    /// Deletes the marked rows and clears the references to them.
+    /// Deletes the marked rows, and clears the references to them that the delete rules nullify.
     func finish(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
             try forEachGroup(of: deletedKeys[root.index] ?? [], root) { entity, records in
@@ -64,7 +64,7 @@ final class BatchDeletion {
         try note(&changes)
     }
 
-    /// Removes the join rows of a relationship of rows to be deleted, and collects the rows that refer to these rows.
+    /// Removes the join rows of deleted objects for one relationship, and collects rows that refer to a deleted row.
     ///
     /// Throws if the delete rule is `deny` and a related row would remain, or if a reference to be cleared is required.
     private func release(_ relationship: Relationship, _ records: [Record]) throws {
@@ -75,7 +75,7 @@ final class BatchDeletion {
             if rule == .deny { try deny(relationship, pairs.map(\.primaryKey)) }
             let links = pairs.map { Link(owner: $0.owner, member: $0.primaryKey) }
             if !links.isEmpty { try run.transaction.link(relationship, added: [], removed: links) }
-            rowsLosingMembers[relationship.destination.rootIndex, default: []].formUnion(pairs.lazy.map(\.primaryKey))
+            unlinkedRows[relationship.destination.rootIndex, default: []].formUnion(pairs.lazy.map(\.primaryKey))
             return
         }
         let inverse = relationship.inverse
@@ -84,14 +84,18 @@ final class BatchDeletion {
         for (root, keys) in try targets(of: relationship, records) {
             let left = keys.filter { !isMarked($0, root) }
             if rule == .deny { try deny(relationship, left) }
-            if isMember { rowsLosingMembers[root.index, default: []].formUnion(left) }
+            if isMember { unlinkedRows[root.index, default: []].formUnion(left) }
             guard let inverse, !isMember else { continue }
-            if !inverse.isOptional, let key = left.first { throw isRequired(inverse, of: relationship, key) }
+            if !inverse.isOptional, let key = left.first {
+                throw requiredReferenceError(inverse, of: relationship, key)
+            }
             for key in left { referringSlots[root.index, default: [:]][key, default: []].insert(Int(inverse.slot)) }
         }
     }
 
-    private func isRequired(_ inverse: Relationship, of relationship: Relationship, _ key: Int64) -> CoreError {
+    private func requiredReferenceError(
+        _ inverse: Relationship, of relationship: Relationship, _ key: Int64
+    ) -> CoreError {
         let uri = ObjectID(store: run.store, entity: inverse.entity, reference: key).uri
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
@@ -114,7 +118,7 @@ final class BatchDeletion {
             key: relationship.name, objectURI: uri, file: run.store.path)
     }
 
-    /// Clears the to-one relationships that referred to deleted rows.
+    /// Clears the to-one references to deleted rows that the delete rules nullify.
     private func clear(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
             guard let slots = referringSlots[root.index] else { continue }
@@ -136,10 +140,10 @@ final class BatchDeletion {
         }
     }
 
-    /// Adds to `changes` the rows that lost members and whose own values did not change.
+    /// Adds to `changes` the rows of `unlinkedRows` whose own values did not change.
     private func note(_ changes: inout ExternalChanges) throws {
         for root in entities where root.parent == nil {
-            let keys = rowsLosingMembers[root.index, default: []].filter {
+            let keys = unlinkedRows[root.index, default: []].filter {
                 !isMarked($0, root) && referringSlots[root.index]?[$0] == nil
             }
             try forEachGroup(of: keys.sorted(), root) { entity, records in

@@ -149,7 +149,7 @@ public struct BatchResult: Sendable {
 }
 
 extension Store {
-    func isInBatchError() -> CoreError {
+    func inBatchError() -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreSave,
             "a callback of a batch request must not write to \(Coordinator.shown(path)) while the request writes "

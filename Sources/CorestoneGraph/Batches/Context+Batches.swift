@@ -54,7 +54,7 @@ extension Context {
         changes.isBatch = true
         var indirect: [RowKey] = []
         try writing(store) {
-            guard !store.isReadOnly else { throw store.isReadOnlyError() }
+            guard !store.isReadOnly else { throw store.readOnlyError() }
             store.isInBatch = true
             // Meanwhile, reads through this thread's connection return uncommitted rows, which the row cache must not
             // keep.

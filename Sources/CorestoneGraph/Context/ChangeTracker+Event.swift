@@ -4,9 +4,9 @@ import CorestoneValues
 /// The changes in a context since pending changes were last processed.
 ///
 /// Within an event, the first change of an object marks the object as touched. Most touched objects do not need an
-/// entry in `touched`: inserted objects had no values before, and the earlier values of clean objects are in their
-/// rows. Objects of both kinds are at the ends of the change tracker's lists. Other objects have an entry with their
-/// earlier state.
+/// entry in `touched`: inserted objects did not have values before, and the earlier values of clean objects are in
+/// their rows. Objects of both kinds are at the ends of the change tracker's lists. Other objects have an entry with
+/// their earlier state.
 struct Event {
     /// The length of the list of inserted objects when the event began.
     fileprivate(set) var firstInserted = 0
@@ -49,7 +49,9 @@ struct Event {
     }
 }
 
-/// The state at the start of the event of an object that was not clean, or that the event deleted or restored.
+/// The state of an object at the start of the event.
+///
+/// Only objects that were not clean, or that the event deleted or restored, have such an entry.
 struct TouchedObject {
     let object: ManagedObject
     let state: ManagedObject.State
@@ -118,9 +120,10 @@ extension ChangeTracker {
         event.firstUpdated = updated.count
     }
 
-    /// Discards the local changes of the event, and records the touched objects as refreshed instead.
+    /// Discards the records of local changes of the event.
     ///
-    /// The changes of other writers stay in the event.
+    /// Objects that still exist are recorded as refreshed instead, if there are observers. The changes of other writers
+    /// stay in the event.
     func forgetTouched() {
         if !context.hasUndoableEvent { return }
         var touched: [ManagedObject] = []
@@ -209,6 +212,7 @@ extension ManagedObject {
             if state.isDisjoint(with: [.inserted, .updated]) {
                 state.insert(.updated)
                 context.changeTracker.noteUpdated(self)
+                context.hookState.restoration?.noteUpdated(self)
             }
         }
         state.insert(.touched)

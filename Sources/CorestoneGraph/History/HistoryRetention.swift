@@ -204,7 +204,7 @@ extension Coordinator {
         try requireOwn(store)
         try retention.requireSound(ofStoreAt: store.path)
         var purge = HistoryPurge()
-        guard let end = try store.readHistory({ try $0.end(of: retention) }) else { throw store.hasNoHistory() }
+        guard let end = try store.readHistory({ try $0.end(of: retention) }) else { throw store.noHistoryError() }
         var deletion = HistoryDeletion("purge the history", "purge", progress)
         // A consumer may register between two steps, or the mirror may export, so each step computes the limit again.
         try deletion.run(in: store) { transaction in
@@ -263,10 +263,10 @@ extension Store {
     /// Returns the history in the current write transaction of the store.
     func requireHistory() throws -> any StoredHistory {
         if let history = try backing.history { return history }
-        throw hasNoHistory()
+        throw noHistoryError()
     }
 
-    func hasNoHistory() -> CoreError {
+    func noHistoryError() -> CoreError {
         CoreError(
             .invalidArgument,
             type == .sqlite
@@ -282,8 +282,8 @@ extension Store {
             throw Coordinator.storeInUse("\(purpose) of \(path)", file: path)
         }
         return try writing.with {
-            guard !isReadOnly else { throw isReadOnlyError() }
-            guard !isInBatch else { throw isInBatchError() }
+            guard !isReadOnly else { throw readOnlyError() }
+            guard !isInBatch else { throw inBatchError() }
             return try use(body)
         }
     }

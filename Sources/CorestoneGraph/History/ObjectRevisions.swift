@@ -67,7 +67,7 @@ extension Coordinator {
         for _ in 0..<Coordinator.patience {
             let before = try currentHistoryToken(of: [store])
             let values = try knownValues(of: own, store)
-            guard let changes = try store.readHistory({ try $0.changes(of: own) }) else { throw store.hasNoHistory() }
+            guard let changes = try store.readHistory({ try $0.changes(of: own) }) else { throw store.noHistoryError() }
             if try currentHistoryToken(of: [store]) == before { return ObjectStates(values, changes).revisions() }
         }
         throw CoreError(

@@ -68,7 +68,7 @@ extension Coordinator {
                 let unknown = self.past?.unknown[store.identifier] ?? UnknownValues()
                 return (number, try history.past(after: number, of: store, unknown: unknown))
             }
-            guard let (number, stored) = opened else { throw store.hasNoHistory() }
+            guard let (number, stored) = opened else { throw store.noHistoryError() }
             _ = try past.add(stored.backing, configuration: store.configuration)
             token = token.updated(with: HistoryToken(storeIdentifier: store.identifier, transactionNumber: number))
             unknown[store.identifier] = stored.unknown

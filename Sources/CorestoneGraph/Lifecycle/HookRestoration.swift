@@ -5,20 +5,25 @@ import CorestoneValues
 ///
 /// The restoration covers the attributes and relationships of these objects, including the inverses, and the targets
 /// that other objects have lost to these objects. Other changes that the hooks made remain: changed attributes of other
-/// objects, relationships between other objects, insertions and deletions. In an unsaved ordered list of another
-/// object, a restored member is at the end.
+/// objects, relationships between other objects, insertions and deletions. Another object without remaining changes
+/// is unchanged again. In an unsaved ordered list of another object, a restored member is at the end. An ordered list
+/// that was not loaded before and had unsaved members keeps the order that a hook has set.
 final class HookRestoration {
     private let objects: [ObjectState]
     private let identifiers: Set<ObjectIdentifier>
     /// The restoration of the call that runs the hook in which this call was made; otherwise nil.
     private let outer: HookRestoration?
     private var lostTargets: [LostTarget] = []
+    private var recorded: Set<PropertyOfObject> = []
+    /// The saved objects that were changed during the call and did not have unsaved changes before.
+    private var updated: [ManagedObject] = []
+    private var isRestoring = false
 
-    /// A target that an object lost because another object was connected to it, or to the object.
+    /// The former target of another object that was connected to an object of the call; nil if it did not have one.
     private struct LostTarget {
         let object: ManagedObject
         let relationship: Relationship
-        let target: ManagedObject
+        let target: ManagedObject?
     }
 
     private init(of objects: [ManagedObject], outer: HookRestoration?) {
@@ -29,40 +34,60 @@ final class HookRestoration {
     }
 
     /// Runs `body`, which runs hooks of objects of one context, and restores the state of the objects if it throws.
-    static func restoring(_ objects: [ManagedObject], afterFailureOf body: () throws -> Void) throws {
+    static func restoring<Result>(
+        _ objects: [ManagedObject], afterFailureOf body: () throws -> Result
+    ) throws -> Result {
         let context = objects.first?.context
         let restoration = HookRestoration(of: objects, outer: context?.hookState.restoration)
+        defer { context?.hookState.restoration = restoration.outer }
         do {
             context?.hookState.restoration = restoration
-            defer { context?.hookState.restoration = restoration.outer }
-            try body()
+            return try body()
         } catch {
             restoration.restore()
             throw error
         }
     }
 
-    /// Records the target that an object is about to lose because it, or the target, is connected to `winner`.
+    /// Records the former target of an object that is about to be connected to `winner`.
+    ///
+    /// Only the first target of another object counts. The objects of the call have their own state. The connections
+    /// of the restoration itself are not recorded, in this and in outer calls.
     fileprivate func recordLostTarget(
-        _ target: ManagedObject, _ relationship: Relationship, of object: ManagedObject, to winner: ManagedObject
+        _ target: ManagedObject?, _ relationship: Relationship, of object: ManagedObject, to winner: ManagedObject
     ) {
-        if identifiers.contains(ObjectIdentifier(winner)) {
+        if isRestoring { return }
+        let property = PropertyOfObject(object: ObjectIdentifier(object), slot: Int(relationship.slot))
+        if identifiers.contains(ObjectIdentifier(winner)), !identifiers.contains(property.object),
+            recorded.insert(property).inserted
+        {
             lostTargets.append(LostTarget(object: object, relationship: relationship, target: target))
         }
         outer?.recordLostTarget(target, relationship, of: object, to: winner)
     }
 
+    /// Records an object that is about to get its first unsaved change.
+    func noteUpdated(_ object: ManagedObject) {
+        updated.append(object)
+        outer?.noteUpdated(object)
+    }
+
     /// Restores the state as far as possible. The caller throws the error of `body`.
     private func restore() {
+        isRestoring = true
         for state in objects.reversed() { state.restore() }
         for lost in lostTargets { try? restore(lost) }
         for state in objects { state.restoreCleanness() }
+        // Other objects whose only changes were those of the relationships are unchanged again.
+        for object in updated where !object.isDeleted && !identifiers.contains(ObjectIdentifier(object)) {
+            object.discardEqualChanges(wasClean: false, restored: [])
+        }
     }
 
     /// Restores a lost target, unless the object or the target has another partner by now.
     private func restore(_ lost: LostTarget) throws {
-        let (object, relationship, target) = (lost.object, lost.relationship, lost.target)
-        guard !object.isGone, !object.isDeleted, !target.isGone, !target.isDeleted,
+        let (object, relationship) = (lost.object, lost.relationship)
+        guard let target = lost.target, !object.isGone, !object.isDeleted, !target.isGone, !target.isDeleted,
             try object.target(of: relationship) == nil
         else { return }
         if let inverse = relationship.resolvedInverse, !inverse.isToMany, try target.target(of: inverse) != nil {
@@ -72,10 +97,16 @@ final class HookRestoration {
     }
 }
 
+/// A property of one object, as a key of sets and dictionaries.
+struct PropertyOfObject: Hashable {
+    let object: ObjectIdentifier
+    let slot: Int
+}
+
 extension ManagedObject {
     /// Records the target that the object is about to lose to `winner`, for the calls whose hooks for null are running.
     @inline(__always)
-    func recordLostTarget(_ target: ManagedObject, _ relationship: Relationship, to winner: ManagedObject) {
+    func recordLostTarget(_ target: ManagedObject?, _ relationship: Relationship, to winner: ManagedObject) {
         contextReference?._withUnsafeGuaranteedRef { $0.hookState.restoration }?
             .recordLostTarget(target, relationship, of: self, to: winner)
     }

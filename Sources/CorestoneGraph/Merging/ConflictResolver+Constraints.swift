@@ -57,13 +57,13 @@ extension ConflictResolver {
         }
         let isObject = type == .objectTrump || type == .overwrite
         let kept = isObject ? saved.last(where: isNewValue) : saved.first { !isNewValue($0) }
-        guard let collection = kept ?? saved.first ?? objects.first else { return }
-        for other in objects where other !== collection {
+        guard let survivor = kept ?? saved.first ?? objects.first else { return }
+        for other in objects where other !== survivor {
             if other.isInserted {
-                if type == .rollback || other.entity !== collection.entity {
+                if type == .rollback || other.entity !== survivor.entity {
                     try abandonNew(other)
                 } else {
-                    try mergeNew(other, into: collection, as: type)
+                    try mergeNew(other, into: survivor, as: type)
                 }
             } else if !isNewValue(other) {
                 try context.delete(other)

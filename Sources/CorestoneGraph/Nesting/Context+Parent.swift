@@ -42,13 +42,13 @@ extension Context {
     /// Waits for the context's queue, and makes the calling thread the owner of the context while `body` runs.
     func withOwnership(_ body: () throws -> Void) throws {
         if isOwn { return try keepingHold(body) }
-        if isClosed { throw isClosedForGood() }
+        if isClosed { throw closedError() }
         try refuseWaitInSave()
         switch queueType {
         case .caller: throw wrongThread(asParent: true)
         case .privateQueue:
             try queue?.run {
-                if isClosed { throw isClosedForGood() }
+                if isClosed { throw closedError() }
                 try withOwner(0, body)
             }
         case .main: try borrow(body)

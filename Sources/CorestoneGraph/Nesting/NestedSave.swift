@@ -52,9 +52,9 @@ struct NestedSave {
         if !conflicts.isEmpty {
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(conflicts.count) objects have changes but are no longer in the parent context; call "
-                    + "cst_context_rollback (rollback), or delete them in this context too with cst_context_delete "
-                    + "(delete). The details list each; the first is \(conflicts[0].objectURI ?? "unknown")",
+                "\(conflicts.count) objects have changes but are no longer in the parent context, the first of them "
+                    + "\(conflicts[0].objectURI ?? "unknown"); call cst_context_rollback (rollback), or delete them in "
+                    + "this context too with cst_context_delete (delete)",
                 entity: conflicts[0].entity, objectURI: conflicts[0].objectURI, children: conflicts)
         }
         for object in plan.inserted { try prepareTargets(of: object, nil) }

@@ -51,7 +51,7 @@ extension ManagedObject {
         return try !compositeValue(Int(composite.slot)).isNull
     }
 
-    func isComposite(_ slot: Int) -> CoreError {
+    func compositeError(_ slot: Int) -> CoreError {
         let attribute = entity.attribute(slot)
         let paths = attribute.leaves.map(\.path).abridged
         return CoreError(

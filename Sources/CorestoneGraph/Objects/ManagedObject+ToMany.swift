@@ -169,7 +169,7 @@ extension ManagedObject {
             // The member leaves its former owner.
             let previous = try member.target(of: inverse)
             let leaving = previous === self ? nil : try previous?.toMany(relationship)
-            if let leaving { member.recordLostTarget(leaving.owner, inverse, to: self) }
+            if previous !== self { member.recordLostTarget(previous, inverse, to: self) }
             try member.writeTarget(self, inverse)
             leaving?.remove(member)
             try enter()

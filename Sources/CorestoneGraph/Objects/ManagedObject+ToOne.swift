@@ -251,7 +251,7 @@ extension ManagedObject {
         if inverse.isToMany {
             let leaving = try old?.toMany(inverse)
             let entering = try target?.toMany(inverse)
-            if let old, let target { recordLostTarget(old, relationship, to: target) }
+            if let target { recordLostTarget(old, relationship, to: target) }
             try writeTarget(target, relationship)
             leaving?.remove(self)
             entering?.addMirrored(self)
@@ -259,8 +259,10 @@ extension ManagedObject {
             let partner = try target?.target(of: inverse)
             let losing = partner === self ? nil : try partner?.loadedUnlessRowIsMissing()
             let leaving = old === self && inverse === relationship ? nil : try old?.loadedUnlessRowIsMissing()
-            if let old, let target { recordLostTarget(old, relationship, to: target) }
-            if let losing, let target { losing.recordLostTarget(target, relationship, to: self) }
+            if let target {
+                recordLostTarget(old, relationship, to: target)
+                target.recordLostTarget(partner, inverse, to: self)
+            }
             try writeTarget(target, relationship)
             try losing?.writeTarget(nil, relationship)
             try leaving?.writeTarget(nil, inverse)

@@ -55,8 +55,8 @@ extension ManagedObject {
         // The value was lost when the object became a fault, so the default applies.
         case .transient: return entity.defaults.first { $0.slot == slot }.map { ValueView($0.value) } ?? .null
         case .external: return try externalView(slot, layout)
-        case .composite: throw isComposite(slot)
-        case .toMany: throw isToMany(slot)
+        case .composite: throw compositeError(slot)
+        case .toMany: throw toManyError(slot)
         case .toOne:
             guard let target = try toOneTarget(slot, layout) else { return .null }
             return ValueView(.object, UInt64(UInt(bitPattern: target.toOpaque())))
@@ -100,13 +100,17 @@ extension ManagedObject {
         case .toOne:
             let relationship = entity.relationship(slot)
             try setTarget(try acceptTarget(value, relationship), of: relationship)
-        case .toMany: throw isToMany(slot, value)
+        case .toMany: throw toManyError(slot, value)
         }
     }
 
     /// Writes an accepted value. For null, the application's hook may set another value instead.
     private func put(_ value: PropertyValue, _ slot: Int) throws {
-        if value.isNull, try sendSetNil(slot) { return }
+        if callsSetNil(Prepared(slot: slot, value: value)),
+            try HookRestoration.restoring([self], afterFailureOf: { try sendSetNil(slot) })
+        {
+            return
+        }
         if entity.layout.slots[slot].role == .transient { return writeTransient(value, slot) }
         write(value, slot)
     }
@@ -114,7 +118,7 @@ extension ManagedObject {
     /// Returns the value converted to the type of the slot's attribute. Throws for a derived attribute.
     private func accept(_ value: PropertyValue, _ slot: Int) throws -> PropertyValue {
         let attribute = entity.attribute(slot)
-        if entity.layout.slots[slot].conditions.contains(.derived) { throw isDerived(attribute, value) }
+        if entity.layout.slots[slot].conditions.contains(.derived) { throw derivedError(attribute, value) }
         return try attribute.accept(value, for: entity)
     }
 
@@ -124,11 +128,6 @@ extension ManagedObject {
     package struct Prepared {
         let slot: Int
         let value: PropertyValue
-    }
-
-    private struct PropertyOfObject: Hashable {
-        let object: ObjectIdentifier
-        let slot: Int
     }
 
     /// Checks and converts a value, which `apply` can then set. Fires a fault.
@@ -142,21 +141,35 @@ extension ManagedObject {
         case .toOne:
             _ = try acceptTarget(value, entity.relationship(slot))
             return Prepared(slot: slot, value: value)
-        case .toMany: throw isToMany(slot, value)
+        case .toMany: throw toManyError(slot, value)
         }
     }
 
     /// Sets several properties, or none of them.
     ///
-    /// If the application's hook for null fails, `HookRestoration` restores what hooks have changed.
+    /// If the application's hook for null fails, `HookRestoration` restores the objects. If one of the properties is a
+    /// relationship, observers are notified after all properties are set.
     ///
     /// - Throws: The error of the hook.
     ///   Errors of reading the objects that a relationship connects and disconnects.
     package func apply(_ values: [Prepared]) throws {
         if entity.has(.setNilValue) { return try ManagedObject.apply(values.map { (target: self, value: $0) }) }
-        // A single value loads these objects itself.
-        if values.count > 1 { for value in values { try loadTargets(for: value) } }
-        for value in values { try apply(value) }
+        // A single value loads the objects itself.
+        guard values.count > 1, let first = firstRelationship(in: values) else {
+            for value in values { try apply(value) }
+            return
+        }
+        for index in first..<values.count where isRelationship(values[index].slot) {
+            try loadTargets(for: values[index])
+        }
+        try together { for value in values { try apply(value) } }
+    }
+
+    /// Returns the index of the first relationship. Reads only the slots, because copies of values would be retained.
+    private func firstRelationship(in values: [Prepared]) -> Int? {
+        values.withUnsafeBufferPointer { values in
+            values.indices.first { isRelationship(values[$0].slot) }
+        }
     }
 
     /// Sets properties of several objects, or none of them.
@@ -164,39 +177,53 @@ extension ManagedObject {
     /// - Throws: The errors of `apply`.
     package static func apply(_ values: [(target: ManagedObject, value: Prepared)]) throws {
         if values.contains(where: { $0.target.callsSetNil($0.value) }) { return try applyAfterHooks(values) }
-        if values.count > 1 { for (target, value) in values { try target.loadTargets(for: value) } }
-        for (target, value) in values { try target.apply(value) }
+        try applyTogether(values)
     }
+
+    /// Loads the objects that setting the values changes, and sets the values.
+    private static func applyTogether(_ values: [(target: ManagedObject, value: Prepared)]) throws {
+        // A single value loads the objects itself.
+        if values.count > 1 { for (target, value) in values { try target.loadTargets(for: value) } }
+        func set() throws { for (target, value) in values { try target.apply(value) } }
+        guard values.count > 1, let first = values.first(where: { $0.target.isRelationship($0.value.slot) }) else {
+            return try set()
+        }
+        // An observer between two values could delete the target of the second one.
+        try first.target.together { try set() }
+    }
+
+    private func isRelationship(_ slot: Int) -> Bool { entity.layout.slots[slot].role == .toOne }
 
     /// Runs the hooks for null, which can fail, and then sets the other values.
     private static func applyAfterHooks(_ values: [(target: ManagedObject, value: Prepared)]) throws {
         let names = values.map { PropertyOfObject(object: ObjectIdentifier($0.target), slot: $0.value.slot) }
         // Only the last value of a property counts.
         let last = Dictionary(zip(names, names.indices), uniquingKeysWith: { _, place in place })
-        var places = names.indices.filter { last[names[$0]] == $0 }
+        let places = names.indices.filter { last[names[$0]] == $0 }
         try HookRestoration.restoring(values.map { $0.target }) {
-            places = try places.filter { place in
+            let unset = try places.filter { place in
                 let (target, value) = values[place]
                 guard target.callsSetNil(value) else { return true }
                 try target.fireIfNeeded()
                 return try !target.sendSetNil(value.slot)
             }
-            for place in places { try values[place].target.loadTargets(for: values[place].value) }
+            try applyTogether(unset.map { values[$0] })
         }
-        for place in places { try values[place].target.apply(values[place].value) }
     }
 
     /// Loads the objects that setting a value changes, so that setting it cannot fail afterwards.
     private func loadTargets(for prepared: Prepared) throws {
         try fireIfNeeded()
-        guard entity.layout.slots[prepared.slot].role == .toOne else { return }
+        guard isRelationship(prepared.slot) else { return }
         let relationship = entity.relationship(prepared.slot)
+        // Other relationships load both sides before the first change.
+        guard relationship.resolvedInverse?.isToMany == false else { return }
         try loadPartners(of: relationship, try acceptTarget(prepared.value, relationship))
     }
 
     /// Whether the entity has a hook for null, and the value is a null that this hook can replace.
     private func callsSetNil(_ prepared: Prepared) -> Bool {
-        guard prepared.value.isNull, entity.has(.setNilValue) else { return false }
+        guard prepared.value.isNull, entity.has(.setNilValue), !state.contains(.settingNil) else { return false }
         switch entity.layout.slots[prepared.slot].role {
         case .attribute, .external, .transient: return entity.attribute(prepared.slot).isScalar
         case .composite, .toOne, .toMany: return false
@@ -226,7 +253,7 @@ extension ManagedObject {
         case .external: return try externalView(slot, layout)
         case .transient: return .null
         case .toOne, .composite: return nil
-        case .toMany: throw isToMany(slot, readsCommitted: true)
+        case .toMany: throw toManyError(slot, readsCommitted: true)
         }
     }
 
@@ -343,7 +370,7 @@ extension ManagedObject {
     /// Returns the last fetched or saved value, with a to-one target as an ID.
     package func committedValue(key: UInt32) throws -> PropertyValue {
         let slot = try self.slot(of: key)
-        if entity.layout.slots[slot].role == .toMany { throw isToMany(slot, readsCommitted: true) }
+        if entity.layout.slots[slot].role == .toMany { throw toManyError(slot, readsCommitted: true) }
         return try committedValue(slot: slot)
     }
 
@@ -379,7 +406,7 @@ extension ManagedObject {
             entity: entity.name, key: "key", value: .int(Int64(key)), objectURI: objectID.uri)
     }
 
-    private func isDerived(_ attribute: Attribute, _ value: PropertyValue) -> CoreError {
+    private func derivedError(_ attribute: Attribute, _ value: PropertyValue) -> CoreError {
         let expression = attribute.derivation?.expression
         let source = expression.map { " from \"\($0.text)\"" } ?? ""
         let remedy =
@@ -396,7 +423,7 @@ extension ManagedObject {
     /// - Parameters:
     ///   - value: The value that the caller sets.
     ///   - readsCommitted: Whether the caller reads the committed value.
-    func isToMany(_ slot: Int, _ value: PropertyValue? = nil, readsCommitted: Bool = false) -> CoreError {
+    func toManyError(_ slot: Int, _ value: PropertyValue? = nil, readsCommitted: Bool = false) -> CoreError {
         let property = entity.properties[slot]
         let remedy =
             readsCommitted

@@ -105,7 +105,8 @@ extension ManagedObject {
             let code = CocoaCode(rawValue: Int(number))
             return CoreError(
                 .validation,
-                "\(displayName(property)) is \(value.excerpt), \(reason(code, value)); set a value that satisfies \(rule.predicate.text)",
+                "\(displayName(property)) is \(value.excerpt), \(reason(code, value)); set a value that satisfies "
+                    + "\"\(rule.predicate.text)\"",
                 customCode: Int(number), entity: entity.name, key: property.path, value: value,
                 predicate: rule.predicate.text, objectURI: objectID.uri)
         }
@@ -162,8 +163,8 @@ extension ManagedObject {
             ?? reason
         return invalid(
             property, .managedObjectValidation,
-            "cannot check \(displayName(property)) against the model's predicate \(rule.predicate.text): \(cause)"
-                + (cause.hasRemedy ? "" : "; correct the value, or the predicate in the model"),
+            "cannot check \(displayName(property)) against the model's predicate \"\(rule.predicate.text)\": \(cause)"
+                + (cause.hasRemedy ? "" : "; change the value, or the predicate in the model"),
             value: value, predicate: rule.predicate.text)
     }
 }

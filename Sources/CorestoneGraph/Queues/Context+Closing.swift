@@ -10,11 +10,11 @@ extension Context {
     /// If a block closes its own context, the property becomes true only when the block has ended.
     public var isClosed: Bool { ownerThread == Context.endedOwner }
 
-    func isClosedForGood() -> CoreError {
+    func closedError() -> CoreError {
         CoreError(
             .invalidHandle,
-            "\(label.text) is closed; if its coordinator is open, create another one with cst_context_new (context, "
-                + "Context)")
+            "\(label.text) is closed; create another one with cst_context_new (context, Context) if its coordinator is "
+                + "open")
     }
 
     /// Closes the context and its nested contexts. Idempotent.

@@ -33,7 +33,7 @@ extension Context {
             guard try acquire() else { return false }
             if isClosed {
                 queue?.release()
-                throw isClosedForGood()
+                throw closedError()
             }
             ownerThread = platform_thread_id()
             access.holds = OwnershipDepth()

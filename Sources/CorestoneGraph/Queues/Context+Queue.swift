@@ -32,7 +32,7 @@ extension Context {
         _ body: @escaping (Context) throws -> Void, refused: @escaping (any Error) -> Void = { _ in }
     ) throws {
         if platform_is_forked() { throw Context.forked() }
-        if isClosed { throw isClosedForGood() }
+        if isClosed { throw closedError() }
         switch queueType {
         case .caller:
             try checkQueue()
@@ -102,7 +102,7 @@ extension Context {
     package func runAndWait(_ body: (Context) throws -> Void) throws {
         if platform_is_forked() { throw Context.forked() }
         if isOwn { return try performHere(body) }
-        if isClosed { throw isClosedForGood() }
+        if isClosed { throw closedError() }
         try refuseWaitInSave()
         try Coordinator.requireNoStoreInUse("wait for the queue of \(label.text)")
         switch queueType {
@@ -123,7 +123,7 @@ extension Context {
     /// The outermost perform processes pending changes at its end.
     func performHere(_ body: (Context) throws -> Void) throws {
         // The context may have been closed while the block was waiting.
-        if isClosed { throw isClosedForGood() }
+        if isClosed { throw closedError() }
         if ownerThread != platform_thread_id() {
             ownerThread = platform_thread_id()
             access.holds = OwnershipDepth()

@@ -209,7 +209,7 @@ extension Context {
         if let first = failures.first {
             throw CoreError(
                 first.status,
-                "\(failures.count) contexts could not be saved (\(failed.abridged)); the details list each error",
+                "\(failures.count) contexts could not be saved (\(failed.abridged)); see each error in the details",
                 domain: first.domain,
                 customCode: first.code,
                 children: failures)

@@ -21,7 +21,7 @@ extension Context {
         if platform_is_forked() { throw Context.forked() }
         if adoptOnMainThread() { return }
         if isClosedToHost { throw closedToHost() }
-        if isClosed { throw isClosedForGood() }
+        if isClosed { throw closedError() }
         throw wrongThread()
     }
 

@@ -109,10 +109,10 @@ enum WaitGraph {
     private static func noWorkerError(_ thread: UInt64, _ label: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "\(nameOfThread(thread)) cannot wait for the queue of \(label.text): all other worker threads are waiting, "
-                + "and another one cannot be created (at most \(Workers.limit), or the limit of the system). Enqueue "
-                + "work with cst_context_perform (perform with a function) instead of waiting for other contexts. The "
-                + "chain of waits: " + chain(from: thread))
+            "\(nameOfThread(thread)) cannot wait for the queue of \(label.text): all other worker threads are waiting "
+                + "(\(chain(from: thread))). Another one cannot be created (at most \(Workers.limit), or the limit "
+                + "of the system); enqueue work with cst_context_perform (perform with a function) instead of waiting "
+                + "for other contexts")
     }
 
     /// Returns a description of the chain of waits that starts at a thread: its awaited resource, the owner, and so on.

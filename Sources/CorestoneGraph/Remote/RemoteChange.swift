@@ -6,8 +6,8 @@ public struct RemoteChange: Sendable {
         case written = 0
         /// Another file now exists at the store's path.
         ///
-        /// The store continues to use the opened file, which other processes can no longer open. Remove the store and
-        /// add it again.
+        /// The store continues to use the opened file, which is no longer at the path. Remove the store and add it
+        /// again.
         case replaced
         /// The file at the store's path does not exist any more.
         case removed

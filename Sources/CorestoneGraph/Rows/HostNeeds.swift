@@ -32,12 +32,12 @@ package struct HostNeeds {
         case .constant: break
         case .comparison(let comparison):
             if case .custom(let selector) = comparison.operator, FunctionRegistry.function(named: selector) != nil {
-                add("\(selector) is a function of the application and runs in memory")
+                add("\"\(selector)\" is a function of the application and runs in memory")
             }
             visit(comparison.left)
             visit(comparison.right)
         case .compound(let compound): for part in compound.parts { visit(part) }
-        case .block: add("\(predicate.format) is a block of the application and runs in memory")
+        case .block: add("\"\(predicate.format)\" is a block of the application and runs in memory")
         }
     }
 
@@ -64,7 +64,7 @@ package struct HostNeeds {
             visit(right)
         // The result of such an expression is known only after its evaluation in memory.
         case .dynamicKey, .computedKey, .message, .assignment, .fetch, .block:
-            add("\(expression.format) is computed in memory")
+            add("\"\(expression.format)\" is computed in memory")
         }
     }
 

@@ -245,7 +245,7 @@ struct SavePipeline {
                     store.observesEmptySaves || context.changeTracker.locked.contains { $0.store === store }
                 return isConcerned && !store.isReadOnly ? (store, part) : nil
             }
-            guard !store.isReadOnly else { throw store.isReadOnlyError() }
+            guard !store.isReadOnly else { throw store.readOnlyError() }
             return (store, part)
         }
     }
@@ -254,7 +254,7 @@ struct SavePipeline {
     private func writePart(_ part: SavePlan, to store: Store) throws {
         try context.writing(store) {
             // The store may have been replaced while this save waited.
-            guard !store.isReadOnly else { throw store.isReadOnlyError() }
+            guard !store.isReadOnly else { throw store.readOnlyError() }
             let start = monotonicNanoseconds()
             try requireMemory(for: part, in: store)
             let formerTransaction = store.backing.lastOwnTransaction

@@ -131,7 +131,8 @@ struct ValidationFailures {
         let only = objects == 1 ? errors[0] : nil
         throw CoreError(
             .validation, code: .validationMultipleErrors,
-            "\(objects) object\(objects == 1 ? " has" : "s have") \(errors.count) validation errors; the details list each",
+            "\(objects) object\(objects == 1 ? " has" : "s have") \(errors.count) validation errors; correct each "
+                + "error in the details",
             entity: only?.entity, objectURI: only?.objectURI, children: errors)
     }
 }

@@ -76,7 +76,7 @@ extension Context {
                 file: store.path.isEmpty ? nil : store.path)
         }
         defer { store.writing.unlock() }
-        if store.isInBatch { throw store.isInBatchError() }
+        if store.isInBatch { throw store.inBatchError() }
         return try store.use {
             store.backing.setInterruptCheck(interruptCheck)
             defer { store.backing.setInterruptCheck(nil) }

@@ -27,7 +27,7 @@ extension Coordinator {
     ///   `.storeReadOnly` for a read-only store.
     public func setMetadata(_ values: [String: PropertyListValue], of store: Store) throws {
         try requireOwn(store)
-        if store.isReadOnly { throw store.isReadOnlyError() }
+        if store.isReadOnly { throw store.readOnlyError() }
         let metadata = try store.metadata().replacing(values, file: store.path)
         // Otherwise later saves would fail for a reason unrelated to their changes.
         try store.backing.requireWritable(metadata)

@@ -256,7 +256,7 @@ public final class Coordinator: @unchecked Sendable {
     func writableStore(for entity: Entity) throws -> Store {
         let stores = try stores(having: entity)
         if let store = stores.first(where: { !$0.isReadOnly }) { return store }
-        if let store = stores.first { throw store.isReadOnlyError() }
+        if let store = stores.first { throw store.readOnlyError() }
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
             "cannot save \(entity.name) objects: \(withoutStores)", entity: entity.name)
@@ -272,7 +272,7 @@ extension CoreError {
             .invalidArgument, code: .persistentStoreOpen,
             path == openPath && !path.isEmpty
                 ? "\(path) is already open in the coordinator; use the open store, or another coordinator"
-                : "\(Coordinator.shown(path)) has the identifier \(identifier), like "
+                : "\(Coordinator.shown(path)) has the identifier \"\(identifier)\", like "
                     + "\(openPath.isEmpty ? "another store without a path" : openPath), which the coordinator "
                     + "already has open; use that store, or another coordinator",
             key: "path", value: .string(identifier), file: path.isEmpty ? nil : path)

@@ -96,7 +96,7 @@ public final class Store: @unchecked Sendable {
     }
 
     /// Creates the error for a save to a read-only store.
-    func isReadOnlyError() -> CoreError {
+    func readOnlyError() -> CoreError {
         CoreError(
             .storeReadOnly, code: .persistentStoreSave,
             "\(Coordinator.shown(path)) is open read-only: \(readOnlyReason ?? Store.isOpenForReading)",

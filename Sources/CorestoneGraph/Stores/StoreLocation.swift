@@ -114,7 +114,9 @@ package struct StoreLocation {
         var name = given[...]
         while name.last == "/" { name = name.dropLast() }
         guard [".xcdatamodeld", ".xcdatamodel", ".momd"].contains(where: name.hasSuffix) else { return }
-        throw failure(.notAStore, "\(given) is a model, not a store; pass the path of the store's file instead", given)
+        throw failure(
+            .notAStore,
+            "\(given) has the extension of a model, not of a store; pass the path of the store's file", given)
     }
 
     /// Returns the path without symbolic links, even if the file does not exist.

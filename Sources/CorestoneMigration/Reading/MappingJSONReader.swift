@@ -164,9 +164,7 @@ private struct MappingJSONReader {
             throw MappingJSONReader.error(
                 "\(subject) has the unknown key \"\(key)\"; "
                     + (near
-                        ?? (known.count > 10
-                            ? "use one that docs/reference/mapping.md lists"
-                            : "use only \(known.map { "\"\($0)\"" }.abridged)")),
+                        ?? "use only \(known.map { "\"\($0)\"" }.abridged)"),
                 key: key, value: fields[key])
         }
         return fields

@@ -41,14 +41,16 @@ struct StageWalk {
         if try addInferredSteps(to: next, of: stage) { return }
         let role = stage.map { "\(role) of \($0)" } ?? role
         let reason = search.refusal(from: current, to: next)
+        let cause = reason.map { ": \($0.message)" } ?? ""
         throw CoreError(
             .migration, code: .migrationMissingMappingModel,
             "cannot migrate \(path): the mapping from "
-                + "\(current.versionText) to \(next.versionText), \(role), cannot be inferred"
-                + (reason.map { ": \($0.message.withoutRemedy)" } ?? "")
-                + "; name the versions between them in a lightweight stage, or use a stage of "
-                + "cst_migration_stages_add_mapping (MigrationStage.mapping) or "
-                + "cst_migration_stages_add_transformation (MigrationStage.transformation)",
+                + "\(current.versionText) to \(next.versionText), \(role), cannot be inferred\(cause)"
+                + (cause.hasRemedy
+                    ? ", or name the versions between them in a lightweight stage"
+                    : "; name the versions between them in a lightweight stage, or use a stage of "
+                        + "cst_migration_stages_add_mapping (MigrationStage.mapping) or "
+                        + "cst_migration_stages_add_transformation (MigrationStage.transformation)"),
             entity: reason?.entity, key: reason?.key, value: .string(next.versionChecksum),
             children: reason?.children ?? [], file: path)
     }

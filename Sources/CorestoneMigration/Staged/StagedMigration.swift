@@ -159,8 +159,8 @@ public struct StagedMigration: StoreConversion {
         throw CoreError(
             .migration, code: .migration,
             "cannot migrate \(path) in stages: the stages do not contain one that starts at \(source.versionText), the "
-                + "version of the store; add a stage for this version, or first migrate the store with "
-                + "CST_STORE_MIGRATE (migrate, corestone migrate), but without stages, to a version that a stage names",
+                + "version of the store; add a stage for this version, or migrate the store with CST_STORE_MIGRATE "
+                + "(migrate, corestone migrate) but without stages to a version that a stage names",
             value: .string(source.versionChecksum), file: path)
     }
 }

@@ -49,8 +49,8 @@ private struct ArchiveDecoder {
     /// The first bytes of archives of NSArchiver, the predecessor of NSKeyedArchiver.
     static let typedStream = Array("\u{4}\u{b}streamtyped".utf8)
 
-    static func unsupported(_ what: String, value: PropertyValue? = nil) -> CoreError {
-        CoreError(.unsupported, "the archive \(what); decode its bytes in the application", value: value)
+    static func unsupported(_ problem: String, value: PropertyValue? = nil) -> CoreError {
+        CoreError(.unsupported, "the archive \(problem); decode its bytes in the application", value: value)
     }
 
     init(reader: KeyedArchiveReader, size: Int) {

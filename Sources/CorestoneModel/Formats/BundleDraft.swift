@@ -65,8 +65,8 @@ final class BundleDraft {
     }
 
     private func check(_ name: String, _ fileName: String) throws {
-        func refusal(_ why: String) -> CoreError {
-            target.failure("cannot contain \(why)", .invalidArgument, key: "version", value: .string(name))
+        func refusal(_ content: String) -> CoreError {
+            target.failure("cannot contain \(content)", .invalidArgument, key: "version", value: .string(name))
         }
         if name.isEmpty { throw refusal("a version without a name; name the version") }
         if name.utf8.contains(0) { throw refusal("a version with a NUL byte in its name; rename the version") }

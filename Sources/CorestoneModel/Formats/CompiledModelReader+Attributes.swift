@@ -65,13 +65,13 @@ extension CompiledModelReader {
         for reference in archive.elements(descriptions) {
             guard let fields = archive.fields(reference) else { continue }
             let name = archive.string(fields["NSIndexName"]) ?? ""
-            let what = "the index \"\(name)\" of \(entity.name)"
+            let owner = "the index \"\(name)\" of \(entity.name)"
             let elements = try archive.elements(fields["NSIndexElements"]).compactMap { reference in
                 try indexElement(reference) { reference in
-                    try naming(what, entity.name, name) { try archive.expressionText(reference) }
+                    try naming(owner, entity.name, name) { try archive.expressionText(reference) }
                 }
             }
-            let predicate = try naming(what, entity.name, name) {
+            let predicate = try naming(owner, entity.name, name) {
                 try archive.predicateText(fields["NSPartialIndexPredicate"])
             }
             try entity.appendIndex(FetchIndex(name: name, elements: elements, partialPredicate: predicate))
@@ -133,13 +133,13 @@ extension CompiledModelReader {
 
     /// Reads an archived fetch request.
     ///
-    /// - Parameter what: the owner of the request, for errors.
+    /// - Parameter owner: the owner of the request, for errors.
     func template(
-        _ fields: Fields, _ what: String, of entity: String?, key: String, entityName: String = ""
+        _ fields: Fields, _ owner: String, of entity: String?, key: String, entityName: String = ""
     ) throws -> FetchRequestTemplate {
         try spend(1)
         try spend(archive.elements(fields["NSRelationshipKeyPathsForPrefetching"]).count)
-        return try naming(what, entity, key) { try archive.template(fields, entityName: entityName) }
+        return try naming(owner, entity, key) { try archive.template(fields, entityName: entityName) }
     }
 
     func readConfigurations(_ root: Fields) throws {

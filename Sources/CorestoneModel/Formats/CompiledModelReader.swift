@@ -35,7 +35,9 @@ extension Model {
     }
 }
 
-package func archiveError(_ what: String) -> CoreError { CoreError(.storeCorrupt, code: .persistentStoreOpen, what) }
+package func archiveError(_ message: String) -> CoreError {
+    CoreError(.storeCorrupt, code: .persistentStoreOpen, message)
+}
 
 /// A builder of a model from an archive of `NSManagedObjectModel`, the content of a `.mom` file.
 ///
@@ -113,10 +115,11 @@ final class CompiledModelReader {
     }
 
     /// Returns the entity to which another part of the archive refers.
-    func required(_ name: String, _ what: String, _ entity: Entity, key: String? = nil) throws -> Entity {
+    func required(_ name: String, _ reference: String, _ entity: Entity, key: String? = nil) throws -> Entity {
         if let found = model.entity(named: name) { return found }
         throw modelError(
-            "\(what) \"\(name)\", which is not an entity of the model; add the entity, and compile the model again",
+            "\(reference) \"\(name)\", which is not an entity of the model; add the entity, and compile the model "
+                + "again",
             entity: entity.name, key: key, value: .string(name))
     }
 

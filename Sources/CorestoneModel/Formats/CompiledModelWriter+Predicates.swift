@@ -10,25 +10,25 @@ extension CompiledModelWriter {
     /// Returns the archived predicate; the archive's null for nil.
     ///
     /// - Parameters:
-    ///   - what: the owner of the predicate, for errors.
+    ///   - owner: the owner of the predicate, for errors.
     ///   - key: the name of the property, template or index.
     /// - Throws: `.model` if the predicate cannot be parsed or archived.
     func predicate(
-        _ text: PredicateText?, _ what: String, of entity: String?, key: String
+        _ text: PredicateText?, _ owner: String, of entity: String?, key: String
     ) throws -> PropertyListValue {
-        try text.map { try compiled($0, what, entity, key, archiver.predicate) } ?? KeyedArchiver.null
+        try text.map { try compiled($0, owner, entity, key, archiver.predicate) } ?? KeyedArchiver.null
     }
 
     /// Returns the archived expression.
     ///
     /// - Throws: as `predicate`.
-    func expression(_ text: ExpressionText, _ what: String, of entity: String, key: String) throws -> PropertyListValue
+    func expression(_ text: ExpressionText, _ owner: String, of entity: String, key: String) throws -> PropertyListValue
     {
-        try compiled(text, what, entity, key, archiver.expression)
+        try compiled(text, owner, entity, key, archiver.expression)
     }
 
     private func compiled<Meaning>(
-        _ text: FormatText<Meaning>, _ what: String, _ entity: String?, _ key: String,
+        _ text: FormatText<Meaning>, _ owner: String, _ entity: String?, _ key: String,
         _ archive: (Meaning) throws -> PropertyListValue
     ) throws -> PropertyListValue {
         if let foreign = text.foreign { return archiver.add(foreign) }
@@ -38,7 +38,7 @@ extension CompiledModelWriter {
         } catch let error as CoreError {
             throw CoreError(
                 .model, code: .coreData,
-                "\(what) cannot be written in a compiled model: \(error.message)",
+                "\(owner) cannot be written in a compiled model: \(error.message)",
                 entity: entity, key: key, value: error.value, predicate: text.text, offset: error.offset)
         }
     }

@@ -80,11 +80,11 @@ extension CompiledModelWriter {
         fields["NSFlagsKey"] = .integer(
             (attribute.allowsExternalStorage ? 4 : 0) | (attribute.preservesValueInHistory ? 16 : 0))
         if let derivation = attribute.derivation {
-            let what = "the derivation of \(entity.name).\(attribute.path)"
+            let owner = "the derivation of \(entity.name).\(attribute.path)"
             fields["NSDerivationExpression"] = try expression(
-                derivation.expression, what, of: entity.name, key: attribute.path)
+                derivation.expression, owner, of: entity.name, key: attribute.path)
             fields["NSFilteringPredicate"] = try predicate(
-                derivation.filter, what, of: entity.name, key: attribute.path)
+                derivation.filter, owner, of: entity.name, key: attribute.path)
         }
         if attribute.type == .composite {
             let elements = try attribute.elements.map { element in

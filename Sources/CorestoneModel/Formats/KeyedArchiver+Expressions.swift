@@ -46,7 +46,7 @@ extension KeyedArchiver {
         case .message(let receiver, let selector, let arguments):
             guard case .constant(.text(let name)) = selector else {
                 throw unarchivable(
-                    "the selector \(selector) is not a constant string; write it as a string", in: expression,
+                    "the selector \"\(selector)\" is not a constant string; write it as a string", in: expression,
                     value: selector.constantValue)
             }
             return try call(
@@ -54,7 +54,8 @@ extension KeyedArchiver {
                 className: ["NSFunctionExpression"])
         case .block:
             throw CoreError(
-                .unsupported, "\(expression) cannot be archived: it is application code; write it as a format string")
+                .unsupported,
+                "\"\(expression)\" cannot be archived: it is application code; write it as a format string")
         case .subquery, .ternary, .setOperation, .assignment, .anyKey, .fetch: return try composed(expression)
         }
     }
@@ -91,7 +92,8 @@ extension KeyedArchiver {
         case .fetch(let request, let context, let countOnly):
             guard let flag = countOnly.constantValue?.flag else {
                 throw unarchivable(
-                    "the last argument of FETCH is \(countOnly), but must be the constant YES or NO", in: expression,
+                    "the last argument of FETCH is \"\(countOnly)\", but must be the constant YES or NO",
+                    in: expression,
                     value: countOnly.constantValue)
             }
             return add(
@@ -120,8 +122,8 @@ extension KeyedArchiver {
     /// The method of a migration manager that returns the fetch request of a mapping's source.
     package static let requestSelector = "fetchRequestForSourceEntityNamed:predicateString:"
 
-    private func unarchivable(_ what: String, in expression: Expression, value: PropertyValue?) -> CoreError {
-        CoreError(.unsupported, "\(expression) cannot be archived: \(what)", value: value)
+    private func unarchivable(_ reason: String, in expression: Expression, value: PropertyValue?) -> CoreError {
+        CoreError(.unsupported, "\"\(expression)\" cannot be archived: \(reason)", value: value)
     }
 
     private func specifier(_ path: KeyPath) -> PropertyListValue {

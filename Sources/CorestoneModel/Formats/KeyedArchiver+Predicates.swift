@@ -29,7 +29,8 @@ extension KeyedArchiver {
                 ])
         case .block:
             throw CoreError(
-                .unsupported, "\(predicate) cannot be archived: it is application code; write it as a format string")
+                .unsupported,
+                "\"\(predicate)\" cannot be archived: it is application code; write it as a format string")
         }
     }
 

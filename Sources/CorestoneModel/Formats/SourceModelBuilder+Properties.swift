@@ -123,14 +123,14 @@ extension SourceModelBuilder {
         let target = element.take("destinationEntity")
         let found = target.flatMap { model.entity(named: $0) }
         if found == nil {
-            let what =
+            let problem =
                 target.map {
                     "has the destination \"\($0)\", which is not an entity of the model; add the entity, or set another destination"
                 }
                 ?? "does not have a destination; set one"
             try note(
                 modelError(
-                    "\(entity.name).\(name) \(what)", entity: entity.name, key: name,
+                    "\(entity.name).\(name) \(problem)", entity: entity.name, key: name,
                     value: target.map { .string($0) }))
         }
         let destination = found ?? entity

@@ -40,7 +40,7 @@ extension Entity {
         for relationship in ownRelationships {
             let place = "\(name).\(relationship.name)"
             losses += relationship.validationRules.map {
-                SourceLoss("the validation predicate \($0.predicate.text) of \(place)", name, relationship.name)
+                SourceLoss("the validation predicate \"\($0.predicate.text)\" of \(place)", name, relationship.name)
             }
             if Int32(bitPattern: relationship.maximumCount) < 0 {
                 losses.append(
@@ -69,7 +69,7 @@ extension Attribute {
         for rule in validationRules {
             // A source model can contain only one rule of each kind for an attribute.
             guard let name = rule.sourceAttribute(of: type)?.name, words.insert(name).inserted else {
-                add("the validation predicate \(rule.predicate.text) of \(place)")
+                add("the validation predicate \"\(rule.predicate.text)\" of \(place)")
                 continue
             }
         }
@@ -85,7 +85,7 @@ extension Attribute {
 
 extension FetchRequestTemplate {
     fileprivate var sourceLosses: [String] {
-        (predicate?.foreign.map { ["the predicate \($0.text)"] } ?? [])
+        (predicate?.foreign.map { ["the predicate \"\($0.text)\""] } ?? [])
             + (sortDescriptors.isEmpty ? [] : ["the sort descriptors"])
             + (relationshipKeyPathsForPrefetching.isEmpty ? [] : ["the prefetched relationships"])
     }

@@ -45,13 +45,13 @@ extension StoreMetadata {
     }
 
     private static func refusal(
-        _ key: String, _ given: PropertyListValue, _ why: String, _ file: String, isNew: Bool = false
+        _ key: String, _ given: PropertyListValue, _ reason: String, _ file: String, isNew: Bool = false
     ) -> CoreError {
         CoreError(
             .invalidArgument, code: .persistentStoreOperation,
             isNew
-                ? "\(key) must not be added to the metadata of \(file): it \(why); omit it"
-                : "\(key) of \(file) must not change: it \(why); omit it, or pass its current value",
+                ? "\(key) must not be added to the metadata of \(file): it \(reason); omit it"
+                : "\(key) of \(file) must not change: it \(reason); omit it, or pass its current value",
             key: key, value: scalar(given), file: file)
     }
 
@@ -72,9 +72,9 @@ extension StoreMetadata {
     ///
     /// - Throws: `.invalidArgument` if the bytes are not a property list with a dictionary as its root.
     public static func entries(decoding bytes: [UInt8], file: String) throws -> [String: PropertyListValue] {
-        func failure(_ what: String, _ cause: CoreError? = nil) -> CoreError {
+        func failure(_ problem: String, _ cause: CoreError? = nil) -> CoreError {
             CoreError(
-                .invalidArgument, code: .persistentStoreOperation, "the metadata for \(file) \(what)",
+                .invalidArgument, code: .persistentStoreOperation, "the metadata for \(file) \(problem)",
                 key: cause?.key ?? "plist", value: cause?.value, file: file, offset: cause?.offset ?? -1)
         }
         let decoded: PropertyListValue

@@ -98,9 +98,9 @@ extension KeyedArchiveReader {
         guard let reference, object(reference) != nil else { return nil }
         let (meaning, misfit) = try read(reference, self)
         if let meaning { return FormatText(meaning) }
-        let what =
+        let reason =
             misfit.map { "it contains the unknown class \"\($0)\"" }
             ?? "it contains an expression or operator in an unknown form"
-        return FormatText(try UnsupportedArchive(reference, in: self, reason: what))
+        return FormatText(try UnsupportedArchive(reference, in: self, reason: reason))
     }
 }

@@ -14,7 +14,7 @@ struct LikelyRenames {
     func origin(of property: Property, _ pair: EntityPair) -> (property: Property, reason: String)? {
         guard let old = pair.source, let new = pair.destination else { return nil }
         let candidates = pair.removed.filter { $0.entity === old && hasShape(of: property, $0) }
-        for candidate in candidates where !existedBeside(property, candidate, of: new) {
+        for candidate in candidates where !coexisted(property, candidate, of: new) {
             if let reason = reason(candidate, property, old, new) { return (candidate, reason) }
         }
         return nil
@@ -33,7 +33,7 @@ struct LikelyRenames {
     }
 
     /// Whether a version contains both properties, or a version in between contains neither.
-    private func existedBeside(_ property: Property, _ former: Property, of entity: Entity) -> Bool {
+    private func coexisted(_ property: Property, _ former: Property, of entity: Entity) -> Bool {
         func names(_ model: Model) -> Set<String>? {
             model.entities.first { $0.canonicalName == entity.canonicalName }
                 .map { Set($0.storedProperties.map(\.canonicalName)) }
@@ -79,7 +79,7 @@ extension LikelyRenames {
         let own = shape(of: entity)
         var best: (entity: Entity, shared: Int)?
         for pair in mapping.entities where pair.kind == .remove {
-            guard let former = pair.source, !existedBeside(entity, former) else { continue }
+            guard let former = pair.source, !coexisted(entity, former) else { continue }
             let shape = shape(of: former)
             let shared = own.intersection(shape).count
             let all = own.union(shape).count
@@ -102,7 +102,7 @@ extension LikelyRenames {
             })
     }
 
-    private func existedBeside(_ entity: Entity, _ former: Entity) -> Bool {
+    private func coexisted(_ entity: Entity, _ former: Entity) -> Bool {
         func names(_ model: Model) -> Set<String> { Set(model.entities.map(\.canonicalName)) }
         return known.contains {
             let names = names($0)

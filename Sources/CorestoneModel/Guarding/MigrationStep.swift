@@ -350,10 +350,10 @@ extension MigrationStep {
     }
 
     private mutating func checkCloudKit() {
-        func refuse(_ entity: Entity, _ key: String?, _ what: String) {
+        func refuse(_ entity: Entity, _ key: String?, _ change: String) {
             add(
                 .cloudKitNotAdditive, entity, key,
-                "\(what), but CloudKit's production schema keeps every record type and field",
+                "\(change), but CloudKit's production schema keeps every record type and field",
                 "keep it, and add a new one beside it")
         }
         for pair in mapping.entities {

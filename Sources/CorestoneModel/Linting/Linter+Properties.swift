@@ -19,24 +19,24 @@ extension Linter {
             let reason = derivation.expression.foreign.map { ": \($0.reason)" } ?? ""
             return add(
                 .unsupportedDerivation, entity, attribute.name,
-                "\(shown) is derived by \(derivation.expression.text), which cannot be read\(reason)",
+                "\(shown) is derived by \"\(derivation.expression.text)\", which cannot be read\(reason)",
                 "correct the expression")
         }
         if let obstacle = derivation.intermediateOperator {
             return add(
                 .unsupportedDerivation, entity, attribute.name,
-                "\(shown) is derived by \(derivation.expression.text), \(obstacle)",
+                "\(shown) is derived by \"\(derivation.expression.text)\", \(obstacle)",
                 "move the operator to the end of the key path")
         }
         if derivation.filter != nil {
             add(
                 .unsupportedDerivation, entity, attribute.name,
-                "\(shown) is derived by \(derivation.expression.text) with a filter, which stores cannot compute",
+                "\(shown) is derived by \"\(derivation.expression.text)\" with a filter, which stores cannot compute",
                 "remove the filter")
         } else if !attribute.canBeDerived(by: expression) {
             add(
                 .unsupportedDerivation, entity, attribute.name,
-                "\(shown) is derived by \(derivation.expression.text), which stores cannot compute for the type "
+                "\(shown) is derived by \"\(derivation.expression.text)\", which stores cannot compute for the type "
                     + attribute.type.displayName,
                 "use a key path over at most one to-one relationship; for numbers also count:() of a to-many "
                     + "relationship or sum:() of its attribute, for strings canonical:(), uppercase:() or lowercase:() "
@@ -99,20 +99,20 @@ extension Linter {
     }
 
     private mutating func lint(
-        _ request: FetchRequestTemplate, of owner: Entity?, _ key: String?, _ what: String, in model: Model
+        _ request: FetchRequestTemplate, of owner: Entity?, _ key: String?, _ subject: String, in model: Model
     ) {
         guard let entity = model.entity(named: request.entityName) else {
             return add(
                 .unknownEntity, owner, key,
-                "\(what) fetches \"\(request.entityName)\", which is not an entity of the model",
+                "\(subject) fetches \"\(request.entityName)\", which is not an entity of the model",
                 "set an entity of the model, or add the entity")
         }
-        if let predicate = request.predicate { lint(predicate, of: entity, owner ?? entity, key, what) }
+        if let predicate = request.predicate { lint(predicate, of: entity, owner ?? entity, key, subject) }
         for descriptor in request.sortDescriptors {
-            lint(descriptor.path, from: entity, owner ?? entity, key, what)
+            lint(descriptor.path, from: entity, owner ?? entity, key, subject)
         }
         for path in request.relationshipKeyPathsForPrefetching {
-            lint(KeyPath(path), from: entity, owner ?? entity, key, what)
+            lint(KeyPath(path), from: entity, owner ?? entity, key, subject)
         }
     }
 }
@@ -125,34 +125,35 @@ extension Linter {
     /// - Parameter isCollection: whether the predicate applies to the members as a collection, which has additional
     ///   keys.
     mutating func lint(
-        _ text: PredicateText, of entity: Entity, _ owner: Entity, _ key: String?, _ what: String,
+        _ text: PredicateText, of entity: Entity, _ owner: Entity, _ key: String?, _ subject: String,
         isCollection: Bool = false
     ) {
-        guard let predicate = text.predicate else { return addUnreadable(text, owner, key, what) }
+        guard let predicate = text.predicate else { return addUnreadable(text, owner, key, subject) }
         for path in predicate.keyPaths {
             if isCollection && path.keys[0].isOperator { continue }
-            lint(path, from: entity, owner, key, what)
+            lint(path, from: entity, owner, key, subject)
         }
     }
 
-    private mutating func addUnreadable(_ text: PredicateText, _ owner: Entity, _ key: String?, _ what: String) {
+    private mutating func addUnreadable(_ text: PredicateText, _ owner: Entity, _ key: String?, _ subject: String) {
         let reason = text.foreign.map { ": \($0.reason)" } ?? ""
         add(
-            .unreadablePredicate, owner, key, "\(what) has the predicate \(text.text), which cannot be read\(reason)",
-            "correct the predicate")
+            .unreadablePredicate, owner, key,
+            "\(subject) has the predicate \"\(text.text)\", which cannot be read\(reason)", "correct the predicate")
     }
 
-    mutating func lint(expression text: ExpressionText, of entity: Entity, _ key: String?, _ what: String) {
+    mutating func lint(expression text: ExpressionText, of entity: Entity, _ key: String?, _ subject: String) {
         guard let expression = text.expression else {
             let reason = text.foreign.map { ": \($0.reason)" } ?? ""
             return add(
                 .unreadablePredicate, entity, key,
-                "\(what) has the expression \(text.text), which cannot be read\(reason)", "correct the expression")
+                "\(subject) has the expression \"\(text.text)\", which cannot be read\(reason)",
+                "correct the expression")
         }
-        for path in expression.keyPaths { lint(path, from: entity, entity, key, what) }
+        for path in expression.keyPaths { lint(path, from: entity, entity, key, subject) }
     }
 
-    mutating func lint(_ path: KeyPath, from entity: Entity, _ owner: Entity, _ key: String?, _ what: String) {
+    mutating func lint(_ path: KeyPath, from entity: Entity, _ owner: Entity, _ key: String?, _ subject: String) {
         let found = entity.properties(along: path)
         for (name, property) in zip(path.keys, found) {
             if name.isOperator { continue }
@@ -160,13 +161,13 @@ extension Linter {
                 if ["self", "SELF", "objectID", "entity"].contains(name.text) { return }
                 return add(
                     .unknownKey, owner, key,
-                    "\(what) uses the key path \"\(path.text)\" with the unknown property \"\(name.text)\"",
+                    "\(subject) uses the key path \"\(path.text)\" with the unknown property \"\(name.text)\"",
                     "correct the key path, or add the property")
             }
             if property.isTransient {
                 add(
                     .transientInPredicate, owner, key,
-                    "\(what) uses \(property.entity.name).\(property.name), which is transient and not stored",
+                    "\(subject) uses \(property.entity.name).\(property.name), which is transient and not stored",
                     "make the property persistent, or evaluate it in memory")
             }
             // Keys within a value cannot be checked.

@@ -4,7 +4,8 @@ extension Linter {
     /// Reports chained identifiers.
     ///
     /// An identifier that is the name in the previous version, instead of the name in the first version, does not match
-    /// in the next migration. The migration then deletes the part with its values, and adds a new part.
+    /// in the next migration. The migration then deletes the entity or property with its values, and adds a new
+    /// one.
     ///
     /// - Parameter former: earlier versions of the model, oldest first.
     mutating func checkChains(in model: Model, after former: [Model]) {
@@ -49,8 +50,8 @@ extension Linter {
     /// Adds a finding about a renaming identifier.
     ///
     /// - Parameters:
-    ///   - identifier: the renaming identifier of the part, or else its name.
-    ///   - formerName: the name of the part in the earlier version, where its identifier is `formerIdentifier`.
+    ///   - identifier: the renaming identifier of the element, or else its name.
+    ///   - formerName: the name of the element in the earlier version, where its identifier is `formerIdentifier`.
     private mutating func add(
         chainOf element: String, _ identifier: String, after formerName: String, _ formerIdentifier: String,
         _ entity: Entity, _ key: String?

@@ -71,7 +71,7 @@ extension Linter {
     private mutating func checkIndexes(of entity: Entity) {
         var seen: Set<String> = []
         for index in entity.indexes {
-            let what = "the index \"\(index.name)\" of \(entity.name)"
+            let subject = "the index \"\(index.name)\" of \(entity.name)"
             if !seen.insert(index.name).inserted {
                 add(
                     .repeatedIndex, entity, nil, "\(entity.name) has two indexes named \"\(index.name)\"",
@@ -79,9 +79,9 @@ extension Linter {
             }
             for element in index.elements {
                 if let expression = element.expression {
-                    lint(expression: expression, of: entity, nil, what)
+                    lint(expression: expression, of: entity, nil, subject)
                 } else {
-                    check(element.property, of: entity, what, unknown: .unknownInIndex, transient: .transientInIndex)
+                    check(element.property, of: entity, subject, unknown: .unknownInIndex, transient: .transientInIndex)
                 }
             }
             if let fault = entity.spatialFault(index, property: { entity.properties(along: KeyPath($0)).last ?? nil }) {
@@ -89,23 +89,24 @@ extension Linter {
                     .unservedRTree, entity, fault.key, "\(fault.text), so fetches do not use it",
                     fault.remedy ?? "make it a binary index, or remove it")
             }
-            if let predicate = index.partialPredicate { lint(predicate, of: entity, entity, nil, what) }
+            if let predicate = index.partialPredicate { lint(predicate, of: entity, entity, nil, subject) }
         }
     }
 
     /// Checks a reference to a property that must have a column.
     private mutating func check(
-        _ name: String, of entity: Entity, _ what: String, unknown: LintRule, transient: LintRule
+        _ name: String, of entity: Entity, _ subject: String, unknown: LintRule, transient: LintRule
     ) {
         let path = entity.properties(along: KeyPath(name))
         guard let property = path.first ?? nil else {
             return add(
-                unknown, entity, name, "\(what) refers to the unknown property \"\(name)\"",
+                unknown, entity, name, "\(subject) refers to the unknown property \"\(name)\"",
                 "remove it, or correct the name")
         }
         if property.isTransient {
             add(
-                transient, entity, name, "\(what) contains \"\(name)\", which is transient and does not have a column",
+                transient, entity, name,
+                "\(subject) contains \"\(name)\", which is transient and does not have a column",
                 "remove it, or make the property persistent")
         }
     }

@@ -100,7 +100,8 @@ private struct MappingInference {
         let message =
             refusals.count == 1
             ? first.message
-            : "\(refusals.count) changes of the model cannot be inferred; the details list each. The first: \(first.message)"
+            : "\(refusals.count) changes of the model, which the details list, cannot be inferred. The first: "
+                + "\(first.message)"
         return CoreError(
             .migration, code: .inferredMappingModel, message, entity: first.entity, key: first.key,
             children: refusals.count == 1 ? [] : refusals)

@@ -78,8 +78,8 @@ extension Evaluator {
             if case .keyPath = base, error.entity != nil, (try? value(base)) == nil {
                 throw predicateError(
                     "the brackets of \"\(expression.format)\" apply to \"\(base.format)\" only: "
-                        + "\(error.message.withoutRemedy). To index the list, put the path before the brackets in "
-                        + "parentheses",
+                        + "\(error.message.withoutRemedy). Put the path before the brackets in parentheses to index "
+                        + "the list",
                     key: error.key, value: error.value)
             }
             throw error
@@ -87,8 +87,8 @@ extension Evaluator {
         guard case .text(let name) = found else {
             throw predicateError(
                 "\"\(expression.format)\" uses \"\(key.format)\" as a key, but the value of the key is "
-                    + "\(found.excerpt), not a string. To index a list, put the path before the brackets in "
-                    + "parentheses",
+                    + "\(found.excerpt), not a string. Put the path before the brackets in parentheses to index a "
+                    + "list",
                 entity: entityName(for: key), key: key.pathText, value: found)
         }
         return name

@@ -22,13 +22,10 @@ extension Evaluator {
                     }
                 throw predicateError(
                     right.number == 0
-                        ? "division by zero in \"\(format)\"; "
-                            + (isFixed
-                                ? "use another divisor" : "exclude 0 as the divisor with a condition or TERNARY")
-                        : "division by zero in \"\(format)\", which truncates the divisor \(right.excerpt) to 0; "
-                            + (isFixed
-                                ? "use another divisor"
-                                : "exclude divisors between -1 and 1 with a condition or TERNARY"),
+                        ? "division by zero in \"\(format)\""
+                            + (isFixed ? "" : "; exclude 0 as the divisor with a condition or TERNARY")
+                        : "division by zero in \"\(format)\", which truncates the divisor \(right.excerpt) to 0"
+                            + (isFixed ? "" : "; exclude divisors between -1 and 1 with a condition or TERNARY"),
                     entity: entityName(for: arguments[1]), key: arguments[1].pathText, value: right)
             }
             return replacingNaN(try Arithmetic.combine(function, left, right))

@@ -80,9 +80,9 @@ struct Parser {
         if !skip(symbol) { throw expected("\(symbol.rawValue)\(role)") }
     }
 
-    func expected(_ what: String) -> CoreError {
+    func expected(_ element: String) -> CoreError {
         if token.kind == .invalid, let lexicalError { return lexicalError }
-        return errors.make("expected \(what), found \(errors.describe(token))", at: token.range.lowerBound)
+        return errors.make("expected \(element), found \(errors.describe(token))", at: token.range.lowerBound)
     }
 
     /// Runs `body` at the next level of nesting.

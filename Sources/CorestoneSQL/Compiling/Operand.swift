@@ -58,7 +58,8 @@ extension Operand {
     ///   attribute nor a constant.
     func mismatch(_ expression: Expression? = nil) -> String {
         if let attributeName { return ", but \(attributeName) is \(kind.name)" }
-        return ", not \(kind.name)" + ((constant?.excerpt ?? expression?.format).map { " (\($0))" } ?? "")
+        if let constant { return ", not \(kind.name) (\(constant.excerpt))" }
+        return expression.map { ", but \"\($0.format)\" is \(kind.name)" } ?? ", not \(kind.name)"
     }
 
     /// Returns the form of an expression whose result is one of two operands.

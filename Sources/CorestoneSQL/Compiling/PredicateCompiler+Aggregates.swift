@@ -12,13 +12,13 @@ extension PredicateCompiler {
     ) throws -> Operand {
         guard case .toMany(let path) = try resolve(collection.keys, collection.scope),
             collection.filters.isEmpty || path.rest.isEmpty
-        else { throw NotExpressible("\(operation.rawValue) of \(collection.format) is computed in memory") }
+        else { throw NotExpressible("\(operation.rawValue) of \"\(collection.format)\" is computed in memory") }
         let members = try rows(collection, path, required: [], environment)
         // For a count, each member is one element, regardless of the values of its keys.
         let elements = path.rest + collection.tail
         if operation == .count, case .toMany = try resolve(elements, members.rows.scope) {
             throw NotExpressible(
-                "\(collection.format) spans several relationships and is counted in memory")
+                "\"\(collection.format)\" spans several relationships and is counted in memory")
         }
         var operand = try aggregate(
             operation, members.rows, operation == .count ? [] : elements + rest, members.condition, collection.format)
@@ -46,7 +46,7 @@ extension PredicateCompiler {
                 existence: "EXISTS (\(members.select("1", where: condition)))")
         }
         guard case .attribute(let value) = try resolve(keys, members.scope) else {
-            throw NotExpressible("\(operation.rawValue) of \(format) is computed in memory")
+            throw NotExpressible("\(operation.rawValue) of \"\(format)\" is computed in memory")
         }
         let operand = try self.column(value)
         let (column, kind) = (value.sql, operand.kind)
@@ -68,7 +68,8 @@ extension PredicateCompiler {
             }
             if kind == .decimal {
                 throw NotExpressible(
-                    "\(operation.rawValue) of \(operand.attributeName ?? format), a decimal, is exact only in memory")
+                    "\(operation.rawValue) of \(operand.attributeName ?? "\"\(format)\""), a decimal, is exact only "
+                        + "in memory")
             }
             if operation == .sum { return selected(operand.sum, .number) }
             // Nil counts as 0, and the average of an empty collection is 0.
@@ -77,7 +78,8 @@ extension PredicateCompiler {
         case .minimum: return selected("MIN(\(column))", kind, isNullable: true, form: operand.form)
         case .maximum: return selected("MAX(\(column))", kind, isNullable: true, form: operand.form)
         default:
-            throw NotExpressible("\(operation.rawValue) of \(operand.attributeName ?? format) is computed in memory")
+            throw NotExpressible(
+                "\(operation.rawValue) of \(operand.attributeName ?? "\"\(format)\"") is computed in memory")
         }
     }
 }

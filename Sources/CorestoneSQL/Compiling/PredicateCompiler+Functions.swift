@@ -19,7 +19,7 @@ extension PredicateCompiler {
             return try text(function, arguments[0], environment)
         default:
             guard function.infix != nil || ComputedFunction.call(function, []) != nil || function == .negate else {
-                throw NotExpressible("\(Expression.function(function, arguments).format) is computed in memory")
+                throw NotExpressible("\"\(Expression.function(function, arguments).format)\" is computed in memory")
             }
             let operands = try arguments.map { try operand($0, environment) }
             for (operand, argument) in zip(operands, arguments) where !operand.kind.isNumber && operand.kind != .null {
@@ -110,7 +110,7 @@ extension PredicateCompiler {
         ]
         guard arguments.count == 1, let operation = operations[function],
             let members = try members(arguments[0], environment)
-        else { throw NotExpressible("\(Expression.function(function, arguments).format) is computed in memory") }
+        else { throw NotExpressible("\"\(Expression.function(function, arguments).format)\" is computed in memory") }
         var operand = try aggregate(operation, members, [], environment)
         if function == .count {
             operand = Operand(sql: "COALESCE(\(operand.sql), 0)", kind: .integer, isNullable: false)
@@ -122,7 +122,8 @@ extension PredicateCompiler {
 
     mutating func cast(_ value: Expression, to type: Expression, _ environment: Environment) throws -> Operand {
         guard case .text(let name)? = try constant(type, environment) else {
-            throw NotExpressible("CAST of \(value.format) to \(type.format), a computed type, is evaluated in memory")
+            throw NotExpressible(
+                "CAST of \"\(value.format)\" to \"\(type.format)\", a computed type, is evaluated in memory")
         }
         let operand = try operand(value, environment)
         switch (name.string, operand.kind) {
@@ -132,7 +133,7 @@ extension PredicateCompiler {
         case ("NSDate", let kind) where kind.isNumber:
             return Operand(sql: "CAST(\(operand.sql) AS REAL)", kind: .date, isNullable: operand.isNullable)
         case ("NSNumber", .date): return Operand(sql: operand.sql, kind: .real, isNullable: operand.isNullable)
-        default: throw NotExpressible("CAST of \(value.format) to \(name.string) is computed in memory")
+        default: throw NotExpressible("CAST of \"\(value.format)\" to \"\(name.string)\" is computed in memory")
         }
     }
 

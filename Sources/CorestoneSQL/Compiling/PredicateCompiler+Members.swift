@@ -126,7 +126,7 @@ extension PredicateCompiler {
                 _ = try operand(try resolve(keys, scope))
                 throw singleValue(comparison, scope, keys)
             }
-            throw NotExpressible("\(comparison.left.format) is computed in memory")
+            throw NotExpressible("\"\(comparison.left.format)\" is computed in memory")
         }
         let any = try anyMember(collection, environment, comparison) { compiler, operand in
             let condition = try compiler.compareMember(operand, comparison, environment)
@@ -159,11 +159,11 @@ extension PredicateCompiler {
         test: (inout PredicateCompiler, Operand) throws -> Condition
     ) throws -> Condition {
         guard case .toMany(let path) = try resolve(collection.keys, collection.scope) else {
-            throw NotExpressible("\(collection.format) is computed in memory")
+            throw NotExpressible("\"\(collection.format)\" is computed in memory")
         }
         if !collection.filters.isEmpty, !path.rest.isEmpty {
             throw NotExpressible(
-                "\(collection.format) is a SUBQUERY over more than one relationship, which is computed in memory")
+                "\"\(collection.format)\" is a SUBQUERY over more than one relationship, which is computed in memory")
         }
         let rest = path.rest + collection.tail
         // If nil does not satisfy the comparison, the tables on the rest of the path use inner joins.
@@ -206,7 +206,7 @@ extension PredicateCompiler {
         case .beginsWith, .endsWith, .like, .matches, .utiEquals:
             return try strings(member, try operand(comparison.right, environment), comparison)
         case .tokenMatches, .utiConformsTo, .custom:
-            throw NotExpressible("\(Predicate.comparison(comparison).format) cannot be expressed in SQL")
+            throw NotExpressible("\"\(Predicate.comparison(comparison).format)\" cannot be expressed in SQL")
         }
     }
 

@@ -34,7 +34,7 @@ extension PredicateCompiler {
             }
             return try operand(try resolve(keys, scope))
         }
-        throw NotExpressible("\(expression.format) is computed in memory")
+        throw NotExpressible("\"\(expression.format)\" is computed in memory")
     }
 
     /// Returns `entity.name` of a scope's rows, or nil for other keys. A property with the name `entity` has priority.
@@ -57,7 +57,7 @@ extension PredicateCompiler {
     ) throws -> Operand {
         let before = place == 0 ? base : Expression.path(base, KeyPath(keys: Array(keys[..<place])))
         guard let operation = keys[place].collectionOperator else {
-            throw NotExpressible("\(expression.format) is computed in memory")
+            throw NotExpressible("\"\(expression.format)\" is computed in memory")
         }
         guard let members = try members(before, environment) else {
             if let (scope, keys) = path(before, environment) {
@@ -71,7 +71,7 @@ extension PredicateCompiler {
                     "\(operation.rawValue) applies to a to-many relationship, but \(name) is a single value",
                     entity: entity, key: keys.isEmpty ? before.format : keys.map(\.text).joined(separator: "."))
             }
-            throw NotExpressible("\(expression.format) is computed in memory")
+            throw NotExpressible("\"\(expression.format)\" is computed in memory")
         }
         return try aggregate(operation, members, keys[(place + 1)...], environment)
     }
@@ -179,11 +179,12 @@ extension PredicateCompiler {
         let areNumbers = a.kind.isNumber && b.kind.isNumber && a.kind != .decimal && b.kind != .decimal
         if kind == .list {
             throw NotExpressible(
-                "TERNARY returns the list \(first.format) or \(second.format), which is computed in memory")
+                "TERNARY returns the list \"\(first.format)\" or \"\(second.format)\", which is computed in memory")
         }
         guard a.kind == b.kind || a.kind == .null || b.kind == .null || areNumbers else {
             throw NotExpressible(
-                "TERNARY returns \(first.format) or \(second.format) of different types and is computed in memory")
+                "TERNARY returns \"\(first.format)\" or \"\(second.format)\" of different types and is computed in "
+                    + "memory")
         }
         return Operand(
             sql: "CASE WHEN \(test.sql) THEN \(a.sql) ELSE \(b.sql) END",

@@ -53,7 +53,7 @@ extension PredicateCompiler {
         case .indexed(let base, _) where base.keyPaths.isEmpty: return nil
         case .keyPath(let path), .path(.selfObject, let path):
             return try plainValue(path, environment, &selection)
-        default: throw NotExpressible("\(expression.format) is computed in memory")
+        default: throw NotExpressible("\"\(expression.format)\" is computed in memory")
         }
     }
 
@@ -65,7 +65,7 @@ extension PredicateCompiler {
             try attempt(environment, { try $0.statistic(function, argument, rows) })
             ?? gathered(function, argument, rows)
         guard let place = selection.place(statistic) else {
-            throw NotExpressible("\(Expression.function(function, [argument]).format) is computed in memory")
+            throw NotExpressible("\"\(Expression.function(function, [argument]).format)\" is computed in memory")
         }
         return .place(place)
     }
@@ -82,7 +82,7 @@ extension PredicateCompiler {
                 return .path(.place(place), KeyPath(keys: Array(path.keys[count...])))
             }
         }
-        throw NotExpressible("\(path.text) is computed in memory")
+        throw NotExpressible("\"\(path.text)\" is computed in memory")
     }
 
     /// Compiles an operand. If SQL cannot express it, removes the joins that were added for it and returns nil.
@@ -117,11 +117,11 @@ extension PredicateCompiler {
     mutating func operand(of column: FetchedColumn, _ environment: Environment) throws -> Operand {
         let operand = try operand(column.computed, environment)
         guard let cell = RowCell(operand), cell.form != .gathered else {
-            throw NotExpressible("the values of \(column.name) are computed in memory")
+            throw NotExpressible("the values of \"\(column.name)\" are computed in memory")
         }
         guard operand.keepsOrder(cell.form, as: column.resultType) else {
             throw NotExpressible(
-                "the values of \(column.name) are converted to \(column.resultType.displayName) in memory")
+                "the values of \"\(column.name)\" are converted to \(column.resultType.displayName) in memory")
         }
         return operand
     }

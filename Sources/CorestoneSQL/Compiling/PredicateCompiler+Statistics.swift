@@ -22,7 +22,7 @@ extension PredicateCompiler {
         let operand = try operand(argument, environment)
         let kind = operand.kind
         if kind == .null || kind == .list {
-            throw NotExpressible("\(function.rawValue) of \(argument.format), \(kind.name), is computed in memory")
+            throw NotExpressible("\(function.rawValue) of \"\(argument.format)\", \(kind.name), is computed in memory")
         }
         switch function {
         case .count:
@@ -36,7 +36,7 @@ extension PredicateCompiler {
         case .sum, .average:
             try requireNumbers(operand, function, argument, environment)
             if kind == .decimal {
-                throw NotExpressible("\(function.rawValue) of \(argument.format), a decimal, is computed in memory")
+                throw NotExpressible("\(function.rawValue) of \"\(argument.format)\", a decimal, is computed in memory")
             }
             if function == .sum { return Operand(sql: operand.sum, kind: .number, isNullable: false) }
             return Operand(
@@ -44,7 +44,7 @@ extension PredicateCompiler {
                     ? "AVG(\(operand.sql))" : "(CAST(\(operand.sum) AS REAL) / COUNT(\(operand.sql)))", kind: .real)
         default: break
         }
-        throw NotExpressible("\(function.rawValue) of \(argument.format), \(kind.name), is computed in memory")
+        throw NotExpressible("\(function.rawValue) of \"\(argument.format)\", \(kind.name), is computed in memory")
     }
 
     /// Compiles a statistical function as a registered aggregate function.
@@ -57,7 +57,7 @@ extension PredicateCompiler {
         let operand = try operand(argument, environment)
         guard let gathering = GatheringFunction(function), let cell = RowCell(operand) else {
             throw NotExpressible(
-                "\(function.rawValue) of \(argument.format), \(operand.kind.name), is computed in memory")
+                "\(function.rawValue) of \"\(argument.format)\", \(operand.kind.name), is computed in memory")
         }
         try requireNumbers(operand, function, argument, environment)
         return Operand(

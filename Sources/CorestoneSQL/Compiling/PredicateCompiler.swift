@@ -36,7 +36,7 @@ struct PredicateCompiler {
             case .not: return negation(try condition(compound.parts[0], environment))
             case .and, .or: return try chain(compound, environment)
             }
-        case .block: throw NotExpressible("\(predicate.format) is application code, which is evaluated in memory")
+        case .block: throw NotExpressible("\"\(predicate.format)\" is application code, which is evaluated in memory")
         }
     }
 
@@ -122,7 +122,7 @@ extension PredicateCompiler {
             let right = try operand(comparison.right, environment)
             return try strings(left, right, comparison)
         case .tokenMatches, .utiConformsTo, .custom:
-            throw NotExpressible("\(Predicate.comparison(comparison).format) cannot be expressed in SQL")
+            throw NotExpressible("\"\(Predicate.comparison(comparison).format)\" cannot be expressed in SQL")
         }
     }
 

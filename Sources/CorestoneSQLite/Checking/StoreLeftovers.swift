@@ -47,7 +47,7 @@ public struct StoreLeftovers: Sendable {
     ///   `storeIO` for a file that cannot be removed.
     public static func remove(fromStoreAt path: String) throws -> StoreLeftovers {
         let found = try StoreLeftovers(ofStoreAt: path)
-        if let sharer = found.sharer { throw found.isShared(path, sharer) }
+        if let sharer = found.sharer { throw found.sharedFolderError(path, sharer) }
         if found.names.isEmpty { return found }
         let report = try StoreReport(ofStoreAt: path)
         if let damage = report.problems.first(where: \.kind.hidesRows) {
@@ -101,7 +101,7 @@ public struct StoreLeftovers: Sendable {
         return sizes
     }
 
-    private func isShared(_ path: String, _ sharer: String) -> CoreError {
+    private func sharedFolderError(_ path: String, _ sharer: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOperation,
             "cannot identify the orphaned files in \(folder), because \(path) shares that folder with \(sharer); "

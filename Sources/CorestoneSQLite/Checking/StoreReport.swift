@@ -101,8 +101,8 @@ public struct StoreProblem: Sendable {
 struct StoreFindings {
     private(set) var report = StoreReport()
 
-    mutating func addExamined(_ count: Int, _ what: String) {
-        report.examined.append(StoreReport.Examined(what: what, count: count))
+    mutating func addExamined(_ count: Int, _ kind: String) {
+        report.examined.append(StoreReport.Examined(what: kind, count: count))
     }
 
     mutating func setModelSource(_ source: ModelSource) { report.modelSource = source }

@@ -172,8 +172,8 @@ final class Connection {
         CoreError(
             .storeCorrupt, code: .persistentStoreSave,
             "cannot \(purpose): SQLite did not write the row to \(path), probably because of a trigger of another "
-                + "program. Find the trigger with corestone check and drop it; if the check does not list a trigger, "
-                + "restore the store from a backup",
+                + "program; find the trigger with corestone check and drop it, or restore the store from a backup if "
+                + "the check does not list a trigger",
             entity: entity, file: path)
     }
 

@@ -86,18 +86,19 @@ enum SQLiteError {
         case SQLITE_ERROR where text.hasPrefix("no such table") || text.hasPrefix("no such column"):
             // All statements match the schema that the file had when the store was opened.
             status = .storeCorrupt
-            cause = ", because another program changed or truncated the open file"
+            cause = ", because another program or coordinator changed, emptied or truncated the open file"
             remedy = "restore the file from a backup, or \(StoreLocation.addingAgain)"
         case SQLITE_ERROR where exceedsLimit(text):
             status = .internal
             remedy = "keep the request and the model within this limit of SQLite"
         default:
             status = .internal
-            remedy = "run corestone check to examine the store"
+            remedy = path == StoreLocation.inMemoryPath ? "" : "run corestone check to examine the store"
         }
         return CoreError(
-            status, code: cocoaCode, "cannot \(purpose): \(text) (SQLite \(code))\(cause); \(remedy)", entity: entity,
-            sqliteCode: code, file: path)
+            status, code: cocoaCode,
+            "cannot \(purpose): \(text) (SQLite \(code))\(cause)" + (remedy.isEmpty ? "" : "; \(remedy)"),
+            entity: entity, sqliteCode: code, file: path)
     }
 
     /// Whether SQLite's message reports a statement that exceeds one of its limits.

@@ -173,7 +173,8 @@ struct ContentReplacement {
                 where error.isOfUnusableTable
             {
                 DebugLog.write(
-                    "CoreData: warning: the trigger \(trigger.name) of \(connection.path) was dropped by the migration: \(error.message)"
+                    "CoreData: warning: the trigger \"\(trigger.name)\" of \(connection.path) was dropped by the "
+                        + "migration: \(error.message)"
                 )
             }
         }

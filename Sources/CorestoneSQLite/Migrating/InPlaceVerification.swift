@@ -257,7 +257,7 @@ extension CoreError {
     ) -> CoreError {
         CoreError(
             .migration, code: .migration,
-            "the verification of the migration of \(file) failed: \(text). The store is unchanged; report the "
+            "the verification of the migration of \(file) failed, and the store is unchanged: \(text); report the "
                 + "difference as a defect of the library", entity: entity, key: key,
             value: found.map { .string($0) }, objectURI: uri, file: file)
     }

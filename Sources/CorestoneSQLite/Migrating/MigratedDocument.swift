@@ -51,8 +51,8 @@ extension Connection {
         guard let reason = examination.readOnlyReason else { return }
         throw CoreError(
             .migration, code: .migration,
-            "cannot migrate \(place.given), because the result could only be opened read-only: \(reason.withoutRemedy). The store is "
-                + "unchanged; run corestone check to examine it",
+            "cannot migrate \(place.given), because the result could only be opened read-only: "
+                + "\(reason.withoutRemedy); run corestone check to examine the store",
             file: place.given)
     }
 

@@ -46,10 +46,9 @@ struct MigrationChecks {
         var failures = try problems()
         guard let first = failures.first else { return }
         failures = Array(failures.prefix(MigrationChecks.maximumDetails))
-        let others = failures.count - 1
-        let more = others == 0 ? "" : ". The details list \(others) more \(others == 1 ? "problem" : "problems")"
+        let many = failures.count == 1 ? "" : " because of \(failures.count) problems, which the details list"
         throw CoreError(
-            .migration, code: .migration, "cannot migrate \(path): \(first.message)\(more)",
+            .migration, code: .migration, "cannot migrate \(path)\(many): \(first.message)",
             entity: first.entity, key: first.key, value: first.value, objectURI: first.objectURI, children: failures,
             file: path)
     }

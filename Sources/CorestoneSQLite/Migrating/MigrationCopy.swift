@@ -6,7 +6,8 @@ import Glibc
 
 /// A backup copy of an SQLite store that a migration makes.
 ///
-/// Copies in one folder share a folder of backing files, in which equal names refer to the same file.
+/// Copies of one store in one folder share a folder of backing files if the store's name has an extension. Equal names
+/// in it refer to the same file.
 struct MigrationCopy {
     /// The location of the copy.
     let place: StoreLocation
@@ -29,7 +30,7 @@ struct MigrationCopy {
         StoreTransfer.logMissingFiles(lost, in: folder, to: place)
     }
 
-    /// Removes the copy, and the backing files that no other copy needs.
+    /// Removes the copy, and its backing files unless another copy needs them or another store shares their folder.
     func remove(besides others: [String]) throws {
         let folder = ExternalFile.folder(ofStore: place.path)
         let files = try obsoleteFiles(in: folder, others)

@@ -19,13 +19,13 @@ struct MigrationPlan {
     /// Creates the plan.
     ///
     /// - Parameters:
-    ///   - former: The tables and columns of the store's own model in the file.
+    ///   - former: The current schema of the file, as the store's own model describes it.
     ///   - stored: The columns of every table of the file.
     ///   - defersCleanup: Whether unneeded columns and tables are kept for a later removal.
     init(_ mapping: ModelMapping, former: StoreSchema, stored: StoreTables, defersCleanup: Bool = false) {
         self.mapping = mapping
         self.former = former
-        // The new schema has the numbers and names of a new store.
+        // A migrated store gets the same entity numbers and table names as a store that is created with the new model.
         let wanted = StoreSchema(model: mapping.destination)
         self.wanted = wanted
         tables = wanted.tables.map {
@@ -36,7 +36,8 @@ struct MigrationPlan {
             JoinMigration($0, mapping: mapping, former: former, stored: stored, defersCleanup: defersCleanup)
         }
         let claims = Dictionary(grouping: joins.compactMap { $0.former?.name }) { $0 }
-        // If a former table is the source of several tables, the pairs of each are copied.
+        // A former join table can be renamed to only one table. If it is the source of several tables, its pairs are
+        // copied into each of them.
         self.joins = joins.map { join in
             join.former.map { claims[$0.name]?.count ?? 0 > 1 } == true ? JoinMigration(filling: join.join) : join
         }

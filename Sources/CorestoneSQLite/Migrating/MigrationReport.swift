@@ -86,7 +86,7 @@ extension MigrationReport {
             // The objects cannot be examined before the route has run.
             (entities, steps, problems, statements) = ([], route.steps, [], [])
             removals = route.removals
-            warnings = removals.map { "a step removes \($0); its values are lost" }
+            warnings = removals.map { "a step removes \($0), whose values are lost" }
             return
         }
         (steps, removals) = ([], [])

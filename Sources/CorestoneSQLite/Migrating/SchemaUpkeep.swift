@@ -145,7 +145,8 @@ struct SchemaUpkeep {
                 try connection.prepare(index.statement, purpose).run(purpose)
             } catch let error as CoreError where [SQLITE_ERROR, SQLITE_CONSTRAINT].contains(error.sqliteCode & 0xff) {
                 DebugLog.write(
-                    "CoreData: warning: the index \(index.name) of \(connection.path) was dropped by the migration: \(error.message)"
+                    "CoreData: warning: the index \"\(index.name)\" of \(connection.path) was dropped by the "
+                        + "migration: \(error.message)"
                 )
             }
         }

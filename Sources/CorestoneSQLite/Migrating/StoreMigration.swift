@@ -46,7 +46,7 @@ struct StoreMigration {
     /// The state of a store before its migration.
     struct Start {
         let contents: StoreContents
-        /// The tables and columns of the store's own model in the file.
+        /// The current schema of the file, as the store's own model describes it.
         let former: StoreSchema
         /// The history; nil if the store does not record one.
         let history: HistorySchema?

@@ -154,7 +154,7 @@ extension ModelComparison {
     private func message(_ problem: String) -> String {
         let store = contents.place.given
         if let candidates {
-            return "\(store) does not match any of \(candidates); the nearest is "
+            return "\(store) does not match any of \(candidates), and the nearest is "
                 + "\(model.versionName ?? "an unnamed version"): \(problem). "
                 + "Migrate the store to one of the versions with CST_STORE_MIGRATE (migrate, corestone migrate)"
         }

@@ -196,6 +196,12 @@ extension StoreContents {
                     + "them, is missing or empty; put the log back next to the store", file: place.given)
         }
         let missing = StoreSchema.systemTables.dropLast().filter { tables[$0] == nil }
+        if missing.count == 1, let table = missing.first {
+            throw CoreError(
+                .notAStore, code: .persistentStoreOpen,
+                "\(place.given) is not a complete Core Data store: it does not have the table \(table); restore "
+                    + "the store from a backup", file: place.given)
+        }
         guard missing.isEmpty else {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,

@@ -29,7 +29,7 @@ struct StoreCreation {
                 "\(entity).\(attribute.name) (\(attribute.type.displayName)) is derived by "
                     + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute. Use one of the forms "
                     + "attribute, to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
-                    + "uppercase:(attribute), lowercase:(attribute) and now(), without a filter; the result must have the "
+                    + "uppercase:(attribute), lowercase:(attribute) and now(), without a filter, whose result has the "
                     + "type of \(entity).\(attribute.name)",
                 entity: entity, key: attribute.name, file: place.given)
         }
@@ -225,8 +225,7 @@ extension Attribute {
     fileprivate func cannotBeDerived(_ obstacle: String, _ file: String? = nil) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOpen,
-            "\(entity.name).\(name) is derived by \"\(derivation?.expression.text ?? "")\", \(obstacle)"
-                + (obstacle.hasRemedy ? "" : "; correct the derivation"),
+            "\(entity.name).\(name) is derived by \"\(derivation?.expression.text ?? "")\", \(obstacle)",
             entity: entity.name, key: name, file: file)
     }
 }

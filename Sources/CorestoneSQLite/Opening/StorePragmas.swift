@@ -101,7 +101,7 @@ struct StorePragmas {
         let near = nearestName(to: name.lowercased(), among: names).map { "did you mean \"\($0)\"?" }
         return refusal(
             "the pragma \"\(name)\" of \(path) is not supported; "
-                + (near ?? "use one that docs/reference/store.md lists"), name, value, path)
+                + (near ?? "use one of \(names.abridged)"), name, value, path)
     }
 
     private static func refusal(_ message: String, _ name: String, _ value: String, _ path: String) -> CoreError {

@@ -75,10 +75,10 @@ extension OpenFile {
             "\(connection.path) \(isThere ? "was replaced by another file" : "no longer exists"); back up the store with "
                 + "cst_coordinator_backup_store (backup), then "
                 + (isThere
-                    ? "\(StoreLocation.addingAgain). For a document, call cst_document_save_as (save_as, saveAs) or "
-                        + "cst_document_revert (revert)"
-                    : "move it to the copy with cst_coordinator_set_store_path (set_store_path, setPath). For a document, call "
-                        + "cst_document_save_as (save_as, saveAs)"),
+                    ? "\(StoreLocation.addingAgain). Call cst_document_save_as (save_as, saveAs) or "
+                        + "cst_document_revert (revert) for a document"
+                    : "move it to the copy with cst_coordinator_set_store_path (set_store_path, setPath). Call "
+                        + "cst_document_save_as (save_as, saveAs) for a document"),
             file: connection.path)
     }
 
@@ -116,12 +116,12 @@ extension OpenFile {
         }
         guard there == identifier else {
             let other =
-                there.map { "another store, with the identifier \($0) instead of \(identifier)" }
+                there.map { "another store, with the identifier \"\($0)\" instead of \"\(identifier)\"" }
                 ?? "a store without an identifier"
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(connection.path) was replaced by \(other); \(StoreLocation.addingAgain). For a document, call "
-                    + "cst_document_revert (revert)",
+                "\(connection.path) was replaced by \(other); \(StoreLocation.addingAgain), or revert the document "
+                    + "with cst_document_revert (revert)",
                 value: there.map { .string($0) }, file: connection.path)
         }
         if let document, let propertyList, propertyList != document.propertyList {
@@ -145,9 +145,9 @@ extension OpenFile {
         guard present.hashes == known.hashes else {
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-                "\(connection.path) was migrated to another version of its model by another process or coordinator; "
-                    + "add it with cst_coordinator_add_store (add_store, addStore) to a coordinator with that version. "
-                    + "Unsaved changes can still be read",
+                "\(connection.path) has another version of its model, because another process or coordinator migrated "
+                    + "or replaced it; add it with cst_coordinator_add_store (add_store, addStore) to a coordinator "
+                    + "with that version",
                 file: connection.path)
         }
         document = present

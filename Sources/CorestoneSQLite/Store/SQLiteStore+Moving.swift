@@ -22,8 +22,9 @@ extension SQLiteStore {
         do {
             guard opened.identifier == identifier else {
                 throw refusal(
-                    "\(path) is not a copy of \(self.path): its identifier is \(opened.identifier), not \(identifier); choose a copy, "
-                        + "or migrate the store with cst_coordinator_migrate_store (migrate_store, migrateStore)", path)
+                    "\(path) is not a copy of \(self.path): its identifier is \"\(opened.identifier)\", not "
+                        + "\"\(identifier)\"; choose a copy, or migrate the store with cst_coordinator_migrate_store "
+                        + "(migrate_store, migrateStore)", path)
             }
             guard opened.schema.numbers == schema.numbers,
                 opened.schema.creationStatements == schema.creationStatements

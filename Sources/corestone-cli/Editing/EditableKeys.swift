@@ -168,7 +168,7 @@ extension AttributeType {
     init(editing assignment: Assignment) throws {
         self = try assignment.one(
             of: AttributeType.allCases.map { ($0.sourceName, $0) },
-            what: "a type of Xcode's model editor, such as \"Integer 64\" or \"String\"")
+            description: "a type of Xcode's model editor, such as \"Integer 64\" or \"String\"")
     }
 
     /// The form of a value in a source model, for error messages; nil for a type without such values.

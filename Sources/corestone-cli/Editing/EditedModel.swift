@@ -155,23 +155,23 @@ struct EditedModel {
     }
 
     /// Creates the error for a missing index or unique constraint. `names` returns the names in one entity.
-    func nothing(_ what: String, _ name: String, of entity: Entity, _ names: (Entity) -> [String]) -> UsageError {
+    func nothing(_ kind: String, _ name: String, of entity: Entity, _ names: (Entity) -> [String]) -> UsageError {
         var ancestor = entity.parent
         while let current = ancestor {
             if names(current).contains(name) {
                 return UsageError(
-                    "\(entity.name) does not have \(what) \"\(name)\" of its own; use \(current.name).\(name)")
+                    "\(entity.name) does not have \(kind) \"\(name)\" of its own; use \(current.name).\(name)")
             }
             ancestor = current.parent
         }
-        return nothing(what, name, among: names(entity), owner: entity.name)
+        return nothing(kind, name, among: names(entity), owner: entity.name)
     }
 
     private func nothing(
-        _ what: String, _ name: String, among names: [String], owner: String? = nil
+        _ kind: String, _ name: String, among names: [String], owner: String? = nil
     ) -> UsageError {
         let hint = nearestName(to: name, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
-        return UsageError("\(owner ?? "the model \(path)") does not have \(what) \"\(name)\"\(hint)")
+        return UsageError("\(owner ?? "the model \(path)") does not have \(kind) \"\(name)\"\(hint)")
     }
 
     func entity(_ name: String) throws -> Entity { try model.requireEntity(named: name) }
@@ -219,12 +219,13 @@ struct Assignment {
 
     /// Returns the choice that the value names.
     ///
-    /// - Parameter what: Describes the value in errors; nil to list the choices.
-    func one<Choice>(of choices: [(name: String, choice: Choice)], what: String? = nil) throws -> Choice {
+    /// - Parameter description: Describes the value in errors; nil to list the choices.
+    func one<Choice>(of choices: [(name: String, choice: Choice)], description: String? = nil) throws -> Choice {
         if let found = choices.first(where: { $0.name.lowercased() == value.lowercased() }) { return found.choice }
         let names = choices.map(\.name).filter { !$0.isEmpty }
         let hint = nearestName(to: value, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
-        throw UsageError("\(key) must be \(what ?? "one of \(names.joined(separator: ", "))"), not \"\(value)\"\(hint)")
+        let choice = description ?? "one of \(names.joined(separator: ", "))"
+        throw UsageError("\(key) must be \(choice), not \"\(value)\"\(hint)")
     }
 }
 
@@ -242,9 +243,9 @@ struct EditableKey<Subject>: Sendable {
     ///
     /// - Parameters:
     ///   - other: A key that the caller sets, for errors.
-    ///   - what: The kind of the element, for errors.
+    ///   - kind: The kind of the element, for errors.
     static func apply(
-        _ assignments: [Assignment], to subject: Subject, _ keys: [EditableKey], and other: String, of what: String
+        _ assignments: [Assignment], to subject: Subject, _ keys: [EditableKey], and other: String, of kind: String
     ) throws {
         for assignment in assignments {
             guard let key = keys.first(where: { $0.name == assignment.key }) else {
@@ -253,7 +254,7 @@ struct EditableKey<Subject>: Sendable {
                 let remedy =
                     names.count > 10
                     ? "see \(Tool.name) model set --help for the keys" : "use one of \(names.abridged)"
-                throw UsageError("\"\(assignment.key)\" is not a key of \(what); \(hint ?? remedy)")
+                throw UsageError("\"\(assignment.key)\" is not a key of \(kind); \(hint ?? remedy)")
             }
             try key.set(subject, assignment)
         }

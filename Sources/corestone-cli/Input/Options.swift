@@ -62,7 +62,7 @@ extension Manual {
         }
         if !result.asksForHelp {
             try checkCount(of: result.operands)
-            let paths = ["FILE", "MODEL", "STORE", "COPY", "BACKUP"]
+            let paths = ["FILE", "DIR", "MODEL", "STORE", "COPY", "BACKUP"]
             for option in options where paths.contains(option.value ?? "") && result.all(option.name).contains("") {
                 throw failure("--\(option.name) is empty; pass a path")
             }

@@ -14,9 +14,9 @@ struct OutputFile {
     }
 
     /// Throws unless the name has one of two extensions.
-    func require(_ usual: String, or other: String, for what: String) throws {
+    func require(_ usual: String, or other: String, for format: String) throws {
         guard kind == usual || kind == other else {
-            throw UsageError("\(path) does not have the extension of a \(what); use .\(usual) or .\(other)")
+            throw UsageError("\(path) does not have the extension of a \(format); use .\(usual) or .\(other)")
         }
     }
 

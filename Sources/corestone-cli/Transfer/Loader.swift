@@ -60,7 +60,7 @@ final class Loader {
     /// The records of the batch, kept so that the batch can be repeated without some of them.
     private var records: [LoadRecord] = []
     private var pendingLinks: [PendingLink] = []
-    var pendingLinksOfBatch: [(owner: ManagedObject, what: PendingLink)] = []
+    var pendingLinksOfBatch: [(owner: ManagedObject, link: PendingLink)] = []
     /// The objects that do not have a required relationship yet.
     private var incomplete: [(object: ManagedObject, line: FilePlace)] = []
     private var counts = (inserted: 0, updated: 0)
@@ -411,8 +411,8 @@ final class Loader {
                         LoadFailure(
                             line: link.line,
                             message:
-                                "\(each.lineMessage). \(link.relationship.entity.name).\(link.relationship.name) is omitted, and "
-                                + "the rest of the line is loaded"
+                                "\(link.relationship.entity.name).\(link.relationship.name) is omitted, and the rest "
+                                + "of the line is loaded: \(each.lineMessage)"
                         ))
                 }
                 return

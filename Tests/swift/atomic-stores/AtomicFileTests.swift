@@ -807,7 +807,7 @@ final class AtomicFileTests: XCTestCase {
                 XCTAssertEqual(error?.status, .storeIO)
                 XCTAssertEqual(error?.code, CocoaCode.persistentStoreOperation.rawValue)
                 XCTAssertTrue(
-                    error?.message.contains("another store, with the identifier \(identifier)") == true,
+                    error?.message.contains("another store, with the identifier \"\(identifier)\"") == true,
                     error?.message ?? "")
             }
             try FileManager.default.removeItem(atPath: path(name))
@@ -834,7 +834,8 @@ final class AtomicFileTests: XCTestCase {
             XCTAssertEqual(
                 error?.message,
                 type == .binary
-                    ? "\(path(name)) has the entity Book, which the model does not have; open the store with the model it was written with"
+                    ? "\(path(name)) has the entity \"Book\", which the model does not have; open the store with the "
+                        + "model it was written with"
                     : "\(path(name)) was written with another model: the version hashes of Author and Novel differ, and the "
                         + "store does not have Shelf, and the model does not have Book; open the store with the model it was written with"
             )
@@ -854,7 +855,7 @@ final class AtomicFileTests: XCTestCase {
             XCTAssertEqual(error?.status, .invalidArgument)
             XCTAssertEqual(error?.code, CocoaCode.persistentStoreOperation.rawValue)
             XCTAssertEqual(error?.file, path(other))
-            XCTAssertTrue(error?.message.contains("another store, with the identifier \(identifier)") == true)
+            XCTAssertTrue(error?.message.contains("another store, with the identifier \"\(identifier)\"") == true)
             XCTAssertEqual(store.path, path(name))
             try coordinator.setPath(path(moved), of: store)
             XCTAssertEqual(store.path, path(moved))

@@ -249,7 +249,7 @@ final class XMLReadingTests: XCTestCase {
 
     func testEntitiesAndPropertiesThatTheModelLacksAreRejected() throws {
         for (objects, entity, key, words) in [
-            (thing("", "z1", "THINGS"), "THINGS", nil, "the model does not have the entity THINGS"),
+            (thing("", "z1", "THINGS"), "THINGS", nil, "the model does not have the entity \"THINGS\""),
             (thing("", "z1", "FORM"), "Form", nil, "Form is abstract in the model, but the store has an object of it"),
             (attribute("nothing", "string", "x"), "Thing", "nothing", "Thing has no property \"nothing\" in the model"),
             (attribute("owner", "string", "x"), "Thing", "owner", "Thing.owner is a relationship in the model"),

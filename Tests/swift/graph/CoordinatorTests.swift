@@ -35,7 +35,7 @@ final class CoordinatorTests: GraphTestCase {
         let duplicate = failure { _ = try coordinator.add(MemoryStore(model: model, identifier: identifier, path: "")) }
         XCTAssertEqual(
             duplicate.message,
-            "a store without a path has the identifier \(identifier), like another store without a path, which the "
+            "a store without a path has the identifier \"\(identifier)\", like another store without a path, which the "
                 + "coordinator already has open; use that store, or another coordinator")
         XCTAssertNil(duplicate.file)
         try coordinator.close()

@@ -10,7 +10,7 @@ final class FetchTests: GraphTestCase {
                 let error = error as? CoreError
                 XCTAssertEqual(error?.status, .predicate)
                 XCTAssertNil(error?.entity, "the key may belong to the department")
-                XCTAssertTrue(error?.message.contains("put the path before the brackets in parentheses") == true)
+                XCTAssertTrue(error?.message.contains("Put the path before the brackets in parentheses") == true)
             }
         }
         XCTAssertThrowsError(try context.fetch("Employee", "(department.employees)[0].rank == 1")) {

@@ -44,6 +44,10 @@ final class LifecycleTests: GraphTestCase {
         }
     }
 
+    private func version(of object: ManagedObject) -> Int32? {
+        store.rows[object.objectID.entity.root.index]?[object.objectID.reference]?.version
+    }
+
     private func prepared(_ object: ManagedObject, _ name: String, _ value: PropertyValue) throws
         -> (target: ManagedObject, value: ManagedObject.Prepared)
     {
@@ -334,7 +338,10 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual([try ada.get("age"), try ada.get("floor")], [36, nil] as [Int?])
         XCTAssertEqual([try ada.get("rating"), try ada.get("speed")], [1000, nil] as [Double?])
         try checkRelationships()
-        XCTAssertFalse(ada.hasChanges)
+        // Other objects are unchanged again too, after each failure.
+        XCTAssertFalse(context.hasChanges)
+        XCTAssertThrowsError(try setNil()) { XCTAssertTrue($0 is HostError) }
+        XCTAssertFalse(context.hasChanges)
         // Values that were changed before the call are restored too.
         try ada.set("notes", "mine")
         try ada.set("speed", 1.0)
@@ -345,8 +352,11 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertNil(try ada.get("department", as: ManagedObject.self))
         XCTAssertEqual(try sales.members("employees"), [])
         XCTAssertEqual(try research.members("employees"), [boss])
+        XCTAssertFalse(research.hasChanges)
         try ada.set("department", sales)
+        let researchVersion = version(of: research)
         try context.save()
+        XCTAssertEqual(version(of: research), researchVersion)
         try checkRelationships()
         XCTAssertEqual(try other().object(with: ada.objectID).get("notes"), "mine")
     }
@@ -398,7 +408,7 @@ final class LifecycleTests: GraphTestCase {
             ) { XCTAssertTrue($0 is HostError) }
             try check()
         }
-        XCTAssertFalse(ada.hasChanges)
+        XCTAssertFalse(context.hasChanges)
         try context.save()
         try check()
         let fresh = other()
@@ -406,6 +416,101 @@ final class LifecycleTests: GraphTestCase {
         XCTAssertEqual(try names(fresh.object(with: cyd.objectID).members("reports")), ["Eve"])
         let tasks = try fresh.object(with: ada.objectID).members("tasks")
         XCTAssertEqual(try tasks.map { try $0.get("title", as: String.self) }, ["first", "second"])
+    }
+
+    func testRestorationDoesNotConnectTemporaryPartnersOfOtherObjects() throws {
+        let cast = Cast()
+        try hooked([
+            "Employee": hooks {
+                $0.setNilValue = { object, key in
+                    if key == "rating" { throw HostError() }
+                    for name in ["Ada", "Bob"] {
+                        try cast["Eve"].set("manager", cast[name])
+                        try cast["Eve"].set("spouse", cast[name])
+                        try cast[name].set("spouse", cast["Dan"])
+                    }
+                }
+            }
+        ])
+        for name in ["Ada", "Bob", "Dan", "Eve"] { cast[name] = try employee(name) }
+        try context.save()
+        XCTAssertThrowsError(
+            try ManagedObject.apply([prepared(cast["Ada"], "age", .null), prepared(cast["Bob"], "rating", .null)])
+        ) { XCTAssertTrue($0 is HostError) }
+        for name in ["Ada", "Bob", "Dan", "Eve"] {
+            XCTAssertNil(try cast[name].get("manager", as: ManagedObject.self), name)
+            XCTAssertNil(try cast[name].get("spouse", as: ManagedObject.self), name)
+            XCTAssertEqual(try cast[name].memberCount("reports"), 0, name)
+        }
+        XCTAssertFalse(context.hasChanges)
+    }
+
+    func testFailedCallInAHookDoesNotAffectTheRestorationOfTheOuterCall() throws {
+        let cast = Cast()
+        @Sendable func setNil(_ object: ManagedObject) throws {
+            try object.apply(
+                ["age", "rating"].map { name in
+                    try object.prepare(.null, key: object.entity.requireProperty(named: name).key)
+                })
+        }
+        try hooked([
+            "Employee": hooks {
+                $0.setNilValue = { object, key in
+                    if key == "rating" { throw HostError() }
+                    try cast["Eve"].set("manager", object)
+                    if object === cast["Ada"] { XCTAssertThrowsError(try setNil(cast["Bob"])) }
+                    XCTAssertTrue(try cast["Eve"].get("manager", as: ManagedObject.self) === object)
+                }
+            }
+        ])
+        for name in ["Ada", "Bob", "Eve"] { cast[name] = try employee(name) }
+        try context.save()
+        XCTAssertThrowsError(try setNil(cast["Ada"])) { XCTAssertTrue($0 is HostError) }
+        XCTAssertNil(try cast["Eve"].get("manager", as: ManagedObject.self))
+        for name in ["Ada", "Bob"] { XCTAssertEqual(try cast[name].memberCount("reports"), 0) }
+        XCTAssertFalse(context.hasChanges)
+    }
+
+    func testSetOfOneValueRestoresTheObjectWhenSetNilValueThrows() throws {
+        try hooked([
+            "Employee": hooks {
+                $0.setNilValue = { object, _ in
+                    try object.set("name", "changed")
+                    try object.set("department", nil)
+                    throw HostError()
+                }
+            }
+        ])
+        let sales = try department("Sales")
+        let ada = try employee("Ada", in: sales)
+        try context.save()
+        XCTAssertThrowsError(try ada.set("age", nil)) { XCTAssertTrue($0 is HostError) }
+        XCTAssertEqual(try ada.get("name"), "Ada")
+        XCTAssertEqual(try sales.members("employees"), [ada])
+        XCTAssertFalse(context.hasChanges)
+    }
+
+    func testSetOfSeveralPropertiesIsCompleteWhenAnObserverDeletesATarget() throws {
+        try hooked(["Employee": hooks { $0.setNilValue = { object, _ in try object.set("name", "changed") } }])
+        for first in ["floor", "age"] {
+            let sales = try department("Sales")
+            let (ada, boss) = (try employee("Ada"), try employee("Bo"))
+            try ada.set("age", 36)
+            try context.save()
+            let token = try ada.observe(keyPath: "department") { [unowned self] _, _ in
+                try? context.delete(boss)
+                try? context.processPendingChanges()
+            }
+            try ManagedObject.apply([
+                prepared(ada, first, first == "age" ? .null : .int(3)), prepared(ada, "department", .object(sales)),
+                prepared(ada, "manager", .object(boss)),
+            ])
+            token.cancel()
+            XCTAssertTrue(try ada.get("department", as: ManagedObject.self) === sales)
+            XCTAssertTrue(boss.isDeleted)
+            XCTAssertNil(try ada.get("manager", as: ManagedObject.self))
+            try context.save()
+        }
     }
 
     func testObjectChangedWithoutTrackingIsSaved() throws {

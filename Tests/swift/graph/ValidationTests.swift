@@ -128,8 +128,9 @@ final class ValidationTests: XCTestCase {
         let error = try XCTUnwrap(failure { try object.validateForInsert() })
         let messages = ([error] + error.children).map(\.message)
         for expected in [
-            "A.day is 2019-01-01T00:00:00Z, which is too soon; set a value that satisfies SELF >= CAST(599616000.000000, \"NSDate\")",
-            "A.number is nan, which is not a number; set a value that satisfies SELF <= 3",
+            "A.day is 2019-01-01T00:00:00Z, which is too soon; set a value that satisfies "
+                + "\"SELF >= CAST(599616000.000000, \"NSDate\")\"",
+            "A.number is nan, which is not a number; set a value that satisfies \"SELF <= 3\"",
         ] {
             XCTAssertTrue(messages.contains(expected), "\(messages)")
         }
@@ -138,7 +139,8 @@ final class ValidationTests: XCTestCase {
     func testValidationErrorContainsMessagePredicateAndValue() throws {
         let thing = try context.insert("Thing", ["count": 11])
         var error = try XCTUnwrap(failure { try thing.validateForInsert() })
-        XCTAssertEqual(error.message, "Thing.count is 11, which is too large; set a value that satisfies SELF <= 10")
+        XCTAssertEqual(
+            error.message, "Thing.count is 11, which is too large; set a value that satisfies \"SELF <= 10\"")
         XCTAssertEqual(error.predicate, "SELF <= 10")
         XCTAssertEqual(error.value, .int(11))
         try thing.set("word", "THIS IS MUCH TOO LONG FOR A WORD")
@@ -192,7 +194,7 @@ final class ValidationTests: XCTestCase {
             let error = try XCTUnwrap(failure { try object.validateForInsert() })
             XCTAssertEqual(error.code, 1550)
             XCTAssertEqual(error.predicate, text)
-            XCTAssertTrue(error.message.hasPrefix("cannot check E.n against the model's predicate \(text): "))
+            XCTAssertTrue(error.message.hasPrefix("cannot check E.n against the model's predicate \"\(text)\": "))
             XCTAssertTrue(error.message.contains(reason), error.message)
         }
     }

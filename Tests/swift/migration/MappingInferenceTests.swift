@@ -209,7 +209,7 @@ final class MappingInferenceTests: XCTestCase {
                 ])
         XCTAssertEqual(found?.children.count, 6)
         XCTAssertTrue(
-            (found?.message ?? "").contains("has 6 problems; the details list each. The first: "), "\(found as Any)")
+            (found?.message ?? "").contains("has 6 problems, which the details list. The first: "), "\(found as Any)")
     }
 
     // MARK: Matching

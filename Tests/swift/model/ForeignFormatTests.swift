@@ -61,7 +61,7 @@ final class ForeignFormatTests: XCTestCase {
         let findings = model.lint().filter { $0.rule == .unreadablePredicate }
         XCTAssertEqual(findings.count, 3, "\(findings)")
         let losses = model.sourceLosses.joined(separator: "; ")
-        XCTAssert(losses.contains("the predicate <archived XYFooBPredicate"), losses)
+        XCTAssert(losses.contains("the predicate \"<archived XYFooBPredicate"), losses)
         XCTAssert(losses.contains("the archived index \"byName\" of Person"), losses)
     }
 }

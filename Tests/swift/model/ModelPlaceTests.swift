@@ -170,7 +170,7 @@ final class ModelPlaceTests: FolderTestCase {
             }
             XCTAssertEqual(
                 message(.model) { _ = try Model(contentsOf: path("A.momd")) },
-                "\(path("A.momd")) contains the version \"A\", in which the entity F does not match its hash in "
+                "\(path("A.momd")) contains the version \"A\", in which the entity \"F\" does not match its hash in "
                     + "VersionInfo.plist; recompile the model")
         }
     }

@@ -80,20 +80,20 @@ final class ModelTextMistakeTests: XCTestCase {
     }
 
     func testDuplicateNamesAreRejected() {
-        check("{\"E\": {}, \"E\": {}}", "E is in the text twice; remove one of the two", entity: "E")
+        check("{\"E\": {}, \"E\": {}}", "E is in the text more than once; keep one of them", entity: "E")
         check(
-            "{\"E\": {\"p\": \"int\", \"p\": \"int\"}}", "E.p is in the text twice; remove one of the two", entity: "E",
-            key: "p")
+            "{\"E\": {\"p\": \"int\", \"p\": \"int\"}}", "E.p is in the text more than once; keep one of them",
+            entity: "E", key: "p")
         check(
             "{\"E\": {\"@abstract\": true, \"@abstract\": true}}",
-            "E: \"@abstract\" is in the text twice; remove one of the two", entity: "E", key: "@abstract")
+            "E: \"@abstract\" is in the text more than once; keep one of them", entity: "E", key: "@abstract")
         check(
             options: "{\"type\": \"int\", \"optional\": true, \"optional\": true}",
-            says: "E.p has \"optional\" twice; remove one of the two")
-        check(options: "{\"x\": \"int\", \"x\": \"int\"}", says: "E.p has \"x\" twice; remove one of the two")
+            says: "E.p has \"optional\" more than once; keep one of them")
+        check(options: "{\"x\": \"int\", \"x\": \"int\"}", says: "E.p has \"x\" more than once; keep one of them")
         check(
             options: "{\"type\": \"composite\", \"elements\": {\"x\": \"int\"}, \"default\": {\"x\": 1, \"x\": 2}}",
-            says: "E.p: \"default\" has \"x\" twice; remove one of the two")
+            says: "E.p: \"default\" has \"x\" more than once; keep one of them")
     }
 
     func testInvalidNamesAreRejected() {
@@ -151,8 +151,8 @@ final class ModelTextMistakeTests: XCTestCase {
         check(
             "wombat",
             says:
-                "E.p: \"wombat\" is not an attribute type; use one that docs/reference/model.md lists, such as "
-                + "\"int64\" or \"string\"")
+                "E.p: \"wombat\" is not an attribute type; use one of \"int16\", \"int32\", \"int64\", \"decimal\", "
+                + "\"double\", \"float\", \"string\", \"bool\", \"date\", \"binary\" and 5 more")
         check("", says: "E.p does not have an attribute type; write a line such as \"string?\" or \"int16 = 0\"")
         check("= 3", says: "E.p does not have an attribute type; write a line such as \"string?\" or \"int16 = 0\"")
         check(

@@ -396,15 +396,16 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertEqual(
             model.sourceLosses,
             [
-                "the validation predicate SELF >= 2 of E.count", "the validation predicate SELF >= 3 of E.count",
+                "the validation predicate \"SELF >= 2\" of E.count",
+                "the validation predicate \"SELF >= 3\" of E.count",
                 "the permission for NaN values of E.count", "the default value of E.size",
-                "the filter of the derived attribute E.derived", "the validation predicate @count > 1 of E.r",
+                "the filter of the derived attribute E.derived", "the validation predicate \"@count > 1\" of E.r",
                 "the maximum count -1 of E.r", "the sort descriptors of E.f",
             ])
         XCTAssertThrowsError(try model.source()) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "a source model cannot represent the validation predicate SELF >= 2 of E.count and 7 other parts; "
+                "a source model cannot represent the validation predicate \"SELF >= 2\" of E.count and 7 other parts; "
                     + "remove them, or allow losses with CST_MODEL_LOSSY (lossy, isLossy)")
         }
     }

@@ -295,8 +295,8 @@ final class SourceModelTests: XCTestCase {
         try write("SQLite format 3\0 and more", folder + "/a.sqlite")
         XCTAssertEqual(
             message(folder + "/a.sqlite").0,
-            "\(folder)/a.sqlite cannot be read as a model: the data is an SQLite database, not a model; if it is a "
-                + "store, open it with cst_container_open (corestone.open, Container.open), and use its model")
+            "\(folder)/a.sqlite cannot be read as a model: the data is an SQLite database, not a model; open it "
+                + "with cst_container_open (corestone.open, Container.open) if it is a store, and use its model")
         try write("hello", folder + "/a.txt")
         XCTAssertEqual(message(folder + "/a.txt").1, .model)
         XCTAssertTrue(message(folder + "/a.txt").0.hasPrefix("\(folder)/a.txt cannot be read as a model: "))

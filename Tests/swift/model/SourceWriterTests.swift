@@ -151,7 +151,7 @@ final class SourceWriterTests: XCTestCase {
         try entity.addAttribute(named: "processID", type: .integer32).addValidation(
             PredicateText("SELF > 0"), warning: "Process ID < 1")
         try entity.addAttribute(named: "blob", type: .binary).setDefaultValue(.bytes(Bytes([1])))
-        for loss in ["the validation predicate SELF > 0 of Run.processID", "the default value of Run.blob"] {
+        for loss in ["the validation predicate \"SELF > 0\" of Run.processID", "the default value of Run.blob"] {
             XCTAssert(model.sourceLosses.contains(loss), loss)
         }
         XCTAssertThrowsError(try model.source()) { error in

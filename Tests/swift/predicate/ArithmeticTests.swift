@@ -58,19 +58,18 @@ final class ArithmeticTests: XCTestCase {
 
     func testStrictArithmeticFailsAndStoreArithmeticReturnsNil() throws {
         let range = "takes numbers from -9223372036854775808 to 9223372036854775807, not"
-        let remedy = "; use another divisor"
         for (format, message) in [
             ("nil + 1", "add:to: takes numbers, not nil"),
             ("1 - nil", "from:subtract: takes numbers, not nil"),
             ("negate:(nil)", "negate: takes a number, not nil"),
             ("abs:(nil)", "abs: takes a number, not nil"),
-            ("1 / 0", "division by zero in \"1 / 0\"\(remedy)"),
-            ("1.5 / 0.0", "division by zero in \"1.5 / 0\"\(remedy)"),
-            ("d / 0", "division by zero in \"d / 0\"\(remedy)"),
-            ("modulus:by:(5, 0)", "division by zero in \"modulus:by:(5, 0)\"\(remedy)"),
+            ("1 / 0", "division by zero in \"1 / 0\""),
+            ("1.5 / 0.0", "division by zero in \"1.5 / 0\""),
+            ("d / 0", "division by zero in \"d / 0\""),
+            ("modulus:by:(5, 0)", "division by zero in \"modulus:by:(5, 0)\""),
             (
                 "modulus:by:(5, 0.9)",
-                "division by zero in \"modulus:by:(5, 0.9)\", which truncates the divisor 0.9 to 0\(remedy)"
+                "division by zero in \"modulus:by:(5, 0.9)\", which truncates the divisor 0.9 to 0"
             ),
             ("huge & 1", "bitwiseAnd:with: \(range) 1e+30"),
             ("1 | huge", "bitwiseOr:with: \(range) 1e+30"),

@@ -193,7 +193,7 @@ final class LanguageTests: XCTestCase {
                 ("n['a'] == 1", "indexed by a 64-bit integer, not by \"a\""),
                 ("s[0] == 1", "\"s\", a set, cannot be indexed"),
                 ("text[0] == 'H'", "but \"text\" is \"Hello\""), ("s[FIRST] == 1", "\"s\", a set, cannot be indexed"),
-                ("SELF.n[1] == 1", "put the path before the brackets in parentheses"),
+                ("SELF.n[1] == 1", "Put the path before the brackets in parentheses"),
                 ("d.n[0] == 1", "as a key, but the value of the key is "),
                 ("nums == 1 OR text.$v == 1", "is used as a key and must be a string"),
             ])

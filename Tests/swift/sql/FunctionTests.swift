@@ -118,28 +118,31 @@ final class FunctionTests: CompilerTestCase {
     func testEvaluationInMemoryHasAReason() throws {
         try checkMemory([
             ("Employee", "badge.length == 3", "length of Employee.badge is computed in memory"),
-            ("Employee", "average(projects.hours) > 3", "average:(projects.hours) is computed in memory"),
-            ("Employee", "max(age, salary) > 3", "max:(age, salary) is computed in memory"),
+            ("Employee", "average(projects.hours) > 3", "\"average:(projects.hours)\" is computed in memory"),
+            ("Employee", "max(age, salary) > 3", "\"max:(age, salary)\" is computed in memory"),
             ("Employee", "rate + age > 2", "decimal arithmetic with Employee.rate is computed in memory"),
             ("Employee", "rate + rate > 1", "decimal arithmetic with Employee.rate is computed in memory"),
-            ("Employee", "CAST(age, 'NSString') == '3'", "CAST of age to NSString is computed in memory"),
-            ("Employee", "CAST(age, name) == '3'", "CAST of age to name, a computed type, is evaluated in memory"),
+            ("Employee", "CAST(age, 'NSString') == '3'", "CAST of \"age\" to \"NSString\" is computed in memory"),
+            (
+                "Employee", "CAST(age, name) == '3'",
+                "CAST of \"age\" to \"name\", a computed type, is evaluated in memory"
+            ),
             (
                 "Employee", "TERNARY(active == YES, name, age) == 'x'",
-                "TERNARY returns name or age of different types and is computed in memory"
+                "TERNARY returns \"name\" or \"age\" of different types and is computed in memory"
             ),
             (
                 "Employee", "TERNARY(active == YES, age, rate) == 3",
-                "TERNARY returns age or rate of different types and is computed in memory"
+                "TERNARY returns \"age\" or \"rate\" of different types and is computed in memory"
             ),
             (
                 "Employee", "name UTI-CONFORMS-TO 'public.text'",
-                "name UTI-CONFORMS-TO \"public.text\" cannot be expressed in SQL"
+                "\"name UTI-CONFORMS-TO \"public.text\"\" cannot be expressed in SQL"
             ),
-            ("Employee", "name TOKENMATCHES 'x'", "name TOKENMATCHES \"x\" cannot be expressed in SQL"),
+            ("Employee", "name TOKENMATCHES 'x'", "\"name TOKENMATCHES \"x\"\" cannot be expressed in SQL"),
             (
                 "Employee", "ANY projects.name TOKENMATCHES 'A*'",
-                "ANY projects.name TOKENMATCHES \"A*\" cannot be expressed in SQL"
+                "\"ANY projects.name TOKENMATCHES \"A*\"\" cannot be expressed in SQL"
             ),
             ("Employee", "reports.@sum.rate > 3", "@sum of Employee.rate, a decimal, is exact only in memory"),
             ("Employee", "reports.@avg.rate > 3", "@avg of Employee.rate, a decimal, is exact only in memory"),
@@ -147,14 +150,14 @@ final class FunctionTests: CompilerTestCase {
                 "Employee", "reports.@unionOfObjects.name == 'x'",
                 "@unionOfObjects of Employee.name is computed in memory"
             ),
-            ("Employee", "name[SIZE] > 2", "name[SIZE] is computed in memory"),
+            ("Employee", "name[SIZE] > 2", "\"name[SIZE]\" is computed in memory"),
             ("Employee", "thing == 'x'", "Employee.thing is transformable and is compared in memory"),
             ("Employee", "projects == 3", "Employee.projects is a collection, which is compared in memory"),
             (
                 "Employee", "projects == projects",
                 "Employee.projects is a collection, which is compared in memory"
             ),
-            ("Employee", "random() > age", "random() is computed in memory"),
+            ("Employee", "random() > age", "\"random()\" is computed in memory"),
             ("Employee", "entity == 'x'", "the entity of Employee objects is evaluated in memory"),
         ])
     }

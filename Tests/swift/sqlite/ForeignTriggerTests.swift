@@ -70,7 +70,7 @@ final class ForeignTriggerTests: StoreTestCase {
             let model = try make()
             _ = try shell("a.sqlite", "CREATE TRIGGER a \(trigger)")
             let text = try XCTUnwrap(reason(model), trigger)
-            for word in ["table \(table)", "trigger a", "DROP TRIGGER", "Save to another store"] {
+            for word in ["table \(table)", "trigger \"a\"", "DROP TRIGGER", "Save to another store"] {
                 XCTAssert(text.contains(word), "\(trigger): \(text)")
             }
             let report = try StoreReport(ofStoreAt: path("a.sqlite"))

@@ -32,7 +32,7 @@ final class MigrationVerificationTests: StoreTestCase {
             }, line: line)
         XCTAssertEqual(error.code, CocoaCode.migration.rawValue, line: line)
         XCTAssertTrue(
-            error.message.hasPrefix("the verification of the migration of \(path("a.sqlite")) failed: "), error.message,
+            error.message.hasPrefix("the verification of the migration of \(path("a.sqlite")) failed, "), error.message,
             line: line)
         XCTAssertEqual(try hash(), before, line: line)
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(ZLEGACY) FROM ZANIMAL"), "5", line: line)
@@ -40,8 +40,8 @@ final class MigrationVerificationTests: StoreTestCase {
     }
 
     private func text(_ error: CoreError) -> String {
-        let parts = error.message.components(separatedBy: " failed: ")
-        return parts.last?.components(separatedBy: ". The store").first ?? ""
+        let parts = error.message.components(separatedBy: " failed, and the store is unchanged: ")
+        return parts.last?.components(separatedBy: "; report the difference").first ?? ""
     }
 
     // MARK: - In place

@@ -86,7 +86,7 @@ final class OpeningTests: StoreTestCase {
                 mkdir(path(name), 0o755)
                 let error = failure { try look(path(name)) }
                 XCTAssertEqual(error.status, .notAStore)
-                XCTAssert(error.message.contains("is a model, not a store"), error.message)
+                XCTAssert(error.message.contains("has the extension of a model, not of a store"), error.message)
                 rmdir(path(name))
             }
         }

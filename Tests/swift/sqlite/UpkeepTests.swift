@@ -395,8 +395,8 @@ final class UpkeepTests: StoreTestCase {
         XCTAssertEqual(strange.file, path("other.sqlite"))
         XCTAssertEqual(
             strange.message,
-            "\(path("other.sqlite")) is not a copy of \(path("a.sqlite")): its identifier is \(other.identifier), not "
-                + "\(store.identifier); choose a copy, or migrate the store with "
+            "\(path("other.sqlite")) is not a copy of \(path("a.sqlite")): its identifier is \"\(other.identifier)\", "
+                + "not \"\(store.identifier)\"; choose a copy, or migrate the store with "
                 + "cst_coordinator_migrate_store (migrate_store, migrateStore)")
         XCTAssertEqual(failure { try coordinator.setPath(path("none.sqlite"), of: store) }.status, .storeIO)
         XCTAssertFalse(FileManager.default.fileExists(atPath: path("none.sqlite")))

@@ -108,8 +108,8 @@ final class VersionChoiceTests: StoreTestCase {
         XCTAssertEqual(error.key, "size")
         XCTAssertEqual(
             error.message,
-            "\(path("b.sqlite")) does not match any of the versions of \(bundle) (App 3, App 2, App); the nearest is "
-                + "App 3: Note differs from the version in the store, and Note.size is of type Double in the store "
+            "\(path("b.sqlite")) does not match any of the versions of \(bundle) (App 3, App 2, App), and the nearest "
+                + "is App 3: Note differs from the version in the store, and Note.size is of type Double in the store "
                 + "and of type Integer 64 in the model. Migrate the store to one of the versions with "
                 + "CST_STORE_MIGRATE (migrate, corestone migrate)")
     }

@@ -54,6 +54,12 @@ def _from_environment() -> Optional[str]:
     return str(path)
 
 
+def _source_trees() -> list[Path]:
+    """Returns the source trees that contain this package."""
+    package = Path(__file__).resolve().parent
+    return [parent for parent in package.parents if (parent / "include/corestone.h").exists()]
+
+
 def candidates() -> Iterator[Path]:
     """Yields the paths at which the library may be, in order of preference.
 
@@ -62,7 +68,7 @@ def candidates() -> Iterator[Path]:
     """
     package = Path(__file__).resolve().parent
     folders = [package]
-    folders += [parent / "build" / "lib" for parent in package.parents if (parent / "include/corestone.h").exists()]
+    folders += [tree / "build" / "lib" for tree in _source_trees()]
     folders += [parent for parent in package.parents if parent.name in ("lib", "lib64")]
     for folder in folders:
         for name in _file_names():
@@ -85,10 +91,12 @@ def find_library() -> str:
     for name in _file_names()[::-1]:
         if _is_known_to_the_system(name):
             return name
+    # An installed package does not search the build folder.
+    commands = "`make build` or `make install`" if _source_trees() else "`make install`"
     raise LibraryNotFoundError(
-        f"cannot find the Corestone library in {', '.join(tried)} or the system libraries. Run `make build` or "
-        "`make install` in the source tree, install the package libcorestone1 (Debian, Ubuntu), or set "
-        f"{VARIABLE} to the path of {_file_names()[0]}",
+        f"cannot find the Corestone library in {', '.join(tried)} or the system libraries. Run {commands} in the "
+        f"source tree, install the package libcorestone1 (Debian, Ubuntu), or set {VARIABLE} to the path of "
+        f"{_file_names()[0]}",
         name="corestone",
     )
 

@@ -208,8 +208,8 @@ def _restored(description: dict[str, Any]) -> Any:
         raise
     except Exception as error:
         raise CallbackError(
-            f'from_fields of the archivable class "{name}" failed: {described(error)}. To read an ArchivedObject '
-            f'instead, call corestone.unregister_archivable("{name}")',
+            f'from_fields of the archivable class "{name}" failed: {described(error)}. Call '
+            f'corestone.unregister_archivable("{name}") to read an ArchivedObject instead',
             value=fields,
         ) from error
 

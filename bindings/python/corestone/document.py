@@ -188,14 +188,14 @@ class Document(ContextOwner):
 
     @property
     def state(self) -> DocumentState:
-        """The state as of the last event of the context. Reading it checks the file."""
+        """The state. `EDITED` does not include changes that were not processed yet. Checks whether the file changed."""
         out = ctypes.c_uint32()
         call(lib.cst_document_state, self._handle, byref(out))
         return DocumentState(out.value)
 
     @property
     def has_unsaved_changes(self) -> bool:
-        """Whether the document has unsaved changes. Waits for the queue.
+        """Whether the document has unsaved changes. Waits for the queues of the contexts.
 
         False for a document with a path if all changes since the last save were undone.
         """
@@ -205,7 +205,7 @@ class Document(ContextOwner):
 
     @property
     def last_error(self) -> CorestoneError | None:
-        """The error of the last save or autosave; None if it succeeded."""
+        """The error of the last save or autosave; None if it succeeded, before the first save and after a revert."""
         out = Handle()
         if call(lib.cst_document_copy_error, self._handle, byref(out)) == _abi.NOT_FOUND or not out.value:
             return None
@@ -248,8 +248,9 @@ class Document(ContextOwner):
         call(lib.cst_document_save, self._handle)
 
     def save_as(self, path: str | os.PathLike[str], *, type: str | None = None, replace: bool = False) -> None:
-        """Saves the document to another path, which becomes its path. The former file keeps its last saved state.
+        """Saves the document to another path, which becomes its path.
 
+        The former file keeps its last saved state. The temporary file of an untitled document is removed.
         Objects keep their IDs, unless the type changes. Then every object gets a new ID, and existing objects raise
         ObjectGoneError; UnsavedChangesError while other contexts, including children, have unsaved changes. A store at
         the path is overwritten only if `replace` is True. A document that is open read-only is writable afterwards.

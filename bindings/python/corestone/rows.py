@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ExpressionDescription(NamedTuple):
-    """A computed column: its name, an expression or its format, and the type of its values.
+    """A computed column: the name of the column, an expression or a format string, and the type of the values.
 
     Without a type, values are not converted. The column exists only in the fetch, not in an entity.
     """
@@ -42,11 +42,11 @@ def _described(columns: ColumnLike | Iterable[ColumnLike]) -> list[str | Express
         elif isinstance(column, Mapping):
             found += [ExpressionDescription(name, expression) for name, expression in column.items()]
         else:
-            found.append(_named_by_itself(column))
+            found.append(_key_path_column(column))
     return found
 
 
-def _named_by_itself(column: Any) -> str | ExpressionDescription:
+def _key_path_column(column: Any) -> str | ExpressionDescription:
     try:
         path = key_path(column)
     except TypeMismatchError:

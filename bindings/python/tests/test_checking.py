@@ -190,7 +190,7 @@ def test_foreign_trigger_is_a_warning(path: Path) -> None:
     assert [(each.kind, each.is_warning, each.entity) for each in problems] == [(ProblemKind.TRIGGER, True, "Badge")]
     assert 'DROP TRIGGER "mine"' in problems[0].message
     with corestone.open(path, writable=True) as container:
-        assert "ZBADGE has the trigger mine" in (container.read_only_reason or "")
+        assert 'ZBADGE has the trigger "mine"' in (container.read_only_reason or "")
 
 
 def test_table_without_version_column_is_reported_and_readable(path: Path) -> None:

@@ -110,7 +110,7 @@ def test_failing_store_does_not_prevent_other_stores_from_opening(model: Model, 
     assert (error.status, error.code, error.message) == (
         Status.NOT_A_STORE,
         134080,
-        'cannot open 2 of 4 stores of the container "Shop"; the details list each error',
+        'cannot open 2 of 4 stores of the container "Shop"; see each error in the details',
     )
     assert [(each.status, each.file) for each in error.details] == [
         (Status.NOT_A_STORE, str(paths[0])), (Status.NOT_A_STORE, str(paths[2])),

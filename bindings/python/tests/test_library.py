@@ -33,7 +33,7 @@ def test_environment_variable_with_an_unreadable_path_reports_the_reason(
 
 def test_environment_variable_may_name_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CORESTONE_LIBRARY", str(tmp_path))
-    with pytest.raises(LibraryNotFoundError, match="does not contain"):
+    with pytest.raises(LibraryNotFoundError, match="does not exist or cannot be read"):
         _library.find_library()
     library = tmp_path / _library._file_names()[0]
     library.touch()
@@ -53,8 +53,10 @@ def test_missing_library_error_suggests_remedies(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("CORESTONE_LIBRARY", raising=False)
     monkeypatch.setattr(_library, "candidates", lambda: iter([Path("/nowhere/libcorestone.so")]))
     monkeypatch.setattr(_library, "_is_known_to_the_system", lambda name: False)
-    with pytest.raises(LibraryNotFoundError, match=r"/nowhere/.*make build.*make install.*CORESTONE_LIBRARY"):
-        _library.find_library()
+    for trees, commands in (([Path("/nowhere")], "`make build` or `make install`"), ([], "`make install`")):
+        monkeypatch.setattr(_library, "_source_trees", lambda trees=trees: trees)
+        with pytest.raises(LibraryNotFoundError, match=rf"/nowhere/.*Run {commands} in .*CORESTONE_LIBRARY"):
+            _library.find_library()
 
 
 def test_system_library_is_found_by_its_soname(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -417,6 +417,32 @@ def test_set_changes_no_property_when_a_set_nil_hook_fails(tmp_path: Path) -> No
         assert thing.get("name", "first", "second", "size") == ("b", 0, 2, 5)
 
 
+def test_assignment_of_none_restores_the_object_when_the_set_nil_hook_fails(tmp_path: Path) -> None:
+    def set_nil(self: Any, name: str) -> None:
+        self.name = "hook"
+        self.next = self.next.next
+        raise KeyError(name)
+
+    definition: dict[str, Any] = {
+        "Thing": {
+            "name": "string?",
+            "size": "int64?",
+            "next": "to-one Thing? inverse previous",
+            "previous": "to-many Thing inverse next",
+        }
+    }
+    with opened(tmp_path, definition, set_nil_value_for_key=set_nil) as ctx:
+        last = ctx.insert("Thing", name="c")
+        middle = ctx.insert("Thing", name="b", next=last)
+        thing = ctx.insert("Thing", name="a", size=3, next=middle)
+        ctx.save()
+        for change in (lambda: setattr(thing, "size", None), lambda: thing.set(name="d", size=None)):
+            with pytest.raises(CallbackError):
+                change()
+            assert thing.get("name", "size", "next") == ("a", 3, middle)
+            assert not ctx.has_changes
+
+
 def test_values_set_in_awake_hooks_are_not_changes(tmp_path: Path) -> None:
     def awake(self: Any) -> None:
         self.note = "awake"

@@ -81,7 +81,7 @@ def test_comparison_of_a_to_many_without_quantifier_warns_once(notes: Context, r
     [line] = warnings(lines)
     assert "Note.tags.name" in line
     assert f"ANY tags.name {operation} %@" in line
-    assert "no object" in line
+    assert "is not true for any object" in line
     assert "secret" not in line
 
 

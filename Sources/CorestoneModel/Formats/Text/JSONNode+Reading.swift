@@ -38,9 +38,9 @@ extension JSONNode {
         var names: Set<String> = []
         for member in members where !names.insert(member.name).inserted {
             if let memberPlace = within(member.name) {
-                throw memberPlace.error(" is in the text twice; remove one of the two")
+                throw memberPlace.error(" is in the text more than once; keep one of them")
             }
-            throw place.error(" has \"\(member.name)\" twice; remove one of the two", value: .string(member.name))
+            throw place.error(" has \"\(member.name)\" more than once; keep one of them", value: .string(member.name))
         }
         return members
     }

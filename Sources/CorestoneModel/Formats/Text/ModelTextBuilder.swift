@@ -71,11 +71,11 @@ struct ModelTextBuilder {
         }
     }
 
-    private func unknownEntity(_ name: String, _ place: TextPlace, _ what: String) throws -> Entity {
+    private func unknownEntity(_ name: String, _ place: TextPlace, _ reference: String) throws -> Entity {
         // An entity can be the destination of its own relationships, but not its own superentity.
         let names = model.entities.map(\.name).filter { place.key != nil || $0 != place.entity }
         throw place.unknown(
-            name, "\(what) \"\(name)\", which is not an entity of the model", among: names,
+            name, "\(reference) \"\(name)\", which is not an entity of the model", among: names,
             remedy: "add the entity, or correct the name")
     }
 

@@ -133,8 +133,8 @@ private struct LineWords {
     }
 
     /// Returns the argument of a word, which is the next word.
-    mutating func argument(of word: String, _ what: String) throws -> String {
-        guard let argument = removeNext() else { throw place.error(": \"\(word)\" needs \(what) after it") }
+    mutating func argument(of word: String, _ kind: String) throws -> String {
+        guard let argument = removeNext() else { throw place.error(": \"\(word)\" needs \(kind) after it") }
         return argument
     }
 

@@ -87,9 +87,10 @@ extension AttributeType {
     init(text: String, _ place: TextPlace, otherWords: [String] = []) throws {
         guard let type = AttributeType.byTextName[folded(text)] else {
             let known = AttributeType.allCases.flatMap(\.textNames)
+            let shown = AttributeType.allCases.filter { $0 != .undefined }.map { "\"\($0.textNames[0])\"" }
             throw place.unknown(
                 folded(text), ": \"\(text)\" is not an attribute type", among: known + otherWords,
-                remedy: "use one that docs/reference/model.md lists, such as \"int64\" or \"string\"", text: text)
+                remedy: "use one of \(shown.abridged)", text: text)
         }
         self = type
     }

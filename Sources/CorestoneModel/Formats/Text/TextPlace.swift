@@ -30,8 +30,8 @@ struct TextPlace {
     /// Only the first 10,000 of `known` are searched for a similar word.
     ///
     /// - Parameters:
-    ///   - remedy: the remedy if no word is similar; empty for no remedy, nil to list the words, or for many words to
-    ///     name the page that lists them.
+    ///   - remedy: the remedy if no word is similar; empty for no remedy, nil to list the words, or the first ten of
+    ///     many words.
     ///   - text: the word in the spelling of the text, if that differs.
     func unknown(
         _ word: String, _ complaint: String, among known: some Collection<String>, remedy: String? = nil,
@@ -44,7 +44,7 @@ struct TextPlace {
         let remedy =
             remedy
             ?? (known.count > TextPlace.maximumListedWords
-                ? "use one that docs/reference/model.md lists" : "use \(TextPlace.quoted(known))")
+                ? "use one of \(known.map { "\"\($0)\"" }.abridged)" : "use \(TextPlace.quoted(known))")
         return error(remedy.isEmpty ? complaint : "\(complaint); \(remedy)", value: value)
     }
 

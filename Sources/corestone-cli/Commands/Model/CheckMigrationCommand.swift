@@ -144,7 +144,7 @@ private struct Ignored {
             let hint = nearestName(to: name, among: names).map { "did you mean \"\($0)\"?" }
             throw UsageError(
                 "\"\(name)\" is not a rule of model check-migration; "
-                    + (hint ?? "see docs/reference/lint.md for the rules"))
+                    + (hint ?? "use the name in brackets at the end of a finding, such as type-change"))
         }
         self.rule = rule
         place = parts.count > 1 ? parts[1] : nil

@@ -51,8 +51,8 @@ struct HistoryObjectCommand: Command {
         let revisions = try coordinator.history(of: id)
         if revisions.isEmpty {
             Tool.note(
-                "the history of \(path) does not have a change of \(id.shortText); the object was never saved, or its "
-                    + "transactions are older than the history")
+                "the history of \(path) does not have a change of \(id.shortText), which was never saved, or only "
+                    + "before the history begins")
         }
         let printer = RevisionPrinter(
             .object, format, isGuarded: try Formula.isGuarded(options, !output.isPipe))
