@@ -128,6 +128,9 @@ extension ManagedObject {
     package struct Prepared {
         let slot: Int
         let value: PropertyValue
+        var isRelationship = false
+        /// Whether the property is a relationship whose inverse is to-one too.
+        var isOneToOne = false
     }
 
     /// Checks and converts a value, which `apply` can then set. Fires a fault.
@@ -139,8 +142,11 @@ extension ManagedObject {
         case .attribute, .external, .transient, .composite:
             return Prepared(slot: slot, value: layout.holds(value) ? value : try accept(value, slot))
         case .toOne:
-            _ = try acceptTarget(value, entity.relationship(slot))
-            return Prepared(slot: slot, value: value)
+            let relationship = entity.relationship(slot)
+            _ = try acceptTarget(value, relationship)
+            return Prepared(
+                slot: slot, value: value, isRelationship: true,
+                isOneToOne: relationship.resolvedInverse?.isToMany == false)
         case .toMany: throw toManyError(slot, value)
         }
     }
@@ -154,22 +160,13 @@ extension ManagedObject {
     ///   Errors of reading the objects that a relationship connects and disconnects.
     package func apply(_ values: [Prepared]) throws {
         if entity.has(.setNilValue) { return try ManagedObject.apply(values.map { (target: self, value: $0) }) }
-        // A single value loads the objects itself.
-        guard values.count > 1, let first = firstRelationship(in: values) else {
+        // A single value loads the objects itself. Only the flags are read, because copies of values would be retained.
+        guard values.count > 1, values.indices.contains(where: { values[$0].isRelationship }) else {
             for value in values { try apply(value) }
             return
         }
-        for index in first..<values.count where isRelationship(values[index].slot) {
-            try loadTargets(for: values[index])
-        }
+        for index in values.indices where values[index].isOneToOne { try loadPartners(for: values[index]) }
         try together { for value in values { try apply(value) } }
-    }
-
-    /// Returns the index of the first relationship. Reads only the slots, because copies of values would be retained.
-    private func firstRelationship(in values: [Prepared]) -> Int? {
-        values.withUnsafeBufferPointer { values in
-            values.indices.first { isRelationship(values[$0].slot) }
-        }
     }
 
     /// Sets properties of several objects, or none of them.
@@ -183,16 +180,16 @@ extension ManagedObject {
     /// Loads the objects that setting the values changes, and sets the values.
     private static func applyTogether(_ values: [(target: ManagedObject, value: Prepared)]) throws {
         // A single value loads the objects itself.
-        if values.count > 1 { for (target, value) in values { try target.loadTargets(for: value) } }
+        if values.count > 1 {
+            for (target, value) in values where value.isOneToOne { try target.loadPartners(for: value) }
+        }
         func set() throws { for (target, value) in values { try target.apply(value) } }
-        guard values.count > 1, let first = values.first(where: { $0.target.isRelationship($0.value.slot) }) else {
+        guard values.count > 1, let first = values.first(where: { $0.value.isRelationship }) else {
             return try set()
         }
         // An observer between two values could delete the target of the second one.
         try first.target.together { try set() }
     }
-
-    private func isRelationship(_ slot: Int) -> Bool { entity.layout.slots[slot].role == .toOne }
 
     /// Runs the hooks for null, which can fail, and then sets the other values.
     private static func applyAfterHooks(_ values: [(target: ManagedObject, value: Prepared)]) throws {
@@ -211,13 +208,11 @@ extension ManagedObject {
         }
     }
 
-    /// Loads the objects that setting a value changes, so that setting it cannot fail afterwards.
-    private func loadTargets(for prepared: Prepared) throws {
-        try fireIfNeeded()
-        guard isRelationship(prepared.slot) else { return }
+    /// Loads the objects that a one-to-one relationship connects and disconnects.
+    ///
+    /// Setting the relationship then cannot fail. Other relationships load both sides before the first change.
+    private func loadPartners(for prepared: Prepared) throws {
         let relationship = entity.relationship(prepared.slot)
-        // Other relationships load both sides before the first change.
-        guard relationship.resolvedInverse?.isToMany == false else { return }
         try loadPartners(of: relationship, try acceptTarget(prepared.value, relationship))
     }
 
