@@ -52,6 +52,8 @@ public final class Entity: @unchecked Sendable {
     private unowned(unsafe) var resolvedRoot: Entity?
     /// The `index` of the root, which identifies the table of an object. Set by `freeze`.
     @usableFromInline package private(set) var rootIndex: UInt32 = 0
+    /// Whether the entity has an own or inherited one-to-one relationship. Set by `freeze`.
+    @usableFromInline package internal(set) var hasOneToOne = false
     /// All attributes and relationships by slot, inherited ones first. Set by `freeze`.
     ///
     /// Inherited properties have the same slots and keys as in the superentity.

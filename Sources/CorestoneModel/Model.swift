@@ -215,6 +215,9 @@ public final class Model: @unchecked Sendable {
                 entity.resolveRoot()
                 for relationship in entity.ownRelationships { relationship.resolve() }
             }
+            for entity in entities {
+                entity.hasOneToOne = entity.properties.contains { ($0 as? Relationship)?.isOneToOne == true }
+            }
             isFrozen = true
         }
     }

@@ -114,6 +114,9 @@ public final class Relationship: Property, @unchecked Sendable {
         inverse = nil
     }
 
+    /// Whether both sides are to-one. The model must be frozen.
+    package var isOneToOne: Bool { !isToMany && resolvedInverse?.isToMany == false }
+
     /// Whether objects of an entity or of its subentities can be members of the relationship.
     func canContain(_ other: Entity) -> Bool { other.isKind(of: destination) || destination.isKind(of: other) }
 

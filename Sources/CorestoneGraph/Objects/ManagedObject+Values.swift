@@ -128,9 +128,6 @@ extension ManagedObject {
     package struct Prepared {
         let slot: Int
         let value: PropertyValue
-        var isRelationship = false
-        /// Whether the property is a relationship whose inverse is to-one too.
-        var isOneToOne = false
     }
 
     /// Checks and converts a value, which `apply` can then set. Fires a fault.
@@ -142,11 +139,8 @@ extension ManagedObject {
         case .attribute, .external, .transient, .composite:
             return Prepared(slot: slot, value: layout.holds(value) ? value : try accept(value, slot))
         case .toOne:
-            let relationship = entity.relationship(slot)
-            _ = try acceptTarget(value, relationship)
-            return Prepared(
-                slot: slot, value: value, isRelationship: true,
-                isOneToOne: relationship.resolvedInverse?.isToMany == false)
+            _ = try acceptTarget(value, entity.relationship(slot))
+            return Prepared(slot: slot, value: value)
         case .toMany: throw toManyError(slot, value)
         }
     }
@@ -160,14 +154,17 @@ extension ManagedObject {
     ///   Errors of reading the objects that a relationship connects and disconnects.
     package func apply(_ values: [Prepared]) throws {
         if entity.has(.setNilValue) { return try ManagedObject.apply(values.map { (target: self, value: $0) }) }
-        // A single value loads the objects itself. Only the flags are read, because copies of values would be retained.
-        guard values.count > 1, values.indices.contains(where: { values[$0].isRelationship }) else {
+        // A single value loads the objects itself.
+        if entity.hasOneToOne, values.count > 1 { for value in values { try loadPartners(for: value) } }
+        let observers = contextReference?._withUnsafeGuaranteedRef { $0.observation.objects }
+        guard let observers, values.count > 1, values.contains(where: { isRelationship($0.slot) }) else {
             for value in values { try apply(value) }
             return
         }
-        for index in values.indices where values[index].isOneToOne { try loadPartners(for: values[index]) }
-        try together { for value in values { try apply(value) } }
+        try observers.together("change relationships of", of: self) { for value in values { try apply(value) } }
     }
+
+    private func isRelationship(_ slot: Int) -> Bool { entity.layout.slots[slot].role == .toOne }
 
     /// Sets properties of several objects, or none of them.
     ///
@@ -181,10 +178,10 @@ extension ManagedObject {
     private static func applyTogether(_ values: [(target: ManagedObject, value: Prepared)]) throws {
         // A single value loads the objects itself.
         if values.count > 1 {
-            for (target, value) in values where value.isOneToOne { try target.loadPartners(for: value) }
+            for (target, value) in values { try target.loadPartners(for: value) }
         }
         func set() throws { for (target, value) in values { try target.apply(value) } }
-        guard values.count > 1, let first = values.first(where: { $0.value.isRelationship }) else {
+        guard values.count > 1, let first = values.first(where: { $0.target.isRelationship($0.value.slot) }) else {
             return try set()
         }
         // An observer between two values could delete the target of the second one.
@@ -212,7 +209,9 @@ extension ManagedObject {
     ///
     /// Setting the relationship then cannot fail. Other relationships load both sides before the first change.
     private func loadPartners(for prepared: Prepared) throws {
+        guard isRelationship(prepared.slot) else { return }
         let relationship = entity.relationship(prepared.slot)
+        guard relationship.isOneToOne else { return }
         try loadPartners(of: relationship, try acceptTarget(prepared.value, relationship))
     }
 
