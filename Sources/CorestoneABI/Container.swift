@@ -111,7 +111,8 @@ public func cst_container_add_description(
         }
         var added = StoreDescription(
             path: given.path.data == nil ? nil : try given.path.filePath("description.path"),
-            type: try storeType(given.type), options: try storeOptions(given.options))
+            type: try storeType(given.type),
+            options: try storeOptions(given.options, named: "description.options"))
         added.shouldAddStoreAsynchronously = given.flags & UInt32(CST_DESCRIPTION_ASYNCHRONOUS) != 0
         added.shouldMakeFolder = given.flags & UInt32(CST_DESCRIPTION_NO_FOLDER) == 0
         container.add(added)
@@ -239,6 +240,6 @@ func unsavedPolicy(_ number: UInt32) throws -> Container.Unsaved {
     if let policy = Container.Unsaved(rawValue: number) { return policy }
     throw CoreError(
         .invalidArgument,
-        "\(number) is not a policy for unsaved changes; use CST_UNSAVED_REFUSE, CST_UNSAVED_SAVE or "
-            + "CST_UNSAVED_DISCARD", key: "unsaved", value: .int(Int64(number)))
+        "unsaved is \(number); use CST_UNSAVED_REFUSE, CST_UNSAVED_SAVE or CST_UNSAVED_DISCARD", key: "unsaved",
+        value: .int(Int64(number)))
 }

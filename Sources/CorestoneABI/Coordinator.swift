@@ -194,6 +194,27 @@ func requestsWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Boo
     return flags & writable != 0
 }
 
+/// Reads store options from a parameter or field with another name than "options".
+///
+/// Errors begin with that name.
+func storeOptions(_ pointer: UnsafePointer<cst_store_options>?, named name: String) throws -> StoreOptions {
+    do { return try storeOptions(pointer) } catch let error as CoreError { throw error.withOptions(named: name) }
+}
+
+extension CoreError {
+    /// Returns the error with another name of the parameter "options" at the start of its message and key.
+    fileprivate func withOptions(named name: String) -> CoreError {
+        guard message.hasPrefix("options.") || message.hasPrefix("options ") else { return self }
+        func renamed(_ text: String) -> String { name + text.dropFirst("options".count) }
+        // Other keys are the name of a field alone, of a pragma or of a custom option.
+        let isAtStart = key.map { message.hasPrefix("\($0) ") || message.hasPrefix("\($0)[") } ?? false
+        return CoreError(
+            status, renamed(message), domain: domain, customCode: code, entity: entity,
+            key: isAtStart ? key.map(renamed) : key, value: value, predicate: predicate, objectURI: objectURI,
+            children: children, sqliteCode: sqliteCode, file: file, offset: offset, payload: payload, isHosts: true)
+    }
+}
+
 func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreOptions {
     let given = try options(pointer, cst_store_options(), "options")
     let known = UInt32(
@@ -246,7 +267,7 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     options.ignoresVersioning = has(Int(CST_STORE_IGNORE_VERSIONING))
     options.forcesDestruction = has(Int(CST_STORE_FORCE_DESTROY))
     options.migration = try migrationOptions(given)
-    options.historyRetention = try given.history_retention.map { try retention($0) }
+    options.historyRetention = try given.history_retention.map { try retention($0, "options.history_retention") }
     if given.file_mode != 0 { options.fileMode = given.file_mode }
     if given.external_threshold != 0 { options.externalDataThreshold = Int(clamping: given.external_threshold) }
     if given.value_limit != 0 { options.limits.valueBytes = Int(clamping: given.value_limit) }

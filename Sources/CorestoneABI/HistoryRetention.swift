@@ -81,8 +81,10 @@ public func cst_coordinator_purge_history(
     }
 }
 
-func retention(_ given: UnsafePointer<cst_history_retention>?) throws -> HistoryRetention {
-    let given = try options(given, cst_history_retention(), "keep")
+func retention(
+    _ given: UnsafePointer<cst_history_retention>?, _ name: StaticString = "keep"
+) throws -> HistoryRetention {
+    let given = try options(given, cst_history_retention(), name)
     return HistoryRetention(
         age: given.has_age ? given.age : nil, count: given.has_count ? Int(clamping: given.count) : nil,
         bytes: given.has_bytes ? Int(clamping: given.bytes) : nil)

@@ -51,8 +51,8 @@ public func cst_migration_manager_migrate_store(
         options.migration = nil
         try box.manager.migrateStore(
             at: try sourcePath.filePath("source_path"), type: try storeType(sourceType),
-            options: try storeOptions(sourceSettings), with: mapping, to: try path.filePath("path"),
-            resultType: try storeType(type), resultOptions: options)
+            options: try storeOptions(sourceSettings, named: "source_options"), with: mapping,
+            to: try path.filePath("path"), resultType: try storeType(type), resultOptions: options)
     }
 }
 

@@ -76,7 +76,7 @@ private struct GuardOptions {
         related = try array(given.related, given.related_count, "options.related").map { try model($0) }
         modelPaths = try filePaths(given.model_paths, given.model_path_count, "options.model_paths")
         stores = try GuardOptions.stores(in: try filePaths(given.stores, given.store_count, "options.stores"))
-        limits = try storeOptions(given.store_options)
+        limits = try storeOptions(given.store_options, named: "options.store_options")
         (progress, userdata) = (given.progress, given.progress_userdata)
     }
 

@@ -15,9 +15,9 @@ extension Model {
     ///
     /// - Parameter version: the name of a version of a bundle; nil for the current version. Other formats do not have
     ///   versions.
-    /// - Throws: `.storeIO` if the file cannot be read.
-    ///   `.model` if it does not contain a model, is damaged or exceeds a limit.
-    ///   `.invalidArgument` for a store, with a remedy, and for an unknown version, with the existing ones.
+    /// - Throws: `.storeIO` if a file cannot be read or is too large.
+    ///   `.model` if the file does not contain a model, is damaged or exceeds another limit.
+    ///   `.invalidArgument` for an empty file, a store or a mapping model, with a remedy, and for an unknown version.
     public convenience init(contentsOf path: String, version: String? = nil) throws {
         try self.init(path, version, asDraft: false)
     }
@@ -82,7 +82,7 @@ extension Model {
             value: .string(version.name))
     }
 
-    /// Returns the versions of a bundle, by name. A model without versions is a single version.
+    /// Returns the versions of a bundle, sorted by name. A model without versions is a single version.
     public static func versions(of path: String) throws -> [ModelVersion] {
         let file = LocalFile(path)
         if file.isFolder, source(in: file) == nil {
@@ -151,7 +151,7 @@ extension Model {
     ///
     /// - Throws: `.storeCorrupt` if the data is damaged or exceeds a limit.
     ///   `.model` if the model is inconsistent.
-    ///   `.invalidArgument` for a store.
+    ///   `.invalidArgument` for empty data, a store or a mapping model.
     public convenience init(data bytes: [UInt8]) throws {
         self.init()
         try read(bytes)
@@ -165,8 +165,9 @@ extension Model {
         if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self, asDraft: asDraft).read(bytes) }
         let expanded: [UInt8]
         do { expanded = try inflateRaw(bytes, limit: Model.maximumFileSize) } catch let error as CoreError
-            where error.status == .storeCorrupt && error.value == nil  // not an error of the limit
+            where error.status == .storeCorrupt && error.value == nil
         {
+            // Only the error for an exceeded limit has a value.
             throw archiveError(
                 "the data is not XML, a property list or the intact cached model of a store; use an undamaged .mom or "
                     + "contents file")

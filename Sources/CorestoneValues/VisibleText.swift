@@ -1,8 +1,8 @@
 extension Unicode.Scalar {
     /// Whether a terminal or viewer may interpret the character as a command.
     ///
-    /// Such characters are control characters (C0 and C1), line and paragraph separators, and characters that change
-    /// the direction of text.
+    /// Such characters are control characters (C0 and C1), line and paragraph separators, characters that change the
+    /// direction of text, and other format characters (interlinear annotations, U+206A to U+206F).
     package var isCommand: Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0: true
@@ -25,9 +25,9 @@ extension String {
 
     /// Returns the text with visible substitutes for control characters and line ends.
     ///
-    /// Characters that a terminal may interpret as commands are replaced: line ends with `⏎`, other ASCII control
-    /// characters with `␛` and similar symbols, and the rest with escapes such as `\u{202E}`. Tabs become spaces,
-    /// unless `kept` includes them.
+    /// Newlines become `⏎` and tabs spaces, unless `kept` includes them. Other characters that a terminal may interpret
+    /// as commands are replaced: ASCII control characters with `␛` and similar symbols, and the rest with escapes such
+    /// as `\u{202E}`.
     package func visible(_ kept: KeptLines = .none) -> String {
         if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         var result = UnicodeScalarView()

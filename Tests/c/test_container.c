@@ -164,6 +164,13 @@ static void load_reports_each_store_once(void) {
     cst_store_description description = CST_STORE_DESCRIPTION_INIT;
     description.flags = 1u << 20;
     CHECK_STATUS(CST_E_UNSUPPORTED, cst_container_add_description(container, &description, E));
+    description.flags = 0;
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    options.flags = 1u << 30;
+    description.options = &options;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_container_add_description(container, &description, E));
+    CHECK_CONTAINS("description.options.flags is 0x40000000", cst_error_message(check_error()));
+    CHECK_TEXT("flags", cst_error_key(check_error()));
     OK(cst_release(container));
 }
 

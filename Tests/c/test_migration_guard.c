@@ -79,7 +79,14 @@ static void versions_of_a_bundle_are_checked(void) {
     options.version = none;
     options.flags = 1u << 30;
     CHECK_STATUS(CST_E_UNSUPPORTED, cst_migration_guard_check(text(bundle), none, &options, &json, E));
+    CHECK_CONTAINS("options.flags is 0x40000000", cst_error_message(check_error()));
     options.flags = CST_GUARD_ALLOW_TYPE_CHANGES;
+    cst_store_options store_options = CST_STORE_OPTIONS_INIT;
+    store_options.flags = 1u << 30;
+    options.store_options = &store_options;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_migration_guard_check(text(bundle), none, &options, &json, E));
+    CHECK_CONTAINS("options.store_options.flags is 0x40000000", cst_error_message(check_error()));
+    options.store_options = NULL;
     options.struct_size = 3;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_guard_check(text(bundle), none, &options, &json, E));
     CHECK_CONTAINS("CST_MIGRATION_GUARD_OPTIONS_INIT", cst_error_message(check_error()));

@@ -610,6 +610,52 @@ static void invalid_policies_are_refused(void) {
     OK(cst_migration_policy_unregister(CST_TEXT("P"), E));
 }
 
+static void errors_name_the_parameter_with_the_invalid_store_options(void) {
+    cst_model *model = model_of(new_text);
+    cst_migration_manager *manager = NULL;
+    cst_mapping_model *mapping = mapping_of(model, model, NULL, "$source.plate");
+    cst_store_options options = CST_STORE_OPTIONS_INIT;
+    const cst_string names[] = {CST_TEXT("options"), CST_TEXT("options")}, undecodable = text("\xff");
+    const cst_value values[] = {value_int(1), value_int(2)};
+    cst_history_retention keep = CST_HISTORY_RETENTION_INIT;
+    OK(cst_migration_manager_new(model, model, &manager, E));
+    options.flags = 1u << 30;
+    CHECK_STATUS(CST_E_UNSUPPORTED, cst_migration_manager_migrate_store(manager, none, text("a"), &options, mapping,
+                                                                        none, text("b"), NULL, E));
+    CHECK_CONTAINS("source_options.flags is 0x40000000", cst_error_message(check_error()));
+    CHECK_TEXT("flags", cst_error_key(check_error()));
+    options.flags = 0;
+    options.host_option_count = 2;
+    options.host_option_names = names;
+    options.host_option_values = values;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_manager_migrate_store(manager, none, text("a"), &options,
+                                                                             mapping, none, text("b"), NULL, E));
+    CHECK_CONTAINS("source_options.host_option_names contains \"options\" twice", cst_error_message(check_error()));
+    CHECK_TEXT("options", cst_error_key(check_error()));
+    options.host_option_count = 0;
+    options.configuration = undecodable;
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_migration_manager_migrate_store(manager, none, text("a"), &options, mapping,
+                                                                         none, text("b"), NULL, E));
+    CHECK_CONTAINS("source_options.configuration is not", cst_error_message(check_error()));
+    CHECK_TEXT("source_options.configuration", cst_error_key(check_error()));
+    options.configuration = none;
+    options.model_path_count = 1;
+    options.model_paths = &undecodable;
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_migration_manager_migrate_store(manager, none, text("a"), &options, mapping,
+                                                                         none, text("b"), NULL, E));
+    CHECK_CONTAINS("source_options.model_paths[0]: ", cst_error_message(check_error()));
+    CHECK_TEXT("source_options.model_paths", cst_error_key(check_error()));
+    options.model_path_count = 0;
+    keep.struct_size = 3;
+    options.history_retention = &keep;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_migration_manager_migrate_store(manager, none, text("a"), &options,
+                                                                             mapping, none, text("b"), NULL, E));
+    CHECK_CONTAINS("source_options.history_retention.struct_size is 3", cst_error_message(check_error()));
+    OK(cst_release(manager));
+    OK(cst_release(mapping));
+    OK(cst_release(model));
+}
+
 static void stale_and_mistyped_handles_are_refused(void) {
     cst_model *model = model_of(new_text);
     cst_migration_manager *manager = NULL;
@@ -683,6 +729,7 @@ int main(int argc, char **argv) {
     RUN(a_manager_released_in_a_callback_completes_its_migration);
     RUN(manager_will_start_prepares_the_manager);
     RUN(invalid_policies_are_refused);
+    RUN(errors_name_the_parameter_with_the_invalid_store_options);
     RUN(stale_and_mistyped_handles_are_refused);
     return check_end();
 }

@@ -86,9 +86,9 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_entity(const cst_model *model, cs
  * The kinds are .xcdatamodeld, .xcdatamodel and its contents, .momd and .mom. The kind is recognised by the content.
  * `version` selects one version of a bundle; null selects the current one. The model is not frozen yet.
  *
- * CST_E_STORE_IO if the path cannot be read.
- * CST_E_MODEL if the model is damaged or exceeds a limit, which the message names.
- * CST_E_INVALID_ARGUMENT for a store, and for a version that the bundle does not have. */
+ * CST_E_STORE_IO if a file cannot be read or is too large.
+ * CST_E_MODEL if the model is damaged or exceeds another limit, which the message names.
+ * CST_E_INVALID_ARGUMENT for an empty file, a store or a mapping model, and for an unknown version. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_load(cst_string path, cst_string version,
                                                     cst_model **out_model CST_OWNED, cst_error **error);
 

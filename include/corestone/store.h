@@ -107,7 +107,7 @@ typedef struct cst_migration_backup {
 typedef struct cst_store_options {
     size_t struct_size;
     uint32_t flags;           /* CST_STORE_… */
-    uint32_t busy_timeout_ms; /* the longest wait for another process's lock; 0 is 5000 */
+    uint32_t busy_timeout_ms; /* the longest wait for another connection's lock; 0 is 5000 */
     uint32_t cache_kb;        /* SQLite's page cache, for each connection; 0 is 32768 */
     /* The interval at which a watched store (remote.h) is checked even if the file system does not report a write. 0 is
      * 500 on file systems that do not report writes, such as network file systems, and otherwise 30000. */

@@ -32,7 +32,7 @@ public struct StoreDescription: Sendable {
         get { options.isReadOnly }
         set { options.isReadOnly = newValue }
     }
-    /// The time-out for another process's lock, in seconds.
+    /// The longest wait for the lock of another connection, in seconds.
     public var timeout: Double {
         get { Double(options.busyTimeoutMilliseconds) / 1000 }
         set { options.busyTimeoutMilliseconds = Int(max(0, min(newValue.isNaN ? 0 : newValue, 2_000_000)) * 1000) }

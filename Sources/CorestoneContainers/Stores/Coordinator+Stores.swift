@@ -183,8 +183,8 @@ extension Coordinator {
     /// - Parameters:
     ///   - type: The type; nil for that of the existing store.
     ///   - path: The path, relative to the working directory at the time of the call.
-    ///   - options: The time-out for another process's lock, and whether the files are deleted even if the lock is not
-    ///     released (`forcesDestruction`).
+    ///   - options: The time-out for another connection's lock, and whether the files are deleted even if the lock is
+    ///     not released (`forcesDestruction`).
     /// - Returns: False if the folder exists, but the store does not; also for the in-memory type. Nothing is created.
     /// - Throws: `.storeBusy` if another process or coordinator writes.
     ///   `.storeReadOnly` if the file is not writable.
@@ -221,8 +221,8 @@ extension Coordinator {
     ///   - path: The path of the copy. Like `source`, it is relative to the working directory at the time of the call.
     ///   - source: The store to be copied, which is not changed. Concurrent saves to it are in the copy completely or
     ///     not at all.
-    ///   - options: The time-out for another process's lock, and the permissions of a new file; by default those of the
-    ///     source.
+    ///   - options: The time-out for another connection's lock, and the permissions of a new file; by default those of
+    ///     the source.
     /// - Throws: `.storeIO` if the source does not exist.
     ///   `.notAStore` if `source` or `path` is a file but not a store.
     ///   `.storeBusy` if another process or coordinator writes.

@@ -15,8 +15,8 @@ extension Coordinator {
     /// - Parameters:
     ///   - path: An unused path, or an earlier copy of this store, which is replaced atomically; relative to the
     ///     working directory at the time of the call.
-    ///   - options: The time-out for another process's lock on an earlier copy, and the permissions of a new file; by
-    ///     default those of the store.
+    ///   - options: The time-out for another connection's lock on an earlier copy, and the permissions of a new file;
+    ///     by default those of the store.
     ///   - progress: Receives the number of copied bytes and the total, on this thread. The function may read from the
     ///     store, but must not save. If it returns false, the call fails with `.cancelled`.
     /// - Throws: `.invalidArgument` if the store is not open in this coordinator, or if `path` is another store or an

@@ -4,9 +4,9 @@ import CorestoneValues
 
 /// The resolution of conflicts of inserted rows with unique constraints.
 ///
-/// A save with the same merge policy has the same result. Depending on the policy, the new row is skipped, or a
-/// conflicting row of the same entity is updated and all other conflicting rows are deleted. Without a conflicting row
-/// of the same entity, the new row is inserted.
+/// A save with the same merge policy has the same result. With the policies store trump and rollback, the new row is
+/// skipped. With the others, a conflicting row of the same entity is updated, or else the new row is inserted; all
+/// other conflicting rows are deleted.
 struct BatchUniqueness {
     let run: BatchRun
     let rows: BatchRows

@@ -63,10 +63,10 @@ public struct GraphComparison {
         of pair: ComparedEntities, _ range: Range<Int>, _ left: GraphSide, _ right: GraphSide
     ) throws {
         let (rows, otherRows) = (try left.rows(of: pair.entity, range), try right.rows(of: pair.other, range))
-        for place in range {
-            let name = left.name(of: pair.entity, place)
-            guard let row = rows[place], let otherRow = otherRows[place] else {
-                note("\(name) does not have a readable row in \(rows[place] == nil ? left.path : right.path)")
+        for position in range {
+            let name = left.name(of: pair.entity, position)
+            guard let row = rows[position], let otherRow = otherRows[position] else {
+                note("\(name) does not have a readable row in \(rows[position] == nil ? left.path : right.path)")
                 continue
             }
             for (property, other) in pair.values {
@@ -87,16 +87,16 @@ public struct GraphComparison {
     ) throws {
         let members = try left.members(of: relationship, pair.entity, range)
         let found = try right.members(of: other, pair.other, range)
-        for place in range {
+        for position in range {
             values += 1
-            if members[place] == found[place] {
+            if members[position] == found[position] {
                 equalValues += 1
                 continue
             }
-            let (count, otherCount) = (members[place]?.count ?? 0, found[place]?.count ?? 0)
+            let (count, otherCount) = (members[position]?.count ?? 0, found[position]?.count ?? 0)
             note(
-                "\(left.name(of: pair.entity, place)).\(relationship.name): \(count) member\(count == 1 ? "" : "s") in "
-                    + "\(left.path), "
+                "\(left.name(of: pair.entity, position)).\(relationship.name): \(count) member\(count == 1 ? "" : "s") "
+                    + "in \(left.path), "
                     + "\(otherCount) in \(right.path)"
                     + (count == otherCount ? ", but different ones or in a different order" : ""))
         }
@@ -114,7 +114,7 @@ private struct ComparedEntities {
 
     /// Returns the pairs of all entities.
     ///
-    /// - Throws: `.invalidArgument` with entity and key if the models differ.
+    /// - Throws: `.invalidArgument` if the models differ, with the entity, and the key of a differing property.
     static func all(_ left: GraphSide, _ right: GraphSide) throws -> [ComparedEntities] {
         let names = Set(left.model.entities.map(\.name)).symmetricDifference(right.model.entities.map(\.name))
         // Stores in memory may have the same path.
@@ -208,9 +208,9 @@ private struct StoredKind: Equatable {
 /// A value in the form in which it is compared.
 private enum ComparedValue: Equatable {
     case value(PropertyValue)
-    /// A real number, compared bit by bit to distinguish the sign of zero.
+    /// A real number. Zeros with different signs differ; all NaNs are equal.
     case real(bits: UInt64)
-    /// A date, compared bit by bit.
+    /// A date, compared like a real number.
     case date(bits: UInt64)
     /// An object, by the rank of its entity and its position among the entity's objects.
     case object(Int, Int)
@@ -232,7 +232,7 @@ private enum ComparedValue: Equatable {
         case .value(let value): value.excerpt
         case .real(let bits): "\(Double(bitPattern: bits))"
         case .date(let bits): PropertyValue.date(Double(bitPattern: bits)).excerpt
-        case .object(_, let place): "the object at index \(place)"
+        case .object(_, let position): "the object at index \(position)"
         }
     }
 }
@@ -248,17 +248,17 @@ private final class GraphSide {
     private let ranks: [Int]
     /// The keys of the objects, by the index of their entity.
     private var keysByEntity: [[Int64]]
-    private var placesByEntity: [[Int64: Int]]
+    private var positionsByEntity: [[Int64: Int]]
 
     /// Creates one side of the comparison.
     ///
-    /// - Parameter place: The word "first" or "second" for a message.
-    init(_ coordinator: Coordinator, _ place: String) throws {
+    /// - Parameter ordinal: The word "first" or "second" for a message.
+    init(_ coordinator: Coordinator, _ ordinal: String) throws {
         guard let store = coordinator.stores.first else {
             throw CoreError(
                 .invalidArgument,
-                "cannot compare the \(place) coordinator: \(coordinator.withoutStores)",
-                key: place == "first" ? "coordinator" : "other")
+                "cannot compare the \(ordinal) coordinator: \(coordinator.withoutStores)",
+                key: ordinal == "first" ? "coordinator" : "other")
         }
         (self.store, model, path) = (store.backing, coordinator.model, store.path)
         let order = sortedByBytes(model.entities.map(\.name)).enumerated()
@@ -270,8 +270,8 @@ private final class GraphSide {
                 keysByEntity[Int(entity)].append(key)
             }
         }
-        for place in keysByEntity.indices { keysByEntity[place].sort() }
-        placesByEntity = keysByEntity.map { keys in
+        for index in keysByEntity.indices { keysByEntity[index].sort() }
+        positionsByEntity = keysByEntity.map { keys in
             Dictionary(uniqueKeysWithValues: keys.enumerated().map { ($0.element, $0.offset) })
         }
     }
@@ -279,17 +279,17 @@ private final class GraphSide {
     func keys(of entity: Entity) -> [Int64] { keysByEntity[Int(entity.index)] }
 
     /// Returns a name for the object at a position, for messages.
-    func name(of entity: Entity, _ place: Int) -> String { "\(entity.name)/p\(keys(of: entity)[place])" }
+    func name(of entity: Entity, _ position: Int) -> String { "\(entity.name)/p\(keys(of: entity)[position])" }
 
-    /// Returns values by position and slot; nil for slots without stored values.
+    /// Returns values by position and slot; nil for slots that a row does not store. A stored null is `.value(.null)`.
     func rows(of entity: Entity, _ range: Range<Int>) throws -> [Int: [ComparedValue?]] {
         let root = model.entities[Int(entity.rootIndex)]
         let found = try store.rows(of: root, primaryKeys: Array(keys(of: entity)[range]))
         return try withExtendedLifetime(found) {
             var result: [Int: [ComparedValue?]] = [:]
             for record in found.records where record.header.pointee.entity == entity.index {
-                guard let place = placesByEntity[Int(entity.index)][record.primaryKey] else { continue }
-                result[place] = try (0..<Int(entity.slotCount)).map { try value(record, $0, entity) }
+                guard let position = positionsByEntity[Int(entity.index)][record.primaryKey] else { continue }
+                result[position] = try (0..<Int(entity.slotCount)).map { try value(record, $0, entity) }
             }
             return result
         }
@@ -299,10 +299,9 @@ private final class GraphSide {
         let layout = entity.layout.slots[slot]
         if layout.kind == .none { return nil }
         if layout.role == .toOne {
-            guard let (key, index) = record.target(slot, layout), let place = placesByEntity[Int(index)][key] else {
-                return .value(.null)
-            }
-            return .object(ranks[Int(index)], place)
+            guard let (key, index) = record.target(slot, layout), let position = positionsByEntity[Int(index)][key]
+            else { return .value(.null) }
+            return .object(ranks[Int(index)], position)
         }
         if layout.role == .external, let name = record.fileName(slot, layout) {
             let value = store.externalValue(named: String(decoding: name, as: UTF8.self))
@@ -330,10 +329,10 @@ private final class GraphSide {
         let found = try store.members(of: relationship, owners: Array(keys(of: entity)[range]), includingRows: false)
         var result: [Int: [ComparedMember]] = [:]
         for member in found.members {
-            guard let owner = placesByEntity[Int(entity.index)][member.owner],
-                let place = placesByEntity[Int(member.entity)][member.primaryKey]
+            guard let owner = positionsByEntity[Int(entity.index)][member.owner],
+                let position = positionsByEntity[Int(member.entity)][member.primaryKey]
             else { continue }
-            result[owner, default: []].append(ComparedMember(rank: ranks[Int(member.entity)], place: place))
+            result[owner, default: []].append(ComparedMember(rank: ranks[Int(member.entity)], position: position))
         }
         return relationship.isOrdered ? result : result.mapValues { $0.sorted() }
     }
@@ -342,7 +341,7 @@ private final class GraphSide {
 private struct ComparedMember: Comparable {
     /// The rank of the member's entity.
     let rank: Int
-    let place: Int
+    let position: Int
 
-    static func < (a: ComparedMember, b: ComparedMember) -> Bool { (a.rank, a.place) < (b.rank, b.place) }
+    static func < (a: ComparedMember, b: ComparedMember) -> Bool { (a.rank, a.position) < (b.rank, b.position) }
 }

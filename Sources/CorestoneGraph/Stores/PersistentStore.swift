@@ -97,7 +97,8 @@ package protocol PersistentStore: StoreReading, Sendable {
 
     /// Moves the store to `path`.
     ///
-    /// Called by the only thread that may save. Without `parallelReads`, other threads do not read during the call.
+    /// Called by the thread that holds the store's writer lock. Without `parallelReads`, other threads do not read
+    /// during the call.
     func move(to path: String) throws
 
     /// A text that differs after every write to the store; nil if the store does not support it.

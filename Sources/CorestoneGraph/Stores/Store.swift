@@ -19,7 +19,7 @@ public final class Store: @unchecked Sendable {
     /// The indexes of the configuration's entities and their subentities; nil for the whole model.
     let holdings: Set<UInt32>?
     let rowCache = RowCache()
-    /// The lock for saves, which threads acquire in their order of arrival.
+    /// The writer lock, which a save holds. Threads acquire it in their order of arrival.
     let writing: FairLock
     /// The lock for any use of a store that supports one thread at a time; nil for other stores.
     private let using: FairLock?

@@ -41,7 +41,7 @@ public struct StoreOptions: Sendable {
     public var refusesHistory = false
     /// Whether to use a rollback journal instead of a write-ahead log.
     public var rollbackJournal = false
-    /// The time-out for another process's lock, in milliseconds.
+    /// The time-out for another connection's lock, in milliseconds.
     public var busyTimeoutMilliseconds = 5000
     /// The configuration whose entities the store holds; nil for all entities of the model.
     public var configuration: String?

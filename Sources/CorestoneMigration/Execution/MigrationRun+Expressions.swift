@@ -83,7 +83,7 @@ extension MigrationRun {
     }
 }
 
-/// A variable in the expressions of a mapping model whose value is an object of the library.
+/// An object of the library that is the value of a variable in a mapping model's expressions.
 package protocol MigrationVariable {
     /// The value that functions in another language receive instead.
     var hostValue: PropertyValue { get }

@@ -65,8 +65,9 @@ public struct StagedMigration: StoreConversion {
         guard options.isAutomatic, options.infersMapping else {
             throw CoreError(
                 .invalidArgument, code: .migration,
-                "cannot migrate \(path) in stages without automatic and inferred migration; set CST_STORE_MIGRATE and "
-                    + "CST_STORE_INFER_MAPPING (migrate, infer_mapping)", key: "flags", file: path)
+                "cannot migrate \(path) in stages without automatic migration and inferred mappings; set "
+                    + "CST_STORE_MIGRATE and CST_STORE_INFER_MAPPING (migrate, infer_mapping)", key: "flags",
+                file: path)
         }
         let versions = try Versions(options, source, destination)
         let start = try firstStage(of: source, versions, path)

@@ -206,7 +206,7 @@ extension Evaluator {
             let entity = key == nil ? nil : object?.nameOfEntity
             let subject =
                 path.map { path in "cannot search \(entity.map { "\($0).\(path)" } ?? path)" }
-                ?? "\(refusal(of: comparison))cannot search a string"
+                ?? "\(refusal(of: comparison))cannot search \(collection.kind)"
             let remedy = sought.constantValue == nil ? "convert with CAST(…, \"NSString\")" : "pass a string instead"
             throw CoreError(
                 .predicate, "\(subject) for \(element.excerpt); \(remedy)", entity: entity, key: key, value: element)

@@ -3,8 +3,8 @@ import CorestoneValues
 extension Evaluator {
     /// Evaluates `FUNCTION(receiver, "selector", …)`.
     ///
-    /// Calls a function of the receiver, or else a registered function of the application, or else a method of plain
-    /// values. Returns nil for a nil receiver.
+    /// Calls a function of the receiver, or else a registered function of the application, or else a built-in method. A
+    /// selector without colons may also be a key of the receiver. Returns nil for a nil receiver.
     func send(_ selector: PropertyValue, to receiver: PropertyValue, _ arguments: [PropertyValue]) throws
         -> PropertyValue
     {
@@ -48,7 +48,7 @@ extension Evaluator {
         throw unknown(name, of: receiver)
     }
 
-    /// Evaluates `left selector: right` with a registered function, or else with a method of Foundation.
+    /// Evaluates `left selector: right` with a registered function, or else with a built-in method.
     func holds(_ selector: String, _ left: PropertyValue, _ right: PropertyValue) throws -> Bool {
         if let function = FunctionRegistry.function(named: selector) {
             let result = try function(left.withOriginals, [right.withOriginals])
@@ -79,7 +79,7 @@ extension Evaluator {
         }
     }
 
-    /// Whether a function of the application or a method of plain values has the name.
+    /// Whether a function of the application or a built-in method has the name.
     private func isKnown(_ name: String) -> Bool {
         FunctionRegistry.function(named: name) != nil || Message(rawValue: name) != nil
             || ComparisonMethod(rawValue: name) != nil
@@ -127,7 +127,7 @@ extension Evaluator {
     }
 }
 
-/// The methods with arguments that plain values support.
+/// The built-in methods with one argument, except comparisons.
 private enum Message: String, CaseIterable {
     case appending = "stringByAppendingString:"
     case joined = "componentsJoinedByString:"
@@ -152,7 +152,7 @@ private enum Message: String, CaseIterable {
     }
 }
 
-/// The comparison methods, which can also be used as custom operators.
+/// The built-in methods for comparisons, which can also be used as custom operators.
 private enum ComparisonMethod: String, CaseIterable {
     case isKind = "isKindOfClass:"
     case isMember = "isMemberOfClass:"
@@ -198,7 +198,7 @@ private enum ComparisonMethod: String, CaseIterable {
 }
 
 extension PropertyValue {
-    /// The names of the value's class in Foundation and of its superclasses, nearest first.
+    /// The names of the value's class and superclasses, nearest first; for plain values, those in Foundation.
     fileprivate var classNames: [String] {
         switch self {
         case .null: ["NSNull", "NSObject"]

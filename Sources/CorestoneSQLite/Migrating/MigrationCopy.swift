@@ -6,8 +6,8 @@ import Glibc
 
 /// A backup copy of an SQLite store that a migration makes.
 ///
-/// Copies of one store in one folder share a folder of backing files if the store's name has an extension. Equal names
-/// in it refer to the same file.
+/// Copies of one store in one folder share a folder of backing files if the store's name has an extension. If rows of
+/// two copies contain the same file name, they share that file.
 struct MigrationCopy {
     /// The location of the copy.
     let place: StoreLocation

@@ -6,15 +6,16 @@ enum KeyPart {
     /// Consecutive keys without gaps, so that only requested rows are read.
     case span(ClosedRange<Int64>)
 
-    /// The capacities of the list statements; a list uses the next larger one. Two keys in a list of ten need 7 µs,
-    /// twice the time of two statements with one key (SQLite alone, prepared statements). From about 30 keys, a list is
-    /// faster.
+    /// The capacities of the list statements; a list uses the smallest one that suffices.
+    ///
+    /// Two keys in a list of ten need 7 µs, twice the time of two statements with one key (SQLite alone, prepared
+    /// statements). From about 30 keys, a list is faster.
     static let capacities = [10, 32, 100]
     /// The maximum number of keys in a list.
     static let most = 100
-    /// Up to this number, all keys are read by one statement, regardless of gaps.
+    /// The maximum number of keys that one statement reads regardless of gaps.
     private static let few = 32
-    /// The minimum length of a span with its own statement.
+    /// The minimum length of a span that is split from other keys.
     private static let shortestSpan = 8
 
     /// Divides keys into parts.

@@ -3,10 +3,10 @@ import CorestoneValues
 
 /// A read transaction of a connection that stays open after a fetch and between faults in quick succession.
 ///
-/// Faults that fire during the transaction see the state of the fetch, and each needs a quarter of the time of a fault
-/// with its own transaction. The transaction ends with `end`, or if nothing was read for 50 to 100 milliseconds
-/// (`IdleReadCloser`). It therefore hides writes of other connections and blocks checkpoints only briefly. Only the
-/// thread that has acquired the connection may use it.
+/// All faults of one transaction see the same state: that of the fetch or fault that began it. Each needs a quarter of
+/// the time of a fault with its own transaction. The transaction ends with `end`, or if nothing was read for 50 to 100
+/// milliseconds (`IdleReadCloser`). Until then, it hides writes of other connections and blocks checkpoints. Faults in
+/// an uninterrupted sequence keep it open. Only the thread that has acquired the connection may use it.
 final class OpenReadTransaction {
     private let begin: Statement
     private let commit: Statement
@@ -25,7 +25,7 @@ final class OpenReadTransaction {
         self.readCloser = readCloser
     }
 
-    /// Begins a transaction before a fault if the last fault was less than 2 milliseconds ago.
+    /// Begins a transaction before a fault if the last fault outside a transaction was less than 2 milliseconds ago.
     @inline(__always)
     func openBeforeFault() {
         if isOpen {

@@ -29,22 +29,28 @@ public struct CheckpointResult: Sendable, Equatable {
 
 /// The maintenance operations of SQLite stores.
 package protocol SQLiteUpkeep: AnyObject {
-    /// Copies the current state of the store. Other connections can save during the copy.
+    /// Copies the current state of the store.
+    ///
+    /// Other connections can write during the copy, unless the store uses a rollback journal.
     func backup(
         to path: String, options: StoreOptions, progress: @escaping (_ done: Int, _ total: Int) -> Bool) throws
 
-    /// Checkpoints the write-ahead log; nil for a store without a log. Must be called by the thread that may save.
+    /// Checkpoints the write-ahead log; nil for a store without a log.
+    ///
+    /// Must be called by the thread that holds the store's writer lock.
     func checkpoint(_ mode: CheckpointMode) throws -> CheckpointResult?
 
     /// Creates SQLite's statistics for the query planner, or updates them if the data changed much.
     ///
-    /// Must be called by the thread that may save.
+    /// Must be called by the thread that holds the store's writer lock.
     func optimize() throws
 
     /// Returns the number of deferred tasks of a migration.
     func deferredTaskCount() throws -> Int
 
-    /// Runs one deferred task, if the list is not empty. Must be called by the thread that may save.
+    /// Runs the next deferred task, if any remains.
+    ///
+    /// Must be called by the thread that holds the store's writer lock.
     func finishDeferredTask() throws
 }
 

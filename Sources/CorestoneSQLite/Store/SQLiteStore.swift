@@ -87,7 +87,7 @@ final class SQLiteStore: PersistentStore, SQLiteReading, WritableAfterMove {
         connections = ConnectionPool(file, readCloser: readCloser, limit: 1, path: store.path, open: nil)
     }
 
-    /// Switches to another open file. Must be called by the thread that may save.
+    /// Switches to another open file. Must be called by the thread that holds the store's writer lock.
     func change(to opened: OpenedStore) throws {
         let (file, open) = try SQLiteStore.files(of: opened, schema, readCloser)
         location.withLock { $0 = (opened.path, opened.externalFolder) }

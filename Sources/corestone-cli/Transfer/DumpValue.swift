@@ -2,7 +2,10 @@ import Corestone
 
 /// The conversion of values to text without loss.
 enum DumpValue {
-    /// Returns the value as JSON. Decimals, NaN and infinities are strings, because JSON readers could not keep them.
+    /// Returns the value as JSON.
+    ///
+    /// Decimals, NaN and infinities are strings, because many JSON readers round decimals, and JSON does not have NaN
+    /// and infinities.
     static func json(_ value: PropertyValue) -> JSON {
         switch value {
         case .bool(let flag): .bool(flag)

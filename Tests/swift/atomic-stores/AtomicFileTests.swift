@@ -265,7 +265,7 @@ final class AtomicFileTests: XCTestCase {
                 ".\(name).old.1abc.corestone-part", ".\(name).my thesis.corestone-part", ".b.1abc.corestone-part",
             ]
             for file in others + [".\(name).1abc.corestone-part"] {
-                FileManager.default.createFile(atPath: path(file), contents: Data("x".utf8))
+                XCTAssert(FileManager.default.createFile(atPath: path(file), contents: Data("x".utf8)))
             }
             // Folders of migrations that were killed before and after the folder was locked. A user's folder stays.
             let filled = ".\(name).2abc.corestone-part", keep = ".\(name).3abc.corestone-part"
@@ -273,7 +273,7 @@ final class AtomicFileTests: XCTestCase {
                 try FileManager.default.createDirectory(atPath: path(each), withIntermediateDirectories: false)
             }
             for file in ["\(filled)/.lock", "\(filled)/work", "\(keep)/notes"] {
-                FileManager.default.createFile(atPath: path(file), contents: Data("x".utf8))
+                XCTAssert(FileManager.default.createFile(atPath: path(file), contents: Data("x".utf8)))
             }
             _ = try coordinator(name, type)
             let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix(".") }
@@ -340,7 +340,7 @@ final class AtomicFileTests: XCTestCase {
             XCTAssertEqual(failure { _ = try coordinator(name, type, options: options) }?.code, 134080)
             XCTAssertEqual(failure { _ = try coordinator("none/\(name)", type) }?.status, .storeIO)
             // An empty file, which reserves the path.
-            FileManager.default.createFile(atPath: path(name), contents: Data())
+            XCTAssert(FileManager.default.createFile(atPath: path(name), contents: Data()))
             let first = try coordinator(name, type)
             try fill(Context(coordinator: first))
             // Twice in one coordinator.
@@ -545,7 +545,9 @@ final class AtomicFileTests: XCTestCase {
             try FileManager.default.removeItem(atPath: path("gone"))
 
             // An empty file that only reserves the path gets the requested mode.
-            FileManager.default.createFile(atPath: path("empty"), contents: nil, attributes: [.posixPermissions: 0o644])
+            XCTAssert(
+                FileManager.default.createFile(
+                    atPath: path("empty"), contents: nil, attributes: [.posixPermissions: 0o644]))
             options.fileMode = 0o660
             _ = try self.coordinator("empty", type, options: options)
             XCTAssertEqual(try mode("empty"), 0o660)

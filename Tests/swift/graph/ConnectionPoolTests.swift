@@ -353,7 +353,7 @@ final class ConnectionPoolTests: XCTestCase {
     func testReplacedFileIsNotRead() throws {
         try fill(4000)
         try FileManager.default.moveItem(atPath: path, toPath: folder + "/moved.sqlite")
-        FileManager.default.createFile(atPath: path, contents: Data("no store".utf8))
+        XCTAssert(FileManager.default.createFile(atPath: path, contents: Data("no store".utf8)))
         let coordinator = Unchecked(coordinator!), request = Unchecked(try request())
         onThreads(3) { _ in
             let context = Context(coordinator: coordinator.value)

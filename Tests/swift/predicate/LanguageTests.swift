@@ -292,6 +292,10 @@ final class LanguageTests: XCTestCase {
                     "\"date IN \"x\"\" cannot be evaluated: cannot search a string for 2001-01-01T00:01:40Z; convert with "
                         + "CAST(…, \"NSString\")"
                 ),
+                (
+                    "CAST('http://x.y/5', 'NSURL') CONTAINS 5",
+                    "cannot be evaluated: cannot search a URI for 5; pass a string instead"
+                ),
                 ("n CONTAINS 3 AND 3 IN date", "IN needs a collection or a string"),
             ])
     }

@@ -87,7 +87,7 @@ final class MigrationBackupTests: StoreTestCase {
         try makeFormer("other/a.sqlite".replacingOccurrences(of: "other/", with: "c"))
         let foreign = path("a.sqlite.backup-20200101T000000Z")
         try coordinator.replaceStore(at: foreign, byStoreAt: path("ca.sqlite"))
-        FileManager.default.createFile(atPath: path("a.sqlite.backup-notes"), contents: Data([1]))
+        XCTAssert(FileManager.default.createFile(atPath: path("a.sqlite.backup-notes"), contents: Data([1])))
         try closeAll(migrateFormer { $0.backup = MigrationBackup(keep: 1) })
         XCTAssertTrue(FileManager.default.fileExists(atPath: foreign))
         XCTAssertTrue(FileManager.default.fileExists(atPath: path("a.sqlite.backup-notes")))
@@ -102,13 +102,14 @@ final class MigrationBackupTests: StoreTestCase {
         for _ in 0..<4 {
             let free = try backup.freePath(for: place)
             XCTAssertTrue(names.insert(free).inserted)
-            FileManager.default.createFile(atPath: free, contents: Data([1]))
+            XCTAssert(FileManager.default.createFile(atPath: free, contents: Data([1])))
         }
         let found = try backup.copies(of: place)
         XCTAssertEqual(Set(found), names)
         XCTAssertTrue(found.contains { $0.hasSuffix("Z-2") })
         for name in ["Z-1", "Z-02", "Zx", "z"] {
-            FileManager.default.createFile(atPath: path("a.sqlite.backup-20200101T000000\(name)"), contents: nil)
+            let file = path("a.sqlite.backup-20200101T000000\(name)")
+            XCTAssert(FileManager.default.createFile(atPath: file, contents: nil))
         }
         XCTAssertEqual(try backup.copies(of: place).count, 4)
     }

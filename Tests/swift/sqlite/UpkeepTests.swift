@@ -119,7 +119,8 @@ final class UpkeepTests: StoreTestCase {
                 let attributes: [FileAttributeKey: Any] = [.posixPermissions: reserved]
                 for step in ["backup", "replace", "move"] {
                     let name = "\(step).\(type.rawValue)"
-                    FileManager.default.createFile(atPath: path(name), contents: nil, attributes: attributes)
+                    XCTAssert(
+                        FileManager.default.createFile(atPath: path(name), contents: nil, attributes: attributes))
                     switch step {
                     case "backup": try coordinator.backup(store, to: path(name))
                     case "replace":
@@ -178,7 +179,7 @@ final class UpkeepTests: StoreTestCase {
             let store = try coordinator.addStore(type, at: path("a.\(type.rawValue)"))
             for (ofStore, owner) in [(mode_t(0o600), 0), (0o640, 0), (0o644, 65534)] {
                 chmod(store.path, ofStore)
-                FileManager.default.createFile(atPath: path("copy"), contents: nil)
+                XCTAssert(FileManager.default.createFile(atPath: path("copy"), contents: nil))
                 chown(path("copy"), 65534, 65534)
                 try coordinator.backup(store, to: path("copy"))
                 let facts = try FileManager.default.attributesOfItem(atPath: path("copy"))
@@ -204,8 +205,9 @@ final class UpkeepTests: StoreTestCase {
             if type == .sqlite { continue }
             let coordinator = try Coordinator(model: Model())
             let store = try coordinator.addStore(type, at: path("private.\(type.rawValue)"))
-            FileManager.default.createFile(
-                atPath: path("first"), contents: nil, attributes: [.posixPermissions: 0o644])
+            XCTAssert(
+                FileManager.default.createFile(
+                    atPath: path("first"), contents: nil, attributes: [.posixPermissions: 0o644]))
             try coordinator.setPath(path("first"), of: store)
             try coordinator.setPath(path("second"), of: store)
             try Context(coordinator: coordinator).save()

@@ -15,7 +15,7 @@ VARIABLE = "CORESTONE_LIBRARY"
 
 
 class LibraryNotFoundError(ImportError):
-    """The Corestone library is missing, cannot be loaded, or has an incompatible version."""
+    """A Corestone library that is missing, cannot be loaded or has an incompatible version."""
 
 
 def _file_names() -> tuple[str, ...]:
@@ -102,7 +102,10 @@ def find_library() -> str:
 
 
 def _is_known_to_the_system(name: str) -> bool:
-    """Returns whether the dynamic linker finds a library, even one that cannot be loaded."""
+    """Returns whether the dynamic linker of glibc finds a library, even one that cannot be loaded.
+
+    The messages of other linkers do not begin with the name, so True is returned for them, and loading fails.
+    """
     try:
         ctypes.CDLL(name)
     except OSError as failure:
@@ -111,7 +114,7 @@ def _is_known_to_the_system(name: str) -> bool:
 
 
 def _refuse_subinterpreter() -> None:
-    """Raises ImportError in a subinterpreter, whose objects callbacks would use in the main interpreter."""
+    """Raises ImportError in a subinterpreter, because ctypes runs callbacks in the main interpreter."""
     try:
         own, main = ctypes.pythonapi.PyInterpreterState_Get, ctypes.pythonapi.PyInterpreterState_Main
     except AttributeError:

@@ -75,7 +75,8 @@ class ObjectChanges:
         for name, value in found.items():
             description = self._cst_properties.get(name)
             if description is not None and description.transforms:
-                found[name] = from_bytes(description.transformer, value, self._cst_entity.name, name)
+                is_former = which != _abi.VALUES_CHANGED
+                found[name] = from_bytes(description.transformer, value, self._cst_entity.name, name, is_former)
         return found
 
     def _found(self, value: Any) -> Any:

@@ -1053,7 +1053,7 @@ class Context:
             if function is None:
                 raise InvalidArgumentError(
                     f"cannot observe {shown(notification)}: function is None; pass a function, or call "
-                    "context.notifications() for an iterator",
+                    "context.notifications(notification) for an async iterator",
                     key="function",
                 )
             return observe_context(self, self._open, notification, function)

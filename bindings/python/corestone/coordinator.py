@@ -356,7 +356,7 @@ class Coordinator(MigrationUpkeep, Contexts):
                       one
         sync          "full": a save is on disk when it returns; "normal": a power cut may undo the last saves
         journal       "wal" or "rollback"
-        busy_timeout  seconds to wait for another process's lock
+        busy_timeout  seconds to wait for another connection's lock
         cache_kb      the size in KB of SQLite's page cache, for each connection; 0: the library's default
         max_connections  the maximum number of threads that read the store, or save, at a time; 0: the library's
                       default, 8

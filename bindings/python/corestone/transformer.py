@@ -137,8 +137,11 @@ def to_bytes(
     return bytes(data)
 
 
-def from_bytes(name: str | None, data: bytes | None, entity: str, key: str) -> Any:
-    """Returns the value for bytes. An exception of a transformer becomes a CallbackError with entity and key."""
+def from_bytes(name: str | None, data: bytes | None, entity: str, key: str, is_former: bool = False) -> Any:
+    """Returns the value for bytes. `is_former`: the bytes may differ from those that `raw_value` returns.
+
+    An exception of a transformer becomes a CallbackError with entity and key.
+    """
     if data is None:
         return None
     transformer = _transformer(name, entity, key)
@@ -147,7 +150,7 @@ def from_bytes(name: str | None, data: bytes | None, entity: str, key: str) -> A
     except CorestoneError as error:
         raise values.located(error, entity, key, data) from error
     except Exception as error:
-        remedy = ". Call corestone.raw_value to read the stored bytes"
+        remedy = "" if is_former else ". Call corestone.raw_value to read the stored bytes"
         raise _failed(name, "reverse", error, entity, key, data, remedy) from error
 
 

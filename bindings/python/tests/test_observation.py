@@ -498,7 +498,7 @@ def test_notification_names_are_case_insensitive(ctx: Any) -> None:
         with pytest.raises(corestone.InvalidArgumentError, match="notification must be") as caught:
             ctx.observe(wrong, print)
         assert isinstance(caught.value, KeyError)
-    with pytest.raises(corestone.InvalidArgumentError, match="function is None"):
+    with pytest.raises(corestone.InvalidArgumentError, match=r"function is None; .* for an async iterator"):
         ctx.observe("did_save", None)
 
 

@@ -212,6 +212,25 @@ def test_raw_value_needs_a_transformable_attribute(tmp_path: Path) -> None:
         assert corestone.raw_value(item, "payload") is None
 
 
+def test_failed_reverse_of_a_former_value_does_not_refer_to_raw_value(tmp_path: Path) -> None:
+    def reverse(data: bytes) -> Any:
+        raise OSError("no key")
+
+    register_transformer("Locked", lambda value: value, reverse)
+    with Container(items(transformer="Locked"), tmp_path / "a.sqlite", unsaved="discard") as container:
+        ctx = container.context()
+        item = ctx.insert("Item", payload=b"A")
+        ctx.save()
+        item.payload = b"B"
+        assert raw_value(item, "payload") == b"B"
+        message = r'Item\.payload: reverse of the transformer "Locked" failed: OSError: no key'
+        with pytest.raises(CallbackError, match=rf"{message}\. Call corestone\.raw_value"):
+            item.changed_values()
+        for former in (item.committed_values, item.changed_values_for_current_event):
+            with pytest.raises(CallbackError, match=rf"{message}$"):
+                former()
+
+
 def test_value_class_is_enforced_by_every_setter(tmp_path: Path) -> None:
     model = items()
     model["Item"].change("payload", value_class="Colour")

@@ -177,10 +177,10 @@ private struct HistoryPrinter {
 extension HistoryTransaction {
     var time: String { ReferenceDate.text(timestamp) ?? timestamp.description }
 
-    /// The names of `texts` in a CSV file.
+    /// The column names of `csvFields`.
     static let header = ["transaction", "time", "author", "context", "bundle", "process"]
-    /// The number, the time and the author of the transaction, and other origins, as texts.
-    var texts: [String?] { [String(number), time, author, contextName, bundleIdentifier, processIdentifier] }
+    /// The number, time, author, context, bundle and process of the transaction.
+    var csvFields: [String?] { [String(number), time, author, contextName, bundleIdentifier, processIdentifier] }
     /// The same fields as members of a JSON object.
     var members: [(String, JSON)] {
         [
@@ -199,9 +199,9 @@ extension HistoryTransaction {
     }
 
     fileprivate var fields: [[String?]] {
-        guard let changes, !changes.isEmpty else { return [texts + [nil, nil, nil, nil, nil]] }
+        guard let changes, !changes.isEmpty else { return [csvFields + [nil, nil, nil, nil, nil]] }
         return changes.map { change in
-            texts + [
+            csvFields + [
                 String(change.id), change.kind.name, change.objectID.uri,
                 change.kind == .update ? change.updatedProperties.map(\.path).joined(separator: " ") : nil,
                 change.tombstone.map { HistoryChange.json($0).line },

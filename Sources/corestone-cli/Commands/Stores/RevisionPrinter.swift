@@ -172,7 +172,7 @@ struct RevisionPrinter {
 
     private func fields(_ revision: ObjectRevision) -> [[String?]] {
         func guarded(_ text: String?) -> String? { text.map { isGuarded ? Formula.guarded($0) : $0 } }
-        let head = (revision.transaction?.texts ?? []).map(guarded) + [revision.kind.name, revision.objectID.uri]
+        let head = (revision.transaction?.csvFields ?? []).map(guarded) + [revision.kind.name, revision.objectID.uri]
         if revision.values.isEmpty { return [head + [nil, nil, nil, nil]] }
         return revision.values.map { value in
             let (old, new) = sides(value, revision)
