@@ -288,11 +288,33 @@ public func cst_context_object_with_id(
     _ pointer: OpaquePointer?, _ idPointer: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
+    if let out, let found = registeredHandle(pointer, idPointer) {
+        out.pointee = found
+        return Status.ok.rawValue
+    }
+    return boundary(error) {
         let out = try place(out, "out_object")
         let context = try onQueue(pointer).context
         out.pointee = try ownedHandle(try context.object(with: try id(idPointer)))
     }
+}
+
+/// Returns the handle of the registered object of an ID, with a reference for the host, for the frequent case.
+///
+/// This is the case of an object with a handle in a context without pending releases. The look-up neither retains nor
+/// allocates anything. In all other cases it returns nil, and the caller takes the general path.
+@inline(__always)
+private func registeredHandle(_ pointer: OpaquePointer?, _ idPointer: OpaquePointer?) -> OpaquePointer? {
+    guard let owner = platform_handle_find(token(pointer), HandleType.context.rawValue),
+        let identifier = platform_handle_find(token(idPointer), HandleType.objectID.rawValue)
+    else { return nil }
+    let slot = Unmanaged<ContextBox>.fromOpaque(owner.pointee.object)._withUnsafeGuaranteedRef { box in
+        guard box.isOnQueue, platform_load64(box.pendingReleases) == 0 else { return UInt(0) }
+        return Unmanaged<ObjectIDBox>.fromOpaque(identifier.pointee.object)._withUnsafeGuaranteedRef {
+            box.context.registeredHostSlot(of: $0.id)
+        }
+    }
+    return slot != 0 && HandleTable.retainForHost(HandleToken(slot)) ? handle(HandleToken(slot)) : nil
 }
 
 @_cdecl("cst_context_existing_object") @implementation

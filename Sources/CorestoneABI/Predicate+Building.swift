@@ -42,7 +42,8 @@ public func cst_predicate_new_comparison(
         }
         guard options < 16 else {
             throw CoreError(
-                .invalidArgument, "options is 0x\(String(options, radix: 16)); use CST_COMPARE_ constants",
+                .invalidArgument,
+                "options is 0x\(String(options, radix: 16)), but must be 0 to 0xf; use CST_COMPARE_ constants",
                 key: "options", value: .int(Int64(options)))
         }
         let comparison = Comparison(

@@ -61,7 +61,8 @@ private func unsuitable(_ flags: Int, _ path: String) -> CoreError {
     let found = "the flags of the sort descriptor by \"\(path)\" are 0x\(String(flags, radix: 16))"
     guard flags < 2 * CST_SORT_COMPARATOR else {
         return CoreError(
-            .unsupported, "\(found); use CST_SORT_ constants", key: path, value: .int(Int64(flags)))
+            .unsupported, "\(found), but must be 0 to 0x1f; use CST_SORT_ constants", key: path,
+            value: .int(Int64(flags)))
     }
     return CoreError(
         .unsupported,

@@ -1177,7 +1177,8 @@ static void the_reported_work_of_a_store_fetch_is_checked(void) {
     OK(cst_fetch_request_set_predicate(request, NULL, E));
     seen.done = 16;
     CHECK_STATUS(CST_E_CALLBACK, cst_context_count(c.context, request, &count, E));
-    CHECK_CONTAINS("set out_done to 0x10; use CST_FETCHED_ constants", cst_error_message(check_error()));
+    CHECK_CONTAINS("set out_done to 0x10, but it must be 0 to 0xf; use CST_FETCHED_ constants",
+                   cst_error_message(check_error()));
     CHECK_TEXT("out_done", cst_error_key(check_error()));
     CHECK_INT(0, count);
     seen.done = 0;

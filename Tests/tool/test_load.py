@@ -682,7 +682,10 @@ def test_entity_is_taken_from_line_option_or_file_name(kinds: Path, tmp_path: Pa
     assert sorted(found.splitlines()[1:]) == ["A,one", "A,two", "A,two", "B,one"]
     (tmp_path / "other.csv").write_text("name\none\n")
     refused = run("load", path, tmp_path / "other.csv")
-    assert refused.returncode == 1 and "other.csv:2: the line does not have an entity" in refused.stderr
+    assert refused.returncode == 1 and "other.csv:2: the record does not have an entity" in refused.stderr
+    (tmp_path / "other.json").write_text('[{"@entity": "A", "name": "one"}, {"name":\n"two"}]')
+    refused = run("load", path, tmp_path / "other.json")
+    assert refused.returncode == 1 and "other.json:1: the record does not have an entity" in refused.stderr
     refused = run("load", path, file, "--entity", "C")
     assert (refused.returncode, refused.stdout) == (2, "")
 

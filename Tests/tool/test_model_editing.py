@@ -692,6 +692,13 @@ def test_single_model_does_not_have_versions(tmp_path: Path) -> None:
     assert list(Model.load(model)) == ["A"]
 
 
+def test_version_is_not_added_to_a_compiled_model(notes: Path, tmp_path: Path) -> None:
+    compiled = tmp_path / "Compiled.momd"
+    assert run("model", "compile", notes, "-o", compiled).returncode == 0
+    found = run("model", "add", compiled, "version", "2")
+    assert found.returncode == 2 and f"{compiled} is not an .xcdatamodeld folder; pass one, or create" in found.stderr
+
+
 def test_version_is_not_added_to_a_version(notes: Path) -> None:
     bundle = notes.resolve()
     version = next(bundle.glob("*.xcdatamodel"))

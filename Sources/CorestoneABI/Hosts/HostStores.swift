@@ -344,7 +344,8 @@ private final class HostedCallbacks: HostedStore {
         guard done < 16 else {
             throw CoreError(
                 .callback,
-                "\(type.callbackName("fetch")) set out_done to 0x\(String(done, radix: 16)); use CST_FETCHED_ constants",
+                "\(type.callbackName("fetch")) set out_done to 0x\(String(done, radix: 16)), but it must be 0 to 0xf; "
+                    + "use CST_FETCHED_ constants",
                 entity: fetch.entity.name, key: "out_done", value: .int(Int64(done)))
         }
         // A count above Int.max becomes a negative number.

@@ -566,10 +566,11 @@ public final class Document: @unchecked Sendable {
         let held = unsavedChanges
         let name = path.map { "the document \($0)" } ?? "the untitled document"
         let remedy =
-            if path == nil {
-                "call cst_document_save_as (save_as, saveAs)"
-            } else if hasChangesElsewhere {
+            if hasChangesElsewhere {
                 "call save() or rollback() on \(held.count == 1 ? "the context" : "each of these contexts")"
+                    + (path == nil ? " and then cst_document_save_as (save_as, saveAs)" : "")
+            } else if path == nil {
+                "call cst_document_save_as (save_as, saveAs)"
             } else {
                 "call cst_document_save (save) to keep them or cst_document_revert (revert) to discard them"
             }

@@ -14,6 +14,15 @@ extension Context {
         return index < entities.count && entities[index] === other ? other : coordinator.model.entity(named: other.name)
     }
 
+    /// Returns the host slot of the registered object of a saved ID, without retaining anything.
+    ///
+    /// Returns 0 if the object is not registered or does not have a slot, and for IDs of other coordinators, models and
+    /// entities than that of the row. The caller then calls `object(with:)`.
+    package func registeredHostSlot(of id: ObjectID) -> UInt {
+        guard let store = id.store, store.coordinator == ObjectIdentifier(coordinator) else { return 0 }
+        return identityMap.hostSlot(store: store.number, entity: id.entity, primaryKey: id.reference)
+    }
+
     /// Returns the object of an ID: the registered one, or a new fault. Does not access the store.
     ///
     /// - Throws: `.objectGone` if the ID is temporary and unknown to this context, or if the store was removed.

@@ -49,6 +49,20 @@ final class IdentityMap {
         }
     }
 
+    /// Returns the host slot of the registered object of a row, if its entity is `entity`; otherwise 0.
+    @inline(__always)
+    func hostSlot(store: UInt32, entity: Entity, primaryKey: Int64) -> UInt {
+        let (root, index) = (entity.rootIndex, Int(entity.index))
+        guard index < entities.count, entities[index] === entity else { return 0 }
+        for place in tables.indices where tables[place].root == root && tables[place].store == store {
+            guard let pointer = tables[place].table.find(primaryKey) else { return 0 }
+            return Unmanaged<ManagedObject>.fromOpaque(pointer)._withUnsafeGuaranteedRef { object in
+                object.entity === entity ? object.hostSlot : 0
+            }
+        }
+        return 0
+    }
+
     /// Records that a permanent key replaced a temporary reference.
     func note(_ temporary: Int64, became key: Int64, store: Store?, root: Entity) {
         let index = index(store: store, root: root)

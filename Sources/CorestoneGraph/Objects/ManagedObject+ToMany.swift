@@ -288,9 +288,12 @@ extension Property {
 
     /// The functions that read and set the property, as the remedy in a message.
     var accessRemedy: String {
-        (self as? Relationship)?.isToMany == true
-            ? "read the members with cst_object_copy_members (members), and set them with cst_object_set_members "
+        if (self as? Relationship)?.isToMany == true {
+            return "read the members with cst_object_copy_members (members), and set them with cst_object_set_members "
                 + "(setMembers)"
-            : "read it with cst_object_get (get), and set it with cst_object_set (set)"
+        }
+        // The store computes a derived attribute, so it cannot be set.
+        let isComputed = (self as? Attribute).map { $0.derivation != nil && !$0.isTransient } ?? false
+        return "read it with cst_object_get (get)" + (isComputed ? "" : ", and set it with cst_object_set (set)")
     }
 }

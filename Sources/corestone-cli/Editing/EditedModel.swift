@@ -16,7 +16,7 @@ struct EditedModel {
     }
 
     /// Creates the error for a path that is not a source model.
-    static func notSource(_ path: String) -> UsageError {
+    private static func notSource(_ path: String) -> UsageError {
         if access(path, F_OK) == 0 {
             return UsageError(
                 "\(path) is not a source model; pass an .xcdatamodeld or .xcdatamodel folder, or create one from a "

@@ -29,7 +29,7 @@ final class CSVLoadReader: LoadReader {
             throw LoadFailure(
                 line: line,
                 message:
-                    "the line has \(plural(fields.count, "field")) for \(plural(columns.count, "column")); "
+                    "the record has \(plural(fields.count, "field")) for \(plural(columns.count, "column")); "
                     + CSVLoadReader.remedy(fields.count, columns.count)
             )
         }

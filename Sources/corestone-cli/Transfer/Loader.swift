@@ -138,7 +138,7 @@ final class Loader {
             if let entity = rules.entity { return entity }
             throw LoadFailure(
                 line: record.line,
-                message: "the line does not have an entity; add --entity NAME, or a key or column @entity")
+                message: "the record does not have an entity; add --entity NAME, or a key or column @entity")
         }
         do {
             let entity = try model.requireEntity(named: name)
@@ -412,7 +412,7 @@ final class Loader {
                             line: link.line,
                             message:
                                 "\(link.relationship.entity.name).\(link.relationship.name) is omitted, and the rest "
-                                + "of the line is loaded: \(each.lineMessage)"
+                                + "of the record is loaded: \(each.lineMessage)"
                         ))
                 }
                 return

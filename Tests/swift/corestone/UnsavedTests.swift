@@ -92,6 +92,25 @@ final class UnsavedTests: XCTestCase {
         try document.close()
     }
 
+    func testUntitledDocumentStaysOpenBecauseOfItsOtherContexts() throws {
+        let document = try Document(model: model(), queue: .caller)
+        let child = Corestone.Context(parent: document.context, file: "Here.swift", line: 7)
+        child.name = "form"
+        try child.insert("Employee", ["name": "Ada"])
+        XCTAssertEqual(
+            failure { try document.close() }.message,
+            "the untitled document stays open because context \"form\" (created at Here.swift:7) has unsaved changes: "
+                + "1 Employee inserted; call save() or rollback() on the context and then cst_document_save_as "
+                + "(save_as, saveAs), or close with CST_UNSAVED_DISCARD (.discard)")
+        try document.context.insert("Department", ["name": "R&D"])
+        let message = failure { try document.close() }.message
+        XCTAssert(message.contains("on each of these contexts and then cst_document_save_as"), message)
+        try child.save()
+        try document.context.save()
+        try document.saveAs(folder + "/a.store")
+        try document.close()
+    }
+
     func testContextCloseFailsWithUnsavedChangesByDefault() throws {
         let container = try container()
         for queue in [Corestone.Context.QueueType.caller, .privateQueue, .main] {

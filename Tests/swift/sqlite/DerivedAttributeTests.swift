@@ -116,6 +116,13 @@ final class DerivedAttributeTests: StoreTestCase {
         try context.save()
         refused(.null)
         XCTAssertFalse(object.hasChanges)
+        // Errors about other calls do not recommend setting it.
+        XCTAssertEqual(
+            failure { _ = try object.transformedValue(key: search.key) }.message,
+            "Item.search is not a transformable attribute, but of type String; read it with cst_object_get (get)")
+        XCTAssertEqual(
+            failure { _ = try object.members(key: search.key) }.message,
+            "Item.search is an attribute, not a to-many relationship; read it with cst_object_get (get)")
         XCTAssertEqual(try shell("a.sqlite", "SELECT ZNAME, ZSEARCH, Z_OPT FROM ZITEM"), "Zoë|zoe|1")
         try object.setValue(.string("Åsa"), forKey: "name")
         try context.save()

@@ -132,7 +132,9 @@ final class TransformedTests: StoreTestCase {
         }
         XCTAssertEqual(try object.value(forKey: "payload"), .bytes(Bytes([1])))
         let name = try item.requireProperty(named: "name").key
-        XCTAssertEqual(failure { _ = try object.transformedValue(key: name) }.status, .typeMismatch)
+        let error = failure { _ = try object.transformedValue(key: name) }
+        XCTAssertEqual(error.status, .typeMismatch)
+        XCTAssert(error.message.hasSuffix("(get), and set it with cst_object_set (set)"), error.message)
     }
 
     func testJSONTransformerStoresJSONText() throws {

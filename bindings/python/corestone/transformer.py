@@ -222,8 +222,10 @@ def _description(item: ManagedObject, name: str) -> PropertyDescription:
         return description
     from .object import object_id  # here, because it imports this module
 
+    is_computed = description.is_fetched or (description.is_derived and not description.is_transient)
     raise TypeMismatchError(
-        f"{item._cst_entity.name}.{name} is not a transformable attribute; read or set it as a property of the object",
+        f"{item._cst_entity.name}.{name} is not a transformable attribute; "
+        f"{'read' if is_computed else 'read or set'} it as a property of the object",
         entity=item._cst_entity.name,
         key=name,
         object_uri=object_id(item).uri,

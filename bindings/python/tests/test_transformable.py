@@ -203,11 +203,15 @@ def test_value_class_of_the_model_is_enforced(tmp_path: Path) -> None:
 
 
 def test_raw_value_needs_a_transformable_attribute(tmp_path: Path) -> None:
-    with Container(items(), tmp_path / "a.sqlite", unsaved="discard") as container:
+    model = items()
+    model["Item"].attribute("loud", "string", optional=True, derived="uppercase:(name)")
+    with Container(model, tmp_path / "a.sqlite", unsaved="discard") as container:
         item = container.context().insert("Item", name="a")
-        with pytest.raises(TypeMismatchError, match=r"Item\.name is not a transformable attribute"):
+        with pytest.raises(TypeMismatchError, match=r"^Item\.name is not a transformable attribute; read or set it as"):
             raw_value(item, "name")
-        assert item.to_dict() == {"name": "a", "payload": None}
+        with pytest.raises(TypeMismatchError, match=r"^Item\.loud is not a transformable attribute; read it as"):
+            raw_value(item, "loud")
+        assert item.to_dict() == {"name": "a", "loud": None, "payload": None}
         assert item.validate_value("payload", [1]) == [1]
         assert corestone.raw_value(item, "payload") is None
 

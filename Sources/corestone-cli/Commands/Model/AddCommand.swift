@@ -268,7 +268,11 @@ struct AddCommand: Command {
         _ = try rest(0, 0)
         let extensionOfModel = OutputFile(path: edited.path).kind
         guard extensionOfModel == "xcdatamodeld" else {
-            guard extensionOfModel == "xcdatamodel" else { throw EditedModel.notSource(edited.path) }
+            guard extensionOfModel == "xcdatamodel" else {
+                throw UsageError(
+                    "\(edited.path) is not an .xcdatamodeld folder; pass one, or create one from a compiled model or a "
+                        + "store with \(Tool.name) model decompile")
+            }
             if let bundle = AddCommand.bundle(ofVersion: edited.path) {
                 throw UsageError("\(edited.path) is a version of \(bundle); pass \(bundle)")
             }
