@@ -9,10 +9,14 @@ import weakref
 from abc import ABCMeta
 from typing import TYPE_CHECKING, Any
 
+from ._wrappers import accelerator
 from .property import nearest
 
 if TYPE_CHECKING:
     from .entity import Entity
+
+
+_PROPERTIES = frozenset((property,) if accelerator is None else (property, accelerator.Property))
 
 
 class EntityType(ABCMeta):
@@ -27,7 +31,7 @@ class EntityType(ABCMeta):
 
     def __getattribute__(cls, name: str) -> Any:
         found = super().__getattribute__(name)
-        if type(found) is property:
+        if type(found) in _PROPERTIES:
             entity = _entity(cls)
             if entity is not None:
                 known = entity.properties

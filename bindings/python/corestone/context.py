@@ -44,7 +44,8 @@ from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
 from .history import HistoryCursor, HistoryToken, HistoryTransaction
 from .merging import MergePolicy, PolicyLike, policy
-from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
+from ._wrappers import find, objects, place, wrap, wrap_all
+from .object import ManagedObject, drop_held_values, set_single_values
 from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
@@ -193,8 +194,7 @@ class Context:
 
     def _object(self, token: int, entity: Entity | None) -> ManagedObject:
         """Returns the wrapper of a borrowed handle."""
-        known = wrappers.get(token)
-        found = known() if known is not None else None
+        found = find(token)
         if found is not None:
             return found
         kind = self._class(token, entity)
@@ -203,18 +203,17 @@ class Context:
     def _adopt(self, hold: Handle, entity: Entity | None) -> ManagedObject:
         """Returns the wrapper of an owned handle."""
         token = hold.value or 0
-        known = wrappers.get(token)
-        found = known() if known is not None else None
+        found = find(token)
         return wrap(self._class(token, entity), self, hold) if found is None else found
 
-    def _objects(self, tokens: Iterable[int], entity: Entity | None, ahead: Ahead | None) -> list[ManagedObject]:
-        """Returns the wrappers of borrowed handles."""
+    def _objects(self, array: Any, count: int, entity: Entity | None, ahead: Ahead | None) -> list[ManagedObject]:
+        """Returns the wrappers of an array of borrowed handles."""
         if entity is None or entity.name in self.model._parents:
-            objects = [self._object(token, entity) for token in tokens]
-            for row, item in enumerate(objects if entity is not None else ()):
+            found = [self._object(token, entity) for token in array[:count]]
+            for row, item in enumerate(found if entity is not None else ()):
                 place(item, ahead, row)
-            return objects
-        return wrap_all(entity.object_class, self, tokens, ahead)
+            return found
+        return wrap_all(entity.object_class, self, array, count, ahead)
 
     # ---- Ctrl-C
 
@@ -945,9 +944,8 @@ class Context:
     def refresh_all(self) -> None:
         """Refreshes every object to the store's newest state, and keeps its unsaved changes."""
         self._stamp = Stamp()
-        for reference in list(wrappers.values()):
-            item = reference()
-            if item is not None and item._cst_context is self:
+        for item in objects():
+            if item._cst_context is self:
                 drop_held_values(item)
         call(lib.cst_context_refresh_all, self._open)
 

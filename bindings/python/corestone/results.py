@@ -16,6 +16,7 @@ from ._call import call, held, made, owned
 from ._columns import read_columns
 from ._composite import compose, leaves
 from ._host import encode_variables, forget
+from ._wrappers import accelerator
 from .arrow import ArrowData, array_of, flags, list_data
 from .errors import CorestoneError
 from .expression import KeyPath, key_path
@@ -76,9 +77,9 @@ class Results(Sequence[Any]):
         found = ctypes.c_size_t()
         call(lib.cst_results_get_objects, self._handle, first, count, array, byref(found))
         # Reading ahead does not fire the faults of the objects, so it is disabled if a hook for fired faults is set.
-        reads_ahead = found.value > 1 and self._context.model._reads_ahead
+        reads_ahead = accelerator is None and found.value > 1 and self._context.model._reads_ahead
         ahead = Ahead(self, first, found.value) if reads_ahead else None
-        return self._context._objects(array[: found.value], self._entity, ahead)
+        return self._context._objects(array, found.value, self._entity, ahead)
 
     @overload
     def __getitem__(self, index: int) -> Any: ...

@@ -1,0 +1,79 @@
+import CCorestone
+import CPlatform
+import CorestoneGraph
+import CorestoneValues
+
+// The functions with which a host caches values of objects.
+
+@_cdecl("cst_object_try_get") @implementation
+public func cst_object_try_get(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>?
+) -> cst_status {
+    guard let out, let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
+        return refuse(pointer, hasValue: out != nil, .notFound)
+    }
+    return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
+        guard object.isOnQueue else { return refuse(pointer, hasValue: true, .notFound) }
+        if let view = object.residentView(key: key) {
+            put(view, out)
+            return Status.ok.rawValue
+        }
+        let borrowed = object.borrowedTargetSlot(key: key)
+        if borrowed == 0 { return tryTarget(object, key, out) }
+        put(ValueView(.object, UInt64(borrowed)), out)
+        return Status.ok.rawValue
+    }
+}
+
+/// Returns the status of a handle that the caller must not use, or `otherwise`.
+@inline(never)
+private func refuse(_ pointer: OpaquePointer?, hasValue: Bool, _ otherwise: Status) -> cst_status {
+    outcome(nil) {
+        _ = try object(pointer)
+        guard hasValue else { throw CoreError(.invalidArgument, "the value is NULL; pass the address of a cst_value") }
+        return otherwise
+    }
+}
+
+@inline(never)
+private func tryTarget(_ object: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>) -> cst_status {
+    guard let view = object.residentTarget(key: key) else { return Status.notFound.rawValue }
+    if view.type != .object {
+        putNull(out)
+        return Status.ok.rawValue
+    }
+    do { try putTarget(view, object, key, out) } catch { return Status.notFound.rawValue }
+    return Status.ok.rawValue
+}
+
+@_cdecl("cst_object_try_set") @implementation
+public func cst_object_try_set(
+    _ pointer: OpaquePointer?, _ key: cst_key, _ value: UnsafePointer<cst_value>?
+) -> cst_status {
+    guard let value, let found = platform_handle_find(token(pointer), HandleType.object.rawValue) else {
+        return refuse(pointer, hasValue: value != nil, .unchanged)
+    }
+    return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
+        guard object.isOnQueue, Int(value.pointee.type) != CST_NULL, let new = try? propertyValue(value.pointee),
+            object.setResident(new, key: key)
+        else { return refuse(pointer, hasValue: true, .unchanged) }
+        return Status.ok.rawValue
+    }
+}
+
+@_cdecl("cst_object_get_stamp") @implementation
+public func cst_object_get_stamp(
+    _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_object_stamp>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try sized(out, "out_stamp")
+        let object = try resolve(pointer, .object, as: ManagedObject.self)
+        var stamp = cst_object_stamp()
+        stamp.changes = object.changesAddress
+        stamp.thread = UnsafePointer(object.owner)
+        out.fill(stamp)
+    }
+}
+
+@_cdecl("cst_thread_id") @implementation
+public func cst_thread_id() -> UInt64 { platform_thread_id() }
