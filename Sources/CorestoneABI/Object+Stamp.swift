@@ -54,7 +54,7 @@ public func cst_object_try_set(
         return refuse(pointer, hasValue: value != nil, .unchanged)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
-        guard object.isOnQueue, Int(value.pointee.type) != CST_NULL, let new = try? propertyValue(value.pointee),
+        guard object.isOnQueue, let new = try? propertyValue(value.pointee),
             object.setResident(new, key: key)
         else { return refuse(pointer, hasValue: true, .unchanged) }
         return Status.ok.rawValue
@@ -65,14 +65,28 @@ public func cst_object_try_set(
 public func cst_object_get_stamp(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_object_stamp>?, _ error: ErrorOut
 ) -> cst_status {
-    boundary(error) {
-        let out = try sized(out, "out_stamp")
-        let object = try resolve(pointer, .object, as: ManagedObject.self)
-        var stamp = cst_object_stamp()
-        stamp.changes = object.changesAddress
-        stamp.thread = UnsafePointer(object.owner)
-        out.fill(stamp)
+    // This function is called once for most objects, so it takes a short way to the usual struct.
+    guard let out, out.pointee.struct_size == MemoryLayout<cst_object_stamp>.size, !platform_is_forked(),
+        let found = platform_handle_find(token(pointer), HandleType.object.rawValue)
+    else {
+        return boundary(error) {
+            let out = try sized(out, "out_stamp")
+            out.fill(stamp(of: try resolve(pointer, .object, as: ManagedObject.self)))
+        }
     }
+    Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
+        let found = stamp(of: object)
+        (out.pointee.changes, out.pointee.thread) = (found.changes, found.thread)
+    }
+    return Status.ok.rawValue
+}
+
+@inline(__always)
+private func stamp(of object: ManagedObject) -> cst_object_stamp {
+    var stamp = cst_object_stamp()
+    stamp.changes = object.changesAddress
+    stamp.thread = UnsafePointer(object.owner)
+    return stamp
 }
 
 @_cdecl("cst_thread_id") @implementation

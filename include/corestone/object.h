@@ -36,7 +36,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get(const cst_object *object, cst_
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_try_get(const cst_object *object, cst_key key,
                                                       cst_value *out_value CST_BORROWED);
 
-/* Sets an attribute like cst_object_set, if that does not convert the value, read the store, wait or call the host.
+/* Sets an attribute like cst_object_set, if that does not read the store, wait or call the host, and if the value need not be converted in an unusual way.
  * Otherwise changes nothing and returns CST_UNCHANGED or, like cst_object_set, a failure: call cst_object_set then. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_try_set(cst_object *object, cst_key key, const cst_value *value);
 

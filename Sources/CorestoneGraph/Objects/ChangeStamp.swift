@@ -52,15 +52,31 @@ extension ManagedObject {
         return ValueView(.object, UInt64(UInt(bitPattern: target.toOpaque())))
     }
 
-    /// Sets an attribute, if the value need not be converted, and if this does not wait or run code of the application.
+    /// Sets an attribute, if this does not wait or run code of the application.
     ///
     /// - Returns: False if nothing was set, because `set` must be called.
     package func setResident(_ value: PropertyValue, key: UInt32) -> Bool {
         let slot = Int(key & 0xFFF)
-        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key, entity.layout.slots[slot].holds(value),
+        guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key,
+            let stored = entity.layout.slots[slot].fitting(value), !(value.isNull && entity.has(.setNilValue)),
             state.isDisjoint(with: [.observed, .detached, .inaccessible]), !state.contains(.fault) || fireResident()
         else { return false }
-        write(value, slot)
+        write(stored, slot)
         return true
+    }
+}
+
+extension SlotLayout {
+    /// Returns the value as the slot stores it; nil if it must be checked or converted in another way.
+    fileprivate func fitting(_ value: PropertyValue) -> PropertyValue? {
+        if holds(value) { return value }
+        if role != .attribute || conditions.contains(.derived) { return nil }
+        return switch (kind, value) {
+        case (_, .null): value
+        case (.int16, .int(let number)) where number == Int64(Int16(truncatingIfNeeded: number)): value
+        case (.double, .int(let number)) where number.magnitude <= 1 << 53 && !conditions.contains(.single):
+            .double(Double(number))
+        default: nil
+        }
     }
 }

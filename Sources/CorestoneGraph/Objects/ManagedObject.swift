@@ -28,7 +28,7 @@ public final class ManagedObject {
     /// The store, unretained, because the coordinator retains it.
     private(set) var storeReference: Unmanaged<Store>?
     /// The primary key; negative while the ID is temporary.
-    package internal(set) var primaryKey: Int64
+    package internal(set) var primaryKey: Int64 { didSet { changes &+= 1 } }
     /// The row as last fetched or saved, whose chunk is retained; nil if the row is not in memory.
     @usableFromInline package private(set) var record: UnsafeMutableRawPointer? { didSet { changes &+= 1 } }
     /// The unsaved changes of values. The values in it are changed only by functions of `ChangeStamp.swift`.

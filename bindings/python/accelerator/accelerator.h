@@ -46,6 +46,11 @@ struct library {
     uint64_t (*thread_id)(void);
     cst_status (*try_get)(const cst_object *, cst_key, cst_value *);
     cst_status (*try_set)(cst_object *, cst_key, const cst_value *);
+    cst_status (*set_many)(cst_object *, size_t, const cst_key *, const cst_value *, cst_error **);
+    cst_status (*set_members)(cst_object *, cst_key, size_t, cst_object *const *, cst_error **);
+    cst_status (*context_insert)(cst_context *, const cst_entity *, cst_object **, cst_error **);
+    cst_status (*context_delete)(cst_context *, cst_object *, cst_error **);
+    void (*value_dispose)(cst_value *);
     cst_status (*get_stamp)(const cst_object *, cst_object_stamp *, cst_error **);
 };
 extern struct library library;
@@ -91,6 +96,10 @@ int object_setup(PyObject *module);
 void object_drop_values(object *self);
 /* Gets the stamp of an object. Returns false if the library returns an error. */
 bool object_find_stamp(object *self);
+/* Makes the stamp of the object the current one; values of another stamp are dropped. Returns false on failure. */
+bool object_update_stamp(object *self);
+/* Returns the object of a handle whose reference the caller owns, and takes over the reference. */
+PyObject *object_adopt(PyTypeObject *kind, PyObject *context, uint64_t token);
 /* Caches a value for the current stamp. */
 void object_keep(object *self, unsigned slot, PyObject *value);
 
@@ -120,6 +129,12 @@ int table_each(int (*visit)(object *item, void *argument), void *argument);
 /* ---- property.c: the descriptors of attributes and to-one relationships */
 
 int property_setup(PyObject *module);
+
+/* ---- columns.c, identifier.c, insert.c */
+
+int columns_setup(PyObject *module);
+int identifier_setup(PyObject *module);
+int insert_setup(PyObject *module);
 
 /* ---- values.c: values of the library and of Python */
 

@@ -24,7 +24,8 @@ PyMODINIT_FUNC PyInit__accelerator(void) {
     PyObject *module = PyModule_Create(&definition);
     if (!module) return NULL;
     if (PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0 || values_setup(module) < 0 ||
-        object_setup(module) < 0 || property_setup(module) < 0) {
+        object_setup(module) < 0 || property_setup(module) < 0 || identifier_setup(module) < 0 ||
+        insert_setup(module) < 0 || columns_setup(module) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -40,15 +40,17 @@ bool object_find_stamp(object *self) {
     return true;
 }
 
+bool object_update_stamp(object *self) {
+    if (self->changes && object_changes(self) == self->stamp) return true;
+    object_drop_values(self);
+    /* The address of the thread can differ after a change. */
+    if (object_find_stamp(self)) return true;
+    self->changes = NULL;
+    return false;
+}
+
 void object_keep(object *self, unsigned slot, PyObject *value) {
-    if (object_changes(self) != self->stamp) {
-        object_drop_values(self);
-        /* The address of the thread can differ after a change. */
-        if (!object_find_stamp(self)) {
-            self->changes = NULL;
-            return;
-        }
-    }
+    if (!object_update_stamp(self)) return;
     self->has_values = true;
     PyObject **place;
     if (slot < INLINE_VALUES) {
@@ -148,6 +150,30 @@ static PyObject *object_of(PyTypeObject *kind, PyObject *context, uint64_t token
         return NULL;
     }
     return (PyObject *)self;
+}
+
+PyObject *object_adopt(PyTypeObject *kind, PyObject *context, uint64_t token) {
+    object *known = table_find(token), *made = NULL;
+    Py_XINCREF((PyObject *)known);
+    if (!known) {
+        made = allocate(kind, context, token);
+        if (!made) {
+            library_release(token);
+            return NULL;
+        }
+        /* The allocation can run a garbage collection and thereby any code. */
+        known = table_find(token);
+        Py_XINCREF((PyObject *)known);
+    }
+    if (known) {
+        if (made) made->token = 0;
+        Py_XDECREF((PyObject *)made);
+        library_release(token);
+        return (PyObject *)known;
+    }
+    made->owns = true;
+    if (table_add(token, made) < 0) Py_CLEAR(made);
+    return (PyObject *)made;
 }
 
 /* wrap_all(kind, context, address, count): the objects of an array of borrowed handles of one entity. */

@@ -19,7 +19,7 @@ struct fields {
     PyObject *owner; /* the class that has the property; only its objects have the key */
     PyObject *target; /* for a relationship: the entity of the targets; else NULL */
     cst_key key;
-    bool is_set_here;
+    int type; /* the type of an attribute that is set here; otherwise 0 */
 };
 static size_t fields_offset;
 static struct fields *fields_of(PyObject *self) { return (struct fields *)((char *)self + fields_offset); }
@@ -79,19 +79,34 @@ static PyObject *get(PyObject *self, PyObject *item, PyObject *kind) {
     return found;
 }
 
+/* Returns whether a value of a type is read as the same Python value. A date is read as one in UTC, and an integer of a
+ * floating-point attribute as a float. */
+static bool reads_as_given(int attribute, cst_type type) {
+    switch (type) {
+    case CST_NULL: return true;
+    case CST_STRING: return attribute == CST_ATTRIBUTE_STRING;
+    case CST_DOUBLE: return attribute == CST_ATTRIBUTE_DOUBLE;
+    case CST_BOOL: return attribute == CST_ATTRIBUTE_BOOLEAN;
+    case CST_INT:
+        return attribute == CST_ATTRIBUTE_INTEGER_16 || attribute == CST_ATTRIBUTE_INTEGER_32 ||
+               attribute == CST_ATTRIBUTE_INTEGER_64;
+    default: return false;
+    }
+}
+
 static int set(PyObject *self, PyObject *item, PyObject *value) {
     const struct fields *fields = fields_of(self);
-    object *own = value && fields->is_set_here ? own_object(fields, item) : NULL;
-    cst_value given;
-    if (!own || !value_encode(value, &given)) return base_set(self, item, value);
+    object *own = value && fields->type ? own_object(fields, item) : NULL;
+    cst_value given = {.type = CST_NULL};
+    if (!own || (value != Py_None && !value_encode(value, &given))) return base_set(self, item, value);
     bool was_current = own->has_values && own->changes && object_changes(own) == own->stamp;
     if (library.try_set((cst_object *)(uintptr_t)own->token, fields->key, &given) != CST_OK)
         return base_set(self, item, value);
     if (!was_current) return 0;
-    /* Nothing but this value has changed. A date reads as one in UTC, so it is read again. */
+    /* Nothing but this value has changed. */
     own->stamp = object_changes(own);
     unsigned slot = fields->key & (MAX_SLOTS - 1);
-    if (given.type != CST_DATE && value_is_small(&given)) {
+    if (reads_as_given(fields->type, given.type) && value_is_small(&given)) {
         object_keep(own, slot, value);
     } else if (object_value(own, slot)) {
         object_drop_values(own);
@@ -114,7 +129,7 @@ static int clear(PyObject *self) {
     return base_clear ? base_clear(self) : 0;
 }
 
-/* configure(doc, key, target or None, is_set_here): sets the fields of a new descriptor. */
+/* configure(doc, key, target or None, type): sets the fields of a new descriptor. */
 static PyObject *configure(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
     if (count != 4) return PyErr_Format(PyExc_TypeError, "configure takes 4 arguments");
     struct fields *fields = fields_of(self);
@@ -124,7 +139,8 @@ static PyObject *configure(PyObject *self, PyObject *const *arguments, Py_ssize_
     set_reference(&fields->doc, arguments[0]);
     PyObject *target = arguments[2] == Py_None ? NULL : arguments[2];
     set_reference(&fields->target, target);
-    fields->is_set_here = PyObject_IsTrue(arguments[3]) == 1;
+    fields->type = (int)PyLong_AsLong(arguments[3]);
+    if (PyErr_Occurred()) return NULL;
     Py_RETURN_NONE;
 }
 

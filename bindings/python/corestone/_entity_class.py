@@ -324,8 +324,8 @@ def make_class(entity: Entity) -> type[ManagedObject]:
             continue
         if target is None and accelerator is None:
             getter = _reading_ahead(description, getter)
-        is_set_quickly = description.attribute_type in SET_QUICKLY
-        place[name] = make_property(getter, setter, documentation, description.key, target, is_set_quickly)
+        kind = int(description.attribute_type) if description.attribute_type in SET_QUICKLY else 0
+        place[name] = make_property(getter, setter, documentation, description.key, target, kind)
     made = type(entity.name, (base,) if own is None or issubclass(base, own) else (own, base), body)
     own_properties(made, (*body.values(), *body["_cst_primitives"].values()))
     return made

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _abi
 from ._handles import Handle, retained_owner
+from .codes import AttributeType
 
 if TYPE_CHECKING:
     from ._ahead import Ahead
@@ -75,7 +76,10 @@ accelerator: Any = _load()
 
 if accelerator is not None:
     Base = accelerator.Object
+    IdentifierBase = accelerator.Identifier
     find = accelerator.find
+    registered = accelerator.registered
+    remember = accelerator.remember
     objects = accelerator.objects
 
     def wrap(kind: type[ManagedObject], context: Context, hold: Handle) -> ManagedObject:
@@ -94,10 +98,10 @@ if accelerator is not None:
 
     def make_property(
         getter: Callable[[Any], Any], setter: Callable[[Any, Any], None], doc: str, key: int, target: Entity | None,
-        is_set_quickly: bool,
+        kind: int,
     ) -> property:  # fmt: skip
         made = accelerator.Property(getter, setter, None, doc)
-        made.configure(doc, key, target, is_set_quickly)
+        made.configure(doc, key, target, kind)
         return made  # type: ignore[no-any-return]
 
     def own_properties(kind: type[ManagedObject], properties: Iterable[Any]) -> None:
@@ -105,7 +109,36 @@ if accelerator is not None:
             if type(each) is accelerator.Property:
                 each.own(kind)
 
+    def make_insertion(entity: Entity) -> Any:
+        from ._call import failure, raisable
+
+        def failed(status: int, error: int) -> BaseException:
+            return raisable(failure(status, Handle(error)))
+
+        known = {
+            name: each.key << 2 | 2 * (each.attribute_type == AttributeType.DECIMAL) | each.is_to_many
+            for name, each in entity.properties.items()
+            if not each.is_made and not each.is_fetched
+        }
+        return accelerator.Insertion(entity._handle, entity.object_class, known, failed).insert
+
 else:
+
+    class IdentifierBase:  # type: ignore[no-redef]
+        """The base class of object IDs."""
+
+        __slots__ = ()
+
+    def registered(context: Context, which: Any) -> Any:
+        """Returns the object of an ID, if the accelerator knows it."""
+        return None
+
+    def remember(which: Any, item: Any) -> None:
+        """Lets the accelerator remember the object of an ID."""
+
+    def make_insertion(entity: Entity) -> Any:
+        """Returns the accelerator's function that inserts an object, or None."""
+        return None
 
     class Base:  # type: ignore[no-redef]
         """The storage of an object."""
@@ -216,9 +249,12 @@ else:
 
     def make_property(
         getter: Callable[[Any], Any], setter: Callable[[Any, Any], None], doc: str, key: int, target: Entity | None,
-        is_set_quickly: bool,
+        kind: int,
     ) -> property:  # fmt: skip
-        """Returns the descriptor of a property; for a relationship, `target` is the entity of its targets."""
+        """Returns the descriptor of a property; for a relationship, `target` is the entity of its targets.
+
+        `kind` is the type of an attribute that the accelerator can set, or 0.
+        """
         return property(getter, setter, doc=doc)
 
     def own_properties(kind: type[ManagedObject], properties: Iterable[Any]) -> None:

@@ -44,7 +44,7 @@ from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
 from .history import HistoryCursor, HistoryToken, HistoryTransaction
 from .merging import MergePolicy, PolicyLike, policy
-from ._wrappers import find, objects, place, wrap, wrap_all
+from ._wrappers import accelerator, find, make_insertion, objects, place, registered, remember, wrap, wrap_all
 from .object import ManagedObject, drop_held_values, set_single_values
 from .object_id import ObjectID
 from .predicate import Predicate
@@ -178,6 +178,10 @@ class Context:
     # ---- wrappers
 
     def _entity(self, entity: EntityLike) -> Entity:
+        if type(entity) is str:
+            found = self.model._entities.get(entity)
+            if found is not None:
+                return found
         if isinstance(entity, Entity):
             return entity
         if isinstance(entity, type) and issubclass(entity, ManagedObject):
@@ -284,6 +288,18 @@ class Context:
         If the call fails, no object is inserted.
         """
         description = self._entity(entity)
+        quick = description._insertion
+        if quick is not None and self._handle is not None:
+            made: list[Any] = []
+            try:
+                item = quick(self, self._handle, new, made)
+                if item is not None:
+                    return item
+            except BaseException:
+                # A signal handler may have raised this exception after the object was inserted.
+                for item in made:
+                    _delete(self._argument, item._cst_handle, None)
+                raise
         context = self._argument or self._open
         hold = Handle()
         try:
@@ -297,6 +313,8 @@ class Context:
             _delete(context, hold, None)
             self._stamp = Stamp()
             raise
+        if accelerator is not None and quick is None:
+            description._insertion = make_insertion(description)
         return item
 
     def insert_many(
@@ -807,6 +825,10 @@ class Context:
 
     def get(self, which: ObjectID | str) -> Any:
         """Returns the object of an ID or URI, as a fault unless it is registered. Does not read the store."""
+        if accelerator is not None:
+            item = registered(self, which)
+            if item is not None:
+                return item
         if which is None:
             raise InvalidArgumentError("which is None; pass the ID or the URI of an object", key="which")
         found = self._id(which)
@@ -819,7 +841,10 @@ class Context:
                 object_uri=str(which),
             )
         context = self._argument or self._open
-        return self._adopt(held(_with_id, context, found._argument), None)
+        item = self._adopt(held(_with_id, context, found._argument), None)
+        if accelerator is not None:
+            remember(found, item)
+        return item
 
     def existing(self, which: ObjectID | str) -> Any:
         """Returns the object of an ID or URI with its values; ObjectGoneError (133000) if no store has the object."""

@@ -217,6 +217,8 @@ class Results(Sequence[Any]):
     def to_dicts(self, *names: str) -> list[dict[str, Any]]:
         """Returns the values of several properties: a dictionary for each object. Without names, all attributes."""
         chosen = names or self._attribute_names()
+        if accelerator is not None and chosen:
+            return accelerator.dicts(tuple(chosen), self.columns(*chosen))  # type: ignore[no-any-return]
         return [dict(zip(chosen, row)) for row in self.rows(*chosen)]
 
     # ---- for Arrow
