@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import ctypes
 import gc
 import os
 import random
@@ -55,9 +54,10 @@ MODEL: dict[str, dict[str, str]] = {
     },
     "Chief": {"@parent": "Person", "bonus": "double = 0.5", "plan": "string?"},
 }
-ATTRIBUTES = (
-    "name notes small age number rating factor active hired salary badge site photo speed count".split()
-)  # fmt: skip
+ATTRIBUTES = [
+    "name", "notes", "small", "age", "number", "rating", "factor", "active", "hired", "salary", "badge", "site",
+    "photo", "speed", "count",
+]  # fmt: skip
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 URI = re.compile(r"x-coredata://\S+|/tmp/\S+|0x[0-9a-f]+|thread \d+")
 
@@ -411,7 +411,12 @@ def compare(seed: int, operations: int, rounds: int) -> int:
     """Runs both processes, and returns 1 after a difference."""
     command = [sys.executable, __file__, "--seed", str(seed), "--operations", str(operations), "--rounds", str(rounds)]
     package = os.environ.get("PYTHONPATH", str(ROOT / "bindings" / "python"))
-    environment = {**os.environ, "PYTHONPATH": package, "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8:backslashreplace"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": package,
+        "PYTHONHASHSEED": "0",
+        "PYTHONIOENCODING": "utf-8:backslashreplace",
+    }
     processes = [
         subprocess.Popen(
             [*command, "--child"],

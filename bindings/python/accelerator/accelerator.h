@@ -7,10 +7,13 @@
  *
  * Locks. All functions run with the interpreter lock (GIL). The library functions that are called without releasing it
  * neither wait for another thread nor call the host: cst_object_try_get and cst_object_try_set by their contract,
- * cst_object_get_stamp, cst_thread_id and cst_retain because they only read memory and count references. No thread can
- * therefore hold a lock of the library that such a call needs while it waits for the GIL. cst_release can deallocate a
- * context and wait for its threads, and a hook that runs on such a thread needs the GIL: so the GIL is released around
- * each call of cst_release.
+ * cst_object_get_stamp, cst_thread_id, cst_retain and cst_value_dispose because they only read and free memory and count
+ * references. No thread can therefore hold a lock of the library that such a call needs while it waits for the GIL.
+ *
+ * The GIL is released around insertions, which can run hooks and free objects that other threads released. cst_release
+ * can deallocate a context, and wait for its threads, whose hooks need the GIL. It is called without releasing the GIL
+ * only for an object of a context that owns its own handle, because then the context stays, and only if no store of the
+ * host exists, which would be notified of the object.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,8 +22,8 @@
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x03090000
-#include <Python.h>
 #include <corestone.h>
+#include <Python.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -71,8 +74,7 @@ static inline uint64_t thread_id(void) {
 enum { INLINE_VALUES = 8, MAX_SLOTS = 4096 };
 
 typedef struct object {
-    PyObject_HEAD
-    uint64_t token;
+    PyObject_HEAD uint64_t token;
     PyObject *context;
     /* What ctypes passes as the handle; NULL before it is needed. */
     PyObject *handle;

@@ -58,7 +58,8 @@ static PyObject *numbers(const char *data, const char *nulls, size_t rows, uint6
 static const char *skip(const char *at, const char *end, uint64_t count) {
     while (at < end && count > 0) {
         at++;
-        while (at < end && ((unsigned char)*at & 0xC0) == 0x80) at++;
+        while (at < end && ((unsigned char)*at & 0xC0) == 0x80)
+            at++;
         count--;
     }
     return at;

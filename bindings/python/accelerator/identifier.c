@@ -8,8 +8,7 @@
 #include "accelerator.h"
 
 typedef struct identifier {
-    PyObject_HEAD
-    uint64_t token;
+    PyObject_HEAD uint64_t token;
     uint32_t stamp;
 } identifier;
 

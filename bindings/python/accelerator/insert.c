@@ -16,10 +16,9 @@ enum { SINGLE_LIMIT = 64, MANY_LIMIT = 8, MEMBER_LIMIT = 256 };
 enum { IS_MANY = 1, IS_DECIMAL = 2, FLAG_BITS = 2 };
 
 typedef struct insertion {
-    PyObject_HEAD
-    PyObject *kind;       /* the class of the entity's objects */
-    PyObject *properties; /* {name: number} of the properties that can be set here */
-    PyObject *failure;    /* (status, error) -> exception */
+    PyObject_HEAD PyObject *kind; /* the class of the entity's objects */
+    PyObject *properties;         /* {name: number} of the properties that can be set here */
+    PyObject *failure;            /* (status, error) -> exception */
     uint64_t entity;
 } insertion;
 
@@ -94,11 +93,9 @@ static bool encode(const insertion *self, PyObject *given, struct encoded *out) 
 static cst_status run(cst_context *context, const insertion *self, struct encoded *given, cst_object **out,
                       cst_error **error) {
     *out = NULL;
-    cst_status status =
-        library.context_insert(context, (const cst_entity *)(uintptr_t)self->entity, out, error);
+    cst_status status = library.context_insert(context, (const cst_entity *)(uintptr_t)self->entity, out, error);
     if (status < 0) return status;
-    if (given->single_count)
-        status = library.set_many(*out, given->single_count, given->keys, given->values, error);
+    if (given->single_count) status = library.set_many(*out, given->single_count, given->keys, given->values, error);
     for (size_t i = 0; i < given->many_count && status >= 0; i++)
         status = library.set_members(*out, given->many[i].key, given->many[i].count,
                                      given->members + given->many[i].first, error);
@@ -125,7 +122,8 @@ static PyObject *insert(PyObject *item, PyObject *const *arguments, Py_ssize_t c
     cst_status status = run((cst_context *)(uintptr_t)context, self, &given, &made, &error);
     PyEval_RestoreThread(state);
     if (status < 0) {
-        PyObject *raised = PyObject_CallFunction(self->failure, "iK", (int)status, (unsigned long long)(uintptr_t)error);
+        PyObject *raised =
+            PyObject_CallFunction(self->failure, "iK", (int)status, (unsigned long long)(uintptr_t)error);
         if (raised) PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
         Py_XDECREF(raised);
         return NULL;

@@ -16,8 +16,15 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "corestone._accelerator", "The accelerator of the package corestone.", -1, functions,
-    NULL,                  NULL,                     NULL,                                         NULL,
+    PyModuleDef_HEAD_INIT,
+    "corestone._accelerator",
+    "The accelerator of the package corestone.",
+    -1,
+    functions,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
 };
 
 PyMODINIT_FUNC PyInit__accelerator(void) {

@@ -7,11 +7,24 @@
  */
 #include "accelerator.h"
 
+#include <stddef.h>
+#include <structmember.h>
+
 PyTypeObject *object_type;
 
 /* What the package passes to `set_functions`. */
 static PyObject *make_argument; /* (token) -> what ctypes passes as a handle */
 static PyObject *refusal;       /* (object, name) -> the exception for an attribute that cannot be set, or None */
+static PyObject *missing;       /* (object, name) -> the value of an attribute that was not found, or an error */
+
+/* The base type of contexts. */
+typedef struct context_base {
+    PyObject_HEAD
+    bool is_held; /* whether the context owns its handle */
+} context_base;
+static PyTypeObject *context_type;
+/* Whether a release of an object can call the host, which can wait for another thread. */
+static bool releases_can_wait;
 
 void object_drop_values(object *self) {
     if (!self->has_values) return;
@@ -25,9 +38,11 @@ void object_drop_values(object *self) {
     }
     self->more = NULL;
     self->more_count = 0;
-    for (unsigned i = 0; i < INLINE_VALUES; i++) Py_XDECREF(values[i]);
+    for (unsigned i = 0; i < INLINE_VALUES; i++)
+        Py_XDECREF(values[i]);
     if (!more) return;
-    for (unsigned i = 0; i < more_count; i++) Py_XDECREF(more[i]);
+    for (unsigned i = 0; i < more_count; i++)
+        Py_XDECREF(more[i]);
     PyMem_Free(more);
 }
 
@@ -61,7 +76,8 @@ void object_keep(object *self, unsigned slot, PyObject *value) {
             unsigned wanted = (slot | 7) + 1;
             PyObject **more = PyMem_Realloc(self->more, wanted * sizeof *more);
             if (!more) return; /* a value that is not cached is read again */
-            for (unsigned i = self->more_count; i < wanted; i++) more[i] = NULL;
+            for (unsigned i = self->more_count; i < wanted; i++)
+                more[i] = NULL;
             self->more = more;
             self->more_count = (uint16_t)wanted;
         }
@@ -100,13 +116,25 @@ static int clear_object(PyObject *item) {
     return 0;
 }
 
+/* Releases the handle of an object. While the context owns its own handle, the release frees nothing but the object: it
+ * does not wait, so that the interpreter lock, whose release is slow, can be kept. */
+static void release(const object *self) {
+    bool frees_only_the_object = !releases_can_wait && self->context &&
+                                 PyObject_TypeCheck(self->context, context_type) &&
+                                 ((context_base *)self->context)->is_held;
+    if (frees_only_the_object)
+        library.release((void *)(uintptr_t)self->token);
+    else
+        library_release(self->token);
+}
+
 static void free_object(PyObject *item) {
     object *self = (object *)item;
     PyTypeObject *kind = Py_TYPE(item);
     PyObject_GC_UnTrack(item);
     table_remove(self->token, self);
     object_drop_values(self);
-    if (self->owns) library_release(self->token);
+    if (self->owns) release(self);
     Py_CLEAR(self->handle);
     Py_CLEAR(self->context);
     PyObject_GC_Del(item);
@@ -240,7 +268,7 @@ static PyObject *objects(PyObject *module, PyObject *unused) {
 
 /* ---- attributes */
 
-static PyObject *missing(const char *name) {
+static PyObject *not_set(const char *name) {
     PyErr_SetString(PyExc_AttributeError, name);
     return NULL;
 }
@@ -248,14 +276,14 @@ static PyObject *missing(const char *name) {
 static PyObject *get_context(PyObject *item, void *unused) {
     (void)unused;
     PyObject *context = ((object *)item)->context;
-    if (!context) return missing("_cst_context");
+    if (!context) return not_set("_cst_context");
     Py_INCREF(context);
     return context;
 }
 
 static int set_context(PyObject *item, PyObject *value, void *unused) {
     (void)unused;
-    if (!value) return missing("_cst_context"), -1;
+    if (!value) return not_set("_cst_context"), -1;
     set_reference(&((object *)item)->context, value);
     return 0;
 }
@@ -263,14 +291,14 @@ static int set_context(PyObject *item, PyObject *value, void *unused) {
 static PyObject *get_token(PyObject *item, void *unused) {
     (void)unused;
     object *self = (object *)item;
-    if (!self->context) return missing("_cst_token");
+    if (!self->context) return not_set("_cst_token");
     return PyLong_FromUnsignedLongLong(self->token);
 }
 
 static PyObject *get_handle(PyObject *item, void *unused) {
     (void)unused;
     object *self = (object *)item;
-    if (!self->context) return missing("_cst_handle");
+    if (!self->context) return not_set("_cst_handle");
     if (!self->handle) {
         PyObject *made = PyObject_CallFunction(make_argument, "K", self->owns ? (unsigned long long)self->token : 0);
         if (!made) return NULL;
@@ -281,6 +309,16 @@ static PyObject *get_handle(PyObject *item, void *unused) {
     }
     Py_INCREF(self->handle);
     return self->handle;
+}
+
+/* Does the same as object.__getattribute__ followed by the function `missing`. A class with a __getattr__ or a
+ * __getattribute__ of its own has another function, which calls this one and then __getattr__. */
+static PyObject *get_attribute(PyObject *self, PyObject *name) {
+    PyObject *found = PyObject_GenericGetAttr(self, name);
+    if (found || !missing || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    if (PyType_GetSlot(Py_TYPE(self), Py_tp_getattro) != (void *)get_attribute) return NULL;
+    PyErr_Clear();
+    return PyObject_CallFunctionObjArgs(missing, self, name, NULL);
 }
 
 /* Does the same as object.__setattr__, with another message for an unknown name. A method and not a slot of the type,
@@ -305,12 +343,20 @@ static PyObject *set_attribute(PyObject *self, PyObject *const *arguments, Py_ss
     return NULL;
 }
 
-/* set_functions(make_argument, refusal) */
+/* set_functions(make_argument, refusal, missing) */
 static PyObject *set_functions(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (count != 2) return PyErr_Format(PyExc_TypeError, "set_functions takes 2 arguments");
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "set_functions takes 3 arguments");
+    set_reference(&missing, arguments[2]);
     set_reference(&make_argument, arguments[0]);
     set_reference(&refusal, arguments[1]);
+    Py_RETURN_NONE;
+}
+
+/* releases_can_wait(): from now on, the interpreter lock is released around every release of an object. */
+static PyObject *let_releases_wait(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    releases_can_wait = true;
     Py_RETURN_NONE;
 }
 
@@ -329,6 +375,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, free_object},
     {Py_tp_traverse, visit_object},
     {Py_tp_clear, clear_object},
+    {Py_tp_getattro, get_attribute},
     {Py_tp_getset, attributes},
     {Py_tp_methods, methods},
     {0, NULL},
@@ -345,11 +392,26 @@ static PyMethodDef functions[] = {
     {"wrap_all", (PyCFunction)(void (*)(void))wrap_all, METH_FASTCALL, NULL},
     {"find", find, METH_O, NULL},
     {"objects", objects, METH_NOARGS, NULL},
+    {"releases_can_wait", let_releases_wait, METH_NOARGS, NULL},
     {"set_functions", (PyCFunction)(void (*)(void))set_functions, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef context_members[] = {
+    {"_cst_is_held", T_BOOL, offsetof(context_base, is_held), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+static PyType_Slot context_slots[] = {{Py_tp_members, context_members}, {0, NULL}};
+static PyType_Spec context_spec = {
+    "corestone._accelerator.ContextBase", sizeof(context_base), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    context_slots,
+};
+
 int object_setup(PyObject *module) {
+    context_type = (PyTypeObject *)PyType_FromSpec(&context_spec);
+    if (!context_type) return -1;
+    Py_INCREF((PyObject *)context_type);
+    if (PyModule_AddObject(module, "ContextBase", (PyObject *)context_type) < 0) return -1;
     object_type = (PyTypeObject *)PyType_FromSpec(&spec);
     if (!object_type) return -1;
     Py_INCREF((PyObject *)object_type);

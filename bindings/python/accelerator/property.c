@@ -15,8 +15,8 @@
 
 /* The fields of a descriptor, behind those of `property`, whose size differs between versions of Python. */
 struct fields {
-    PyObject *doc;   /* `property` would keep it where the class's own __doc__ hides it */
-    PyObject *owner; /* the class that has the property; only its objects have the key */
+    PyObject *doc;    /* `property` would keep it where the class's own __doc__ hides it */
+    PyObject *owner;  /* the class that has the property; only its objects have the key */
     PyObject *target; /* for a relationship: the entity of the targets; else NULL */
     cst_key key;
     int type; /* the type of an attribute that is set here; otherwise 0 */
@@ -31,7 +31,8 @@ static traverseproc base_traverse;
 static inquiry base_clear;
 
 static inline object *own_object(const struct fields *fields, PyObject *item) {
-    return fields->owner && PyType_IsSubtype(Py_TYPE(item), (PyTypeObject *)fields->owner) ? (object *)item : NULL;
+    PyTypeObject *kind = Py_TYPE(item), *owner = (PyTypeObject *)fields->owner;
+    return owner && (kind == owner || PyType_IsSubtype(kind, owner)) ? (object *)item : NULL;
 }
 
 static PyObject *target_of(const struct fields *fields, object *item, const cst_value *value) {
@@ -83,14 +84,19 @@ static PyObject *get(PyObject *self, PyObject *item, PyObject *kind) {
  * floating-point attribute as a float. */
 static bool reads_as_given(int attribute, cst_type type) {
     switch (type) {
-    case CST_NULL: return true;
-    case CST_STRING: return attribute == CST_ATTRIBUTE_STRING;
-    case CST_DOUBLE: return attribute == CST_ATTRIBUTE_DOUBLE;
-    case CST_BOOL: return attribute == CST_ATTRIBUTE_BOOLEAN;
+    case CST_NULL:
+        return true;
+    case CST_STRING:
+        return attribute == CST_ATTRIBUTE_STRING;
+    case CST_DOUBLE:
+        return attribute == CST_ATTRIBUTE_DOUBLE;
+    case CST_BOOL:
+        return attribute == CST_ATTRIBUTE_BOOLEAN;
     case CST_INT:
         return attribute == CST_ATTRIBUTE_INTEGER_16 || attribute == CST_ATTRIBUTE_INTEGER_32 ||
                attribute == CST_ATTRIBUTE_INTEGER_64;
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -196,8 +202,13 @@ int property_setup(PyObject *module) {
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         members[i] = (PyMemberDef){named[i].name, T_OBJECT_EX, (Py_ssize_t)(fields_offset + named[i].offset), 0, NULL};
     PyType_Slot slots[] = {
-        {Py_tp_descr_get, get},         {Py_tp_descr_set, set},     {Py_tp_traverse, visit_fields}, {Py_tp_clear, clear},
-        {Py_tp_members, members},       {Py_tp_methods, methods},   {0, NULL},
+        {Py_tp_descr_get, get},
+        {Py_tp_descr_set, set},
+        {Py_tp_traverse, visit_fields},
+        {Py_tp_clear, clear},
+        {Py_tp_members, members},
+        {Py_tp_methods, methods},
+        {0, NULL},
     };
     PyType_Spec spec = {"corestone._accelerator.Property", (int)(fields_offset + sizeof(struct fields)), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};

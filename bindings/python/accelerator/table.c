@@ -22,7 +22,8 @@ static size_t place_of(uint64_t token) {
 
 static size_t search(uint64_t token) {
     size_t place = place_of(token);
-    while (entries[place].token && entries[place].token != token) place = (place + 1) & (capacity - 1);
+    while (entries[place].token && entries[place].token != token)
+        place = (place + 1) & (capacity - 1);
     return place;
 }
 

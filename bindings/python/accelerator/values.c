@@ -66,14 +66,21 @@ static PyObject *decode_text(const char *data, size_t size) {
 
 PyObject *value_decode(const cst_value *value) {
     switch (value->type) {
-    case CST_NULL: Py_RETURN_NONE;
-    case CST_BOOL: return PyBool_FromLong(value->as.boolean);
-    case CST_INT: return PyLong_FromLongLong(value->as.integer);
-    case CST_DOUBLE: return PyFloat_FromDouble(value->as.real);
+    case CST_NULL:
+        Py_RETURN_NONE;
+    case CST_BOOL:
+        return PyBool_FromLong(value->as.boolean);
+    case CST_INT:
+        return PyLong_FromLongLong(value->as.integer);
+    case CST_DOUBLE:
+        return PyFloat_FromDouble(value->as.real);
     case CST_STRING:
-    case CST_URI: return decode_text(value->as.string.data, value->as.string.size);
-    case CST_DATE: return decode_date(value->as.date);
-    default: return NULL;
+    case CST_URI:
+        return decode_text(value->as.string.data, value->as.string.size);
+    case CST_DATE:
+        return decode_date(value->as.date);
+    default:
+        return NULL;
     }
 }
 

@@ -126,7 +126,7 @@ def read_columns(
         for start in range(first, first + count, CHUNK):
             size = min(CHUNK, first + count - start)
             call(lib.cst_results_copy_columns, results._handle, start, size, len(keys), keys, byref(buffer))
-            quick = [None] * len(types)
+            quick: list[Any] = [None] * len(types)
             if accelerator is not None and not is_strict:
                 quick = accelerator.unpack(buffer.data, buffer.size, types)
             if None not in quick:

@@ -17,10 +17,10 @@ from ._abi import lib, text
 from ._ahead import ONE_BY_ONE, Stamp
 from ._call import call, owned, quick_failure
 from ._composite import composite_property
+from ._wrappers import accelerator, find, make_property, own_properties
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
 from .errors import CorestoneError
-from ._wrappers import accelerator, find, make_property, own_properties
 from .object import ManagedObject
 from .property import PropertyDescription
 from .results import Results

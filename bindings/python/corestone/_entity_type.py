@@ -9,7 +9,7 @@ import weakref
 from abc import ABCMeta
 from typing import TYPE_CHECKING, Any
 
-from ._wrappers import accelerator
+from ._wrappers import accelerator, with_attributes
 from .property import nearest
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ class EntityType(ABCMeta):
 
     # A weak reference to the entity to which the class was bound last; see Model.bind.
     _cst_bound: weakref.ref[Entity] | None = None
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> EntityType:
+        return super().__new__(mcls, name, with_attributes(bases, body), body, **options)
 
     def __getattribute__(cls, name: str) -> Any:
         found = super().__getattribute__(name)

@@ -14,8 +14,8 @@ from ._ahead import Stamp, contexts
 from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
-from .errors import ObjectGoneError
 from ._wrappers import find
+from .errors import ObjectGoneError
 
 # `context`: the context that executes a batch request on this thread.
 batches = threading.local()

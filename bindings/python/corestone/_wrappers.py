@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from ctypes import addressof, c_void_p, cast
 from functools import partial
 from operator import methodcaller
@@ -36,6 +36,7 @@ except ImportError:  # not CPython
             known.pop(token, None)
 
 
+Missing = Callable[[Any, str], Any]
 Refusal = Callable[[Any, str], Optional[AttributeError]]
 
 VARIABLE = "CORESTONE_ACCELERATOR"
@@ -77,6 +78,8 @@ accelerator: Any = _load()
 if accelerator is not None:
     Base = accelerator.Object
     IdentifierBase = accelerator.Identifier
+    ContextBase = accelerator.ContextBase
+    releases_can_wait = accelerator.releases_can_wait
     find = accelerator.find
     registered = accelerator.registered
     remember = accelerator.remember
@@ -93,8 +96,31 @@ if accelerator is not None:
     def place(item: ManagedObject, ahead: Ahead | None, row: int) -> None:
         pass
 
-    def set_refusal(refusal: Refusal) -> None:
-        accelerator.set_functions(_abi.argument, refusal)
+    def set_functions(refusal: Refusal, missing: Missing) -> None:
+        accelerator.set_functions(_abi.argument, refusal, missing)
+
+    class _Attributes:
+        """A base of classes with a __getattr__ or a __getattribute__ of their own; see `with_attributes`."""
+
+        __slots__ = ()
+
+        def __getattr__(self, name: str) -> Any:
+            from .object import missing
+
+            return missing(self, name)
+
+    def with_attributes(bases: tuple[type, ...], body: dict[str, Any]) -> tuple[type, ...]:
+        if _Attributes in {each for base in bases for each in base.__mro__}:
+            return bases
+        if body.keys().isdisjoint(_HOOKS) and not any(_HOOKS & vars(each).keys() for each in _python_classes(bases)):
+            return bases
+        return (*bases, _Attributes)
+
+    _HOOKS = {"__getattr__", "__getattribute__"}
+
+    def _python_classes(bases: tuple[type, ...]) -> Iterator[type]:
+        for base in bases:
+            yield from (each for each in base.__mro__ if each not in (object, Base))
 
     def make_property(
         getter: Callable[[Any], Any], setter: Callable[[Any, Any], None], doc: str, key: int, target: Entity | None,
@@ -129,6 +155,14 @@ else:
 
         __slots__ = ()
 
+    class ContextBase:  # type: ignore[no-redef]
+        """The base class of contexts."""
+
+        _cst_is_held = False  # whether the context owns its handle
+
+    def releases_can_wait() -> None:
+        """Must be called before a release of an object can call the host."""
+
     def registered(context: Context, which: Any) -> Any:
         """Returns the object of an ID, if the accelerator knows it."""
         return None
@@ -160,6 +194,10 @@ else:
                     raise
                 raise other from None
 
+        # Called if no property and no method has that name, or if a getter raises AttributeError.
+        def __getattr__(self, name: str) -> Any:
+            return _missing(self, name)
+
     class Reference(weakref.ref["ManagedObject"]):
         """The map's weak reference to a wrapper. When the wrapper is freed, the reference removes itself from the map.
 
@@ -187,7 +225,6 @@ else:
     _set_context = Base.__dict__["_cst_context"].__set__
     _set_handle = Base.__dict__["_cst_handle"].__set__
     _set_token = Base.__dict__["_cst_token"].__set__
-    _refusal: Refusal = lambda item, name: None  # noqa: E731
 
     def find(token: int) -> ManagedObject | None:
         """Returns the wrapper of a handle; None if there is none."""
@@ -239,13 +276,21 @@ else:
             found_objects.append(found)
         return found_objects
 
-    def set_refusal(refusal: Refusal) -> None:
-        """Sets the function that returns the exception for an attribute that cannot be set.
+    def set_functions(refusal: Refusal, missing: Missing) -> None:
+        """Sets what is called for attributes that cannot be set, or are not found.
 
-        None instead of an exception means that Python's own one is raised.
+        refusal  returns the exception; None means that Python's own one is raised
+        missing  returns the value, or raises an exception
         """
-        global _refusal
-        _refusal = refusal
+        global _refusal, _missing
+        _refusal, _missing = refusal, missing
+
+    _refusal: Refusal
+    _missing: Missing
+
+    def with_attributes(bases: tuple[type, ...], body: dict[str, Any]) -> tuple[type, ...]:
+        """Returns the bases of a class of objects, so that `super().__getattr__` exists."""
+        return bases
 
     def make_property(
         getter: Callable[[Any], Any], setter: Callable[[Any, Any], None], doc: str, key: int, target: Entity | None,

@@ -25,6 +25,7 @@ from ._handles import Handle, retained_owner
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
 from ._request import new_request
+from ._wrappers import ContextBase, accelerator, find, make_insertion, objects, place, registered, remember, wrap, wrap_all
 from .arrow import ArrowData, fetch_data, flags
 from .asynchronous import AsynchronousFetch
 from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
@@ -44,7 +45,6 @@ from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
 from .history import HistoryCursor, HistoryToken, HistoryTransaction
 from .merging import MergePolicy, PolicyLike, policy
-from ._wrappers import accelerator, find, make_insertion, objects, place, registered, remember, wrap, wrap_all
 from .object import ManagedObject, drop_held_values, set_single_values
 from .object_id import ObjectID
 from .predicate import Predicate
@@ -82,7 +82,7 @@ _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private qu
 _MAKERS = {_abi.QUEUE_CALLER: "context", _abi.QUEUE_PRIVATE: "background_context", _abi.QUEUE_MAIN: "main_context"}
 
 
-class Context:
+class Context(ContextBase):  # type: ignore[misc, valid-type]
     """A unit of work: objects that were fetched or inserted, and their changes until a save or a rollback.
 
     Containers and coordinators create contexts with `context`, `background_context` and `main_context`. A context
@@ -131,6 +131,7 @@ class Context:
         self._remote: Observation | None = None
         #: Data of the application.
         self.user_info: Any = None
+        self._cst_is_held = handle is None
         if handle is None:
             handle = (
                 owned(lib.cst_context_new, self.coordinator._handle, queue_type)
@@ -198,7 +199,7 @@ class Context:
 
     def _object(self, token: int, entity: Entity | None) -> ManagedObject:
         """Returns the wrapper of a borrowed handle."""
-        found = find(token)
+        found: ManagedObject | None = find(token)
         if found is not None:
             return found
         kind = self._class(token, entity)
@@ -207,7 +208,7 @@ class Context:
     def _adopt(self, hold: Handle, entity: Entity | None) -> ManagedObject:
         """Returns the wrapper of an owned handle."""
         token = hold.value or 0
-        found = find(token)
+        found: ManagedObject | None = find(token)
         return wrap(self._class(token, entity), self, hold) if found is None else found
 
     def _objects(self, array: Any, count: int, entity: Entity | None, ahead: Ahead | None) -> list[ManagedObject]:
@@ -1594,6 +1595,7 @@ class Context:
     def _forget_handle(self) -> None:
         self._stamp = Stamp()
         self._watcher = None
+        self._cst_is_held = False
         self._handle = self._argument = self._remote = None
         for sequence in list(self._sequences):
             sequence.close()

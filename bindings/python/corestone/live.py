@@ -21,8 +21,8 @@ from ._callbacks import isolating_exceptions
 from ._handles import Handle, retained, retained_owner
 from ._interrupt import immortal
 from ._notifications import Notifications
-from .errors import CorestoneError, ObjectGoneError
 from ._wrappers import find, wrap
+from .errors import CorestoneError, ObjectGoneError
 from .object_id import ObjectID
 from .observation import Observation
 

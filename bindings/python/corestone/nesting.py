@@ -12,10 +12,10 @@ from ._abi import lib
 from ._ahead import Stamp
 from ._arguments import quoted, shown
 from ._call import call
+from ._wrappers import objects
 from .codes import HistoryChangeKind
 from .errors import InvalidArgumentError, TypeMismatchError
 from .history import HistoryCursor, HistoryTransaction
-from ._wrappers import objects
 from .object import ManagedObject, drop_held_values, object_id
 from .object_id import ObjectID
 

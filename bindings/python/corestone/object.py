@@ -15,7 +15,7 @@ from ._call import call, held, quick_failure
 from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
 from ._object_changes import ObjectChanges
-from ._wrappers import Base, set_refusal
+from ._wrappers import Base, set_functions
 from .codes import AttributeType, SnapshotEvents
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
@@ -51,6 +51,10 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):  # type: ignore[
     _cst_properties: ClassVar[dict[str, PropertyDescription]] = {}
     _cst_plans: ClassVar[dict[tuple[str, ...], Plan]] = {}
     _cst_primitives: ClassVar[dict[str, property]] = {}  # properties that custom classes override
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     _cst_context: Context
     _cst_handle: Any
@@ -338,13 +342,6 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):  # type: ignore[
 
     # ---- special methods
 
-    def __getattr__(self, name: str) -> Any:
-        # Called if no property and no method has that name, or if a getter raises AttributeError. Python has discarded
-        # the error of a getter, so the getter runs again to raise it.
-        if _has_member(self, name):
-            return object.__getattribute__(self, name)
-        raise AttributeError(_no_property(self, name))
-
     def __repr__(self) -> str:
         return describe(self)
 
@@ -410,7 +407,15 @@ def _refusal(item: ManagedObject, name: str) -> AttributeError | None:
     return error
 
 
-set_refusal(_refusal)
+def missing(item: Any, name: str) -> Any:
+    """Raises the error for an attribute that was not found."""
+    # Python has discarded the error of a getter that raised AttributeError, so the getter runs again to raise it.
+    if _has_member(item, name):
+        return object.__getattribute__(item, name)
+    raise AttributeError(_no_property(item, name))
+
+
+set_functions(_refusal, missing)
 
 
 def object_id(item: ManagedObject) -> ObjectID:

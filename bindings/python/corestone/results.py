@@ -6,6 +6,7 @@ import ctypes
 import html
 from collections.abc import Iterator, Sequence
 from ctypes import byref
+from itertools import chain
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _abi, values
@@ -66,8 +67,8 @@ class Results(Sequence[Any]):
         return self._count
 
     def __iter__(self) -> Iterator[Any]:
-        for first in range(0, self._count, self._block_size):
-            yield from self._block(first, min(self._block_size, self._count - first))
+        size, count = self._block_size, self._count
+        return chain.from_iterable(self._block(first, min(size, count - first)) for first in range(0, count, size))
 
     def _block(self, first: int, count: int) -> list[Any]:
         """Returns `count` objects from the index `first`."""
