@@ -3,7 +3,7 @@ import CPlatform
 import CorestoneGraph
 import CorestoneValues
 
-// The functions with which a host caches values of objects.
+// The functions with which a binding caches values of objects.
 
 @_cdecl("cst_object_try_get") @implementation
 public func cst_object_try_get(
@@ -22,16 +22,6 @@ public func cst_object_try_get(
         if borrowed == 0 { return tryTarget(object, key, out) }
         put(ValueView(.object, UInt64(borrowed)), out)
         return Status.ok.rawValue
-    }
-}
-
-/// Returns the status of a handle that the caller must not use, or `otherwise`.
-@inline(never)
-private func refuse(_ pointer: OpaquePointer?, hasValue: Bool, _ otherwise: Status) -> cst_status {
-    outcome(nil) {
-        _ = try object(pointer)
-        guard hasValue else { throw CoreError(.invalidArgument, "the value is NULL; pass the address of a cst_value") }
-        return otherwise
     }
 }
 
@@ -54,10 +44,21 @@ public func cst_object_try_set(
         return refuse(pointer, hasValue: value != nil, .unchanged)
     }
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
-        guard object.isOnQueue, let new = try? propertyValue(value.pointee),
-            object.setResident(new, key: key)
-        else { return refuse(pointer, hasValue: true, .unchanged) }
-        return Status.ok.rawValue
+        guard object.isOnQueue else { return refuse(pointer, hasValue: true, .unchanged) }
+        do {
+            let isSet = object.setResident(try propertyValue(value.pointee), key: key)
+            return isSet ? Status.ok.rawValue : Status.unchanged.rawValue
+        } catch let failure { return report(failure, nil) }
+    }
+}
+
+/// Returns the status of a handle that the caller must not use, or `otherwise`.
+@inline(never)
+private func refuse(_ pointer: OpaquePointer?, hasValue: Bool, _ otherwise: Status) -> cst_status {
+    outcome(nil) {
+        _ = try object(pointer)
+        guard hasValue else { throw CoreError(.invalidArgument, "the value is NULL; pass the address of a cst_value") }
+        return otherwise
     }
 }
 

@@ -97,7 +97,7 @@ static void values_are_set_without_waiting(void) {
     OK(cst_object_try_set(ada, c.number, &value));
     CHECK_INT(CST_NULL, get(ada, c.number).type);
     value = (cst_value){.type = CST_STRING, .as.string = {"\xFF", 1}};
-    CHECK_STATUS(CST_UNCHANGED, cst_object_try_set(ada, c.name, &value));
+    CHECK_STATUS(CST_E_INVALID_UTF8, cst_object_try_set(ada, c.name, &value));
     CHECK_TEXT("Ada", get_text(ada, c.name));
     OK(cst_context_rollback(c.context, E));
     CHECK_INT(1, get_int(ada, c.number));

@@ -22,8 +22,9 @@
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x03090000
-#include <corestone.h>
 #include <Python.h>
+
+#include <corestone.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* identifier.c: the base type of object IDs, which remembers the object that `Context.get` returned last.
  *
- * The object is remembered by its token, which is never used for another object, and its change stamp. An object that
- * leaves its context gets another stamp, so an object with the same stamp is still the registered one.
+ * The object is remembered by its token, which is never used for another object. It is still the registered object of
+ * the ID if the calling thread may use it, because an object that has left its context does not belong to a thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,25 +21,18 @@ static PyObject *registered(PyObject *module, PyObject *const *arguments, Py_ssi
     if (!PyObject_TypeCheck(arguments[1], identifier_type)) Py_RETURN_NONE;
     const identifier *which = (const identifier *)arguments[1];
     object *known = which->token ? table_find(which->token) : NULL;
-    bool is_found = known && known->context == arguments[0] && known->changes &&
-                    object_changes(known) == which->stamp && known->stamp == which->stamp && object_is_current(known);
+    bool is_found = known && known->context == arguments[0] && object_update_stamp(known) && object_is_current(known);
     PyObject *found = is_found ? (PyObject *)known : Py_None;
     Py_INCREF(found);
     return found;
 }
 
-/* remember(id, object): called on the thread of the object's context. */
+/* remember(id, object) */
 static PyObject *remember(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count == 2 && PyObject_TypeCheck(arguments[0], identifier_type) &&
         PyObject_TypeCheck(arguments[1], object_type)) {
-        identifier *which = (identifier *)arguments[0];
-        object *item = (object *)arguments[1];
-        which->token = 0;
-        if (object_update_stamp(item)) {
-            which->token = item->token;
-            which->stamp = item->stamp;
-        }
+        ((identifier *)arguments[0])->token = ((object *)arguments[1])->token;
     }
     Py_RETURN_NONE;
 }

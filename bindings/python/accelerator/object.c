@@ -19,8 +19,7 @@ static PyObject *missing;       /* (object, name) -> the value of an attribute t
 
 /* The base type of contexts. */
 typedef struct context_base {
-    PyObject_HEAD
-    bool is_held; /* whether the context owns its handle */
+    PyObject_HEAD bool is_held; /* whether the context owns its handle */
 } context_base;
 static PyTypeObject *context_type;
 /* Whether a release of an object can call the host, which can wait for another thread. */
@@ -31,7 +30,7 @@ void object_drop_values(object *self) {
     self->has_values = false;
     PyObject *values[INLINE_VALUES], **more = self->more;
     unsigned more_count = self->more_count;
-    /* Values are immutable and have no finalizers, but the fields are emptied first all the same. */
+    /* The fields are emptied before the values are released, as in every type. */
     for (unsigned i = 0; i < INLINE_VALUES; i++) {
         values[i] = self->values[i];
         self->values[i] = NULL;
@@ -164,7 +163,7 @@ static PyObject *object_of(PyTypeObject *kind, PyObject *context, uint64_t token
     }
     object *self = allocate(kind, context, token);
     if (!self) return NULL;
-    /* The allocation can run a garbage collection and thereby any code, but the new object is known to nobody. */
+    /* The allocation can run a garbage collection and thereby any code, but no other code refers to the new object. */
     known = table_find(token);
     if (known) {
         self->token = 0;
@@ -403,8 +402,8 @@ static PyMemberDef context_members[] = {
 };
 static PyType_Slot context_slots[] = {{Py_tp_members, context_members}, {0, NULL}};
 static PyType_Spec context_spec = {
-    "corestone._accelerator.ContextBase", sizeof(context_base), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    context_slots,
+    "corestone._accelerator.ContextBase",     sizeof(context_base), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, context_slots,
 };
 
 int object_setup(PyObject *module) {
