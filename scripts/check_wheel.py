@@ -1,7 +1,7 @@
 """Checks the wheels in a folder.
 
-The tag of each is checked with auditwheel, and its metadata with twine. Its SPDX document is checked with spdx-tools and
-against the files that it describes. The wheel must not contain SQLite.
+The tag of each is checked with auditwheel, and its metadata with twine. Its SPDX document is checked with spdx-tools,
+and against the files that it describes. The wheel must not contain SQLite.
 
 Usage: check_wheel.py DIST   (run it with the Python of build/venv-packaging)
 """

@@ -74,6 +74,8 @@ class World:
         class Person(ManagedObject, entity="Person"):
             """Overrides a property and has hooks."""
 
+            count: int
+
             @property
             def age(self) -> Any:
                 found = self.primitive_value("age")
@@ -362,7 +364,7 @@ class World:
         return found.__get__(other) if found is not None else None
 
     def step(self, at: int) -> None:
-        act: Callable[[], Any] = self.random.choices(ACTS, WEIGHTS)[0]
+        act: Callable[[World], Any] = self.random.choices(ACTS, WEIGHTS)[0]
         try:
             result = self.show(act(self))
         except (self.corestone.CorestoneError, AttributeError, TypeError, ValueError, OverflowError) as raised:

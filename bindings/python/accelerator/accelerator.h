@@ -50,6 +50,7 @@ struct library {
     uint64_t (*thread_id)(void);
     cst_status (*try_get)(const cst_object *, cst_key, cst_value *);
     cst_status (*try_set)(cst_object *, cst_key, const cst_value *);
+    cst_status (*object_entity)(const cst_object *, cst_entity **, cst_error **);
     cst_status (*set_many)(cst_object *, size_t, const cst_key *, const cst_value *, cst_error **);
     cst_status (*set_members)(cst_object *, cst_key, size_t, cst_object *const *, cst_error **);
     cst_status (*context_insert)(cst_context *, const cst_entity *, cst_object **, cst_error **);

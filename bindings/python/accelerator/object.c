@@ -221,6 +221,54 @@ static PyObject *wrap_all(PyObject *module, PyObject *const *arguments, Py_ssize
     return found;
 }
 
+/* Returns the class of an entity, borrowed: `classes` has those that are known, and `find_class` returns others. */
+static PyTypeObject *class_of(const cst_entity *entity, PyObject *classes, PyObject *find_class) {
+    PyObject *number = PyLong_FromUnsignedLongLong((uint64_t)(uintptr_t)entity);
+    if (!number) return NULL;
+    PyObject *found = PyDict_GetItemWithError(classes, number);
+    if (!found && !PyErr_Occurred()) {
+        PyObject *made = PyObject_CallFunctionObjArgs(find_class, number, NULL);
+        if (made && PyDict_SetItem(classes, number, made) == 0) found = PyDict_GetItemWithError(classes, number);
+        Py_XDECREF(made);
+    }
+    Py_DECREF(number);
+    return (PyTypeObject *)found;
+}
+
+/* wrap_mixed(classes, find_class, context, address, count): the objects of an array of borrowed handles of any entity.
+ * Returns None if an entity cannot be read, as of an object that has left its context. */
+static PyObject *wrap_mixed(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 5) return PyErr_Format(PyExc_TypeError, "wrap_mixed takes 5 arguments");
+    const uint64_t *tokens = PyLong_AsVoidPtr(arguments[3]);
+    Py_ssize_t size = PyLong_AsSsize_t(arguments[4]);
+    if (PyErr_Occurred()) return NULL;
+    cst_entity **entities = PyMem_Calloc((size_t)size + 1, sizeof *entities);
+    PyObject *found = PyList_New(size);
+    if (!entities || !found) {
+        PyMem_Free(entities);
+        Py_XDECREF(found);
+        return PyErr_NoMemory();
+    }
+    cst_status status = CST_OK;
+    PyThreadState *state = PyEval_SaveThread();
+    for (Py_ssize_t i = 0; i < size && status >= 0; i++)
+        status = library.object_entity((const cst_object *)(uintptr_t)tokens[i], &entities[i], NULL);
+    PyEval_RestoreThread(state);
+    for (Py_ssize_t i = 0; found && status >= 0 && i < size; i++) {
+        PyTypeObject *kind = class_of(entities[i], arguments[0], arguments[1]);
+        PyObject *item = kind ? object_of(kind, arguments[2], tokens[i]) : NULL;
+        if (item)
+            PyList_SetItem(found, i, item);
+        else
+            Py_CLEAR(found);
+    }
+    PyMem_Free(entities);
+    if (status >= 0) return found;
+    Py_DECREF(found);
+    Py_RETURN_NONE;
+}
+
 /* find(token): the object of a token, or None. */
 static PyObject *find(PyObject *module, PyObject *argument) {
     (void)module;
@@ -389,6 +437,7 @@ static PyType_Spec spec = {
 static PyMethodDef functions[] = {
     {"wrap", (PyCFunction)(void (*)(void))wrap, METH_FASTCALL, NULL},
     {"wrap_all", (PyCFunction)(void (*)(void))wrap_all, METH_FASTCALL, NULL},
+    {"wrap_mixed", (PyCFunction)(void (*)(void))wrap_mixed, METH_FASTCALL, NULL},
     {"find", find, METH_O, NULL},
     {"objects", objects, METH_NOARGS, NULL},
     {"releases_can_wait", let_releases_wait, METH_NOARGS, NULL},

@@ -25,7 +25,18 @@ from ._handles import Handle, retained_owner
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
 from ._request import new_request
-from ._wrappers import ContextBase, accelerator, find, make_insertion, objects, place, registered, remember, wrap, wrap_all
+from ._wrappers import (
+    ContextBase,
+    accelerator,
+    find,
+    make_insertion,
+    objects,
+    place,
+    registered,
+    remember,
+    wrap,
+    wrap_all,
+)
 from .arrow import ArrowData, fetch_data, flags
 from .asynchronous import AsynchronousFetch
 from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
@@ -214,6 +225,11 @@ class Context(ContextBase):  # type: ignore[misc, valid-type]
     def _objects(self, array: Any, count: int, entity: Entity | None, ahead: Ahead | None) -> list[ManagedObject]:
         """Returns the wrappers of an array of borrowed handles."""
         if entity is None or entity.name in self.model._parents:
+            if accelerator is not None:
+                model = self.model
+                quick = accelerator.wrap_mixed(model._classes, model._class_of, self, ctypes.addressof(array), count)
+                if quick is not None:
+                    return cast("list[ManagedObject]", quick)
             found = [self._object(token, entity) for token in array[:count]]
             for row, item in enumerate(found if entity is not None else ()):
                 place(item, ahead, row)
