@@ -310,6 +310,18 @@ class World:
         found = self.context().fetch("Person", sort=["number", "name"], limit=9)
         return found.rows(self.name(), self.name()), len(list(found))
 
+    def dictionaries(self) -> Any:
+        context, names = self.context(), sorted({self.name(), self.name()} - {"speed"})
+        rows = context.fetch_rows("Person", columns=[*names, "team.name"], sort=["number", "name"], limit=9)
+        return rows, context.fetch("Person", sort=["number", "name"], limit=9).to_dicts(*names)
+
+    def insert_with_members(self) -> Any:
+        context = self.context()
+        people = [context.insert("Person", name="member") for _ in range(self.random.randrange(3))]
+        given = self.random.choice([people, tuple(people), set(people), None, [3], [self.item()]])
+        made = context.insert("Team", name=self.value("name"), people=given)
+        return made, sorted(each.name for each in made.people)
+
     def get(self) -> Any:
         item = self.item()
         context = item.context
@@ -382,6 +394,7 @@ RARE: dict[Any, int] = {
     World.write_through_c: 12, World.write_unknown: 2, World.remove_value: 2, World.add_member: 4, World.insert: 8,
     World.insert_many: 2, World.delete: 5, World.save: 12, World.roll_back: 4, World.undo: 8, World.redo: 6,
     World.refresh: 16, World.refresh_all: 2, World.reset: 2, World.process: 6, World.merge: 4, World.columns: 3,
+    World.dictionaries: 3, World.insert_with_members: 3,
     World.elsewhere: 6, World.changed: 6, World.describe: 4, World.forget: 12, World.on_another_thread: 2,
     World.observe: 2, World.declared: 6,
 }  # fmt: skip

@@ -47,8 +47,11 @@ extension ManagedObject {
             !store.observesRegistrations, context.faultState.watch == nil,
             state.isDisjoint(with: [.fault, .detached]) || fireResident()
         else { return nil }
-        guard let record, let (reference, _) = Record(record).target(slot, layout) else { return .null }
-        guard reference >= 0, let target = try? toOneTarget(slot, layout) else { return nil }
+        if toOneTargets?[Int(layout.ordinal)].object == nil {
+            guard let record, let (reference, _) = Record(record).target(slot, layout) else { return .null }
+            if reference < 0 { return nil }
+        }
+        guard let target = try? toOneTarget(slot, layout) else { return nil }
         return ValueView(.object, UInt64(UInt(bitPattern: target.toOpaque())))
     }
 

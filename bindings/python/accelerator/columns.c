@@ -194,7 +194,34 @@ static PyObject *rows_of(PyObject *module, PyObject *const *arguments, Py_ssize_
     return rows;
 }
 
+/* fill(address, width, index, column): writes a list or tuple to a column of an array of values in row order. Returns
+ * False if the package must encode the values. The column must be kept as long as the array. */
+static PyObject *fill(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "fill takes 4 arguments");
+    cst_value *values = PyLong_AsVoidPtr(arguments[0]);
+    Py_ssize_t width = PyLong_AsSsize_t(arguments[1]), index = PyLong_AsSsize_t(arguments[2]);
+    if (PyErr_Occurred()) return NULL;
+    PyObject *column = arguments[3];
+    /* A list could be changed by another thread during the call of the library. */
+    if (!PyTuple_CheckExact(column)) Py_RETURN_FALSE;
+    Py_ssize_t rows = PyTuple_Size(column);
+    for (Py_ssize_t row = 0; row < rows; row++) {
+        PyObject *item = PyTuple_GetItem(column, row);
+        cst_value *value = &values[row * width + index];
+        if (item == Py_None) {
+            *value = (cst_value){.type = CST_NULL};
+        } else if (PyObject_TypeCheck(item, object_type)) {
+            *value = (cst_value){.type = CST_OBJECT, .as.object = (cst_object *)(uintptr_t)((object *)item)->token};
+        } else if (!value_encode(item, value)) {
+            Py_RETURN_FALSE;
+        }
+    }
+    Py_RETURN_TRUE;
+}
+
 static PyMethodDef functions[] = {
+    {"fill", (PyCFunction)(void (*)(void))fill, METH_FASTCALL, NULL},
     {"unpack", (PyCFunction)(void (*)(void))unpack, METH_FASTCALL, NULL},
     {"dicts", (PyCFunction)(void (*)(void))dicts, METH_FASTCALL, NULL},
     {"rows", (PyCFunction)(void (*)(void))rows_of, METH_FASTCALL, NULL},
