@@ -22,7 +22,14 @@ extension ManagedObject {
     @inlinable @inline(__always)
     package func residentView(key: UInt32) -> ValueView? {
         if let view = plainView(key: key) { return view }
-        return fireResident() ? plainView(key: key) : nil
+        return fireResident(for: key) ? plainView(key: key) : nil
+    }
+
+    /// Fires a fault whose row is in memory, for a property of the entity.
+    @usableFromInline
+    func fireResident(for key: UInt32) -> Bool {
+        let slot = Int(key & 0xFFF)
+        return slot < Int(entity.slotCount) && entity.slotKeys[slot] == key && fireResident()
     }
 
     /// Fires a fault whose row is in memory. Returns false if that needs other work, or the object is not a fault.

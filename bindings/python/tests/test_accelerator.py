@@ -475,6 +475,60 @@ def test_weak_references_and_identity(ctx: Context) -> None:
     assert token
 
 
+def test_get_returns_the_registered_object(ctx: Context, one: Any) -> None:
+    which = one.id
+    for _ in range(3):
+        assert ctx.get(which) is one
+        one.age = 4
+        assert ctx.get(which) is one
+        ctx.refresh(one)
+        assert ctx.get(which) is one
+    assert isinstance(on_a_thread(lambda: ctx.get(which)), WrongThreadError)
+    other = ctx.container.context()
+    there = other.get(which)
+    assert there is not one
+    assert (ctx.get(which), other.get(which)) == (one, there)
+    ctx.delete(one)
+    assert ctx.get(which) is one
+    ctx.rollback()
+    ctx.reset()
+    again = ctx.get(which)
+    assert again is not one
+    assert (again.age, ctx.get(which)) == (41, again)
+    ctx.delete(again)
+    ctx.save()
+    assert ctx.get(which) is not again
+    ctx.close()
+    with pytest.raises(InvalidHandleError):
+        ctx.get(which)
+
+
+def test_insertion_sets_all_values_or_inserts_nothing(ctx: Context) -> None:
+    team = ctx.insert("Department", name="D")
+    tasks = [ctx.insert("Task", title=f"T{at}") for at in range(3)]
+    for _ in range(2):  # the first insertion of an entity prepares those that follow
+        one = ctx.insert("Employee", **ATTRIBUTES, department=team, tasks=tasks, projects=())
+        check(one, ATTRIBUTES)
+        assert one.department is team
+        assert list(one.tasks) == tasks
+        before = ctx.count("Employee")
+        wrong: list[dict[str, Any]] = [
+            {"age": "three"},
+            {"agee": 3},
+            {"tasks": [team]},
+            {"department": tasks[0]},
+            {"name": "\ud800"},
+            {"number": 2**70},
+            {"projects": [5]},
+        ]
+        for values in wrong:
+            with pytest.raises(corestone.CorestoneError):
+                ctx.insert("Employee", **{"name": "N", **values})
+        assert ctx.count("Employee") == before
+    with pytest.raises(corestone.ModelError):
+        ctx.insert("Nothing")
+
+
 def test_objects_in_cycles_are_freed(ctx: Context) -> None:
     one = saved(ctx)
     which = one.id
