@@ -69,7 +69,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/c LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams docs-diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mapping check-history check-mutants fuzz bench install clean
+.PHONY: help deps build library accelerator tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams docs-diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mapping check-history check-accelerator check-mutants fuzz bench install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -77,7 +77,7 @@ help: ## list the targets
 deps: ## install the Debian packages and the Python tools that are missing
 	@PYTHON="$(PYTHON)" SWIFT="$(SWIFT)" DEPS="$(DEPS)" scripts/deps.sh "$(VENV)" "$(VENV_PACKAGING)"
 
-build: library tool ## build the library, the headers with their description and the tool into build/
+build: library tool accelerator ## build the library, the headers with their description and the tool into build/
 
 library: deps
 	$(RELEASE) --product corestone $(SONAME_FLAGS)
@@ -85,6 +85,9 @@ library: deps
 	@ln -sfn $(LIBRARY) $(BUILD)/lib/$(SONAME)
 	@ln -sfn $(SONAME) $(BUILD)/lib/libcorestone.so
 	@scripts/copy_headers.sh $(BUILD)/include
+
+accelerator: library
+	@scripts/accelerator.sh "$(VENV)/bin/python" $(BUILD)/include bindings/python/corestone/_accelerator.abi3.so
 
 tool: library
 	@mkdir -p $(BUILD)/maps
@@ -195,6 +198,10 @@ check-history: build ## histories: writers, consumers and a purger for 60 s; 100
 	    $(VENV)/bin/python Tests/history/past.py && \
 	    $(VENV)/bin/python bench/history.py --gate
 
+check-accelerator: build ## a million random operations in Python with and without the accelerator; then the Python tests without it
+	@$(TIMED); $(VENV)/bin/python Tests/accelerator/accelerator_fuzz.py --operations 1000000 --rounds 250 && \
+	    CORESTONE_ACCELERATOR=0 $(VENV)/bin/python -m pytest -n 2 --dist loadfile -p no:cacheprovider bindings/python/tests
+
 check-mutants: deps ## wrong changes of Tests/mutants, one at a time: which tests notice them (MUTANTS)
 	@$(TIMED); $(VENV)/bin/python Tests/mutants/run.py $(MUTANTS)
 
@@ -212,5 +219,5 @@ install: build pages ## install library, headers, tool with its pages, Python pa
 	    "$(PYTHONDIR)"
 
 clean: ## remove what was built, the Python tools too
-	rm -rf build dist .build examples/swift/.build
+	rm -rf build dist .build examples/swift/.build bindings/python/corestone/_accelerator.abi3.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -24,6 +24,6 @@ if ! diff "$dist/SHA256SUMS" "$other/dist/SHA256SUMS"; then
     echo "check-reproducible: the builds differ; the second one is in $other" >&2
     exit 1
 fi
-cmp "$dist"/corestone-"$version"-*.whl "$work"/pip/*.whl
+for wheel in "$work"/pip/*.whl; do cmp "$dist/$(basename "$wheel")" "$wheel"; done
 echo "check-reproducible: $(wc -l <"$dist/SHA256SUMS") files of two builds in two folders are equal byte for byte"
 [ -n "${REBUILD:-}" ] || rm -rf "$(dirname "$work")"

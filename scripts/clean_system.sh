@@ -56,7 +56,9 @@ wheel)
     apt_install python3-venv
     show python3 -m venv /opt/venv
     export PATH=/opt/venv/bin:$PATH
-    show pip install --quiet --disable-pip-version-check --no-index $check/dist/*.whl
+    show pip install --quiet --disable-pip-version-check --no-index $check/dist/*-py3-none-*.whl
+    show python3 -c "import corestone; print(corestone.library_version())"
+    show pip install --quiet --disable-pip-version-check --no-index --force-reinstall --find-links $check/dist corestone
     python=/opt/venv/bin/python3
     apt_install gcc libc6-dev make
     flags() { $python -m corestone --cflags --libs; }

@@ -10,7 +10,7 @@ swift=${SWIFT:-swift}
 # Libraries that Corestone links, with their static archives, and the tools for building and testing.
 packages=(
     libsqlite3-dev libffi-dev libexpat1-dev libpcre2-dev libutf8proc-dev zlib1g-dev libmd-dev
-    abigail-tools binutils clang cmake g++ gcc graphviz make pkg-config python3-venv sqlite3 valgrind
+    abigail-tools binutils clang cmake g++ gcc graphviz make pkg-config python3-dev python3-venv sqlite3 valgrind
 )
 
 # Tools that build and check the packages.

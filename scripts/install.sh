@@ -10,6 +10,9 @@ cp -P "$build"/lib/libcorestone.so "$build"/lib/libcorestone.so.[0-9] "$destdir$
 scripts/copy_headers.sh "$destdir$includedir"
 install -m 755 "$build/bin/corestone" "$destdir$bindir/"
 install -m 644 bindings/python/corestone/*.py bindings/python/corestone/py.typed "$destdir$pythondir/corestone/"
+if [ -e bindings/python/corestone/_accelerator.abi3.so ]; then
+    install -m 755 bindings/python/corestone/_accelerator.abi3.so "$destdir$pythondir/corestone/"
+fi
 (cd "$build/share" && find . -type f) | while read -r page; do
     install -D -m 644 "$build/share/$page" "$destdir$prefix/share/$page"
 done

@@ -773,6 +773,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
     memset(arguments, 0, sizeof *arguments * MAX_PARAMETERS);
     storage->info.struct_size = sizeof storage->info;
     storage->statistics.struct_size = sizeof storage->statistics;
+    storage->stamp.struct_size = sizeof storage->stamp;
     storage->undo_state.struct_size = sizeof storage->undo_state;
     storage->options.struct_size = sizeof storage->options;
     storage->container_options.struct_size = sizeof storage->container_options;
@@ -820,6 +821,7 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
         case KIND_OUT:
             a->pointer = strcmp(p->name, "out_info") == 0 ? (void *)&storage->info : (void *)storage->out;
             if (strcmp(p->name, "out_statistics") == 0) a->pointer = &storage->statistics;
+            if (is(call, "cst_object_get_stamp")) a->pointer = &storage->stamp;
             if (is(call, "cst_undo_manager_state")) a->pointer = &storage->undo_state;
             if (is(call, "cst_predicate_get_info")) a->pointer = &storage->predicate_info;
             if (strcmp(p->name, "out_count") == 0) a->pointer = &storage->out[MAX_ITEMS - 1];

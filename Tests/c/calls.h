@@ -220,6 +220,7 @@ struct storage {
     cst_value out[MAX_ITEMS];         /* large enough for every output */
     cst_property_info info;
     cst_statistics statistics;
+    cst_object_stamp stamp;
     cst_undo_state undo_state;
     cst_predicate_info predicate_info;
     cst_value variables[3]; /* a dictionary, and its one key and value */

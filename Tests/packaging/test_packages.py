@@ -49,11 +49,16 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_wheel_has_library_tool_headers_and_types(build: Path, tmp_path: Path) -> None:
-    name = corestone_build.write_wheel(tmp_path / "dist")
-    assert re.fullmatch(rf"corestone-{re.escape(VERSION)}-py3-none-manylinux_2_\d+_\w+\.whl", name)
+@pytest.mark.parametrize("accelerated", [False, True])
+def test_wheel_has_library_tool_headers_and_types(build: Path, tmp_path: Path, accelerated: bool) -> None:
+    if accelerated and not corestone_build.ACCELERATOR.exists():
+        pytest.skip("the accelerator is not built")
+    name = corestone_build.write_wheel(tmp_path / "dist", accelerated)
+    tag = "cp39-abi3" if accelerated else "py3-none"
+    assert re.fullmatch(rf"corestone-{re.escape(VERSION)}-{tag}-manylinux_2_\d+_\w+\.whl", name)
     with zipfile.ZipFile(tmp_path / "dist" / name) as wheel:
         names = set(wheel.namelist())
+        assert ("corestone/_accelerator.abi3.so" in names) == accelerated
         info = f"corestone-{VERSION}.dist-info"
         assert {
             "_corestone_command.py",

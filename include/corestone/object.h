@@ -31,6 +31,33 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_object_new(const cst_entity *entity, cs
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_get(const cst_object *object, cst_key key,
                                                   cst_value *out_value CST_BORROWED, cst_error **error);
 
+/* Does the same as cst_object_get, if that does not read the store, wait or call the host. Otherwise returns
+ * CST_NOT_FOUND or, like cst_object_get, a failure: call cst_object_get then, which returns the error. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_try_get(const cst_object *object, cst_key key,
+                                                      cst_value *out_value CST_BORROWED);
+
+/* Sets an attribute like cst_object_set, if that does not read the store, wait or call the host, and if the value need not be converted in an unusual way.
+ * Otherwise changes nothing and returns CST_UNCHANGED or, like cst_object_set, a failure: call cst_object_set then. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_try_set(cst_object *object, cst_key key, const cst_value *value);
+
+/* Where a host that caches values of an object finds out whether they are still valid. Start from
+ * CST_OBJECT_STAMP_INIT.
+ *
+ * Every change of a value of the object increments *changes, whether it is a change by the host, an undo, a redo, a
+ * rollback, a refresh, a merge, a save or a deletion, and so does the end of the object's membership in its context.
+ * Other events may increment it too. The number starts again at 0 after 2^32 changes. A cached value of cst_object_try_get
+ * is valid while *changes has the value that it had after the call, on the thread with the ID *thread (cst_thread_id). */
+typedef struct cst_object_stamp {
+    size_t struct_size;
+    const uint32_t *changes; /* valid until the handle of the object is released */
+    const uint64_t *thread;  /* valid while *changes is unchanged */
+} cst_object_stamp;
+#define CST_OBJECT_STAMP_INIT {sizeof(cst_object_stamp), 0, 0}
+
+/* Fills a struct that was initialised with CST_OBJECT_STAMP_INIT. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_object_get_stamp(const cst_object *object, cst_object_stamp *out_stamp,
+                                                          cst_error **error);
+
 /* Fills a buffer with the text or bytes of an attribute, a copy that later changes do not affect. A large value in a
  * backing file is read for this call only; cst_object_get keeps it in memory as long as its view is valid. Returns
  * CST_NOT_FOUND and empties the buffer if the value is null. Fails with CST_E_TYPE_MISMATCH for an attribute of another

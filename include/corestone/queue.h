@@ -32,6 +32,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_drain(int32_t timeout_ms, si
  * The library owns the descriptor: do not close it. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_main_queue_descriptor(int *out_descriptor, cst_error **error);
 
+/* Returns a number that identifies the calling thread, unlike pthread_self() also among threads that have ended. Never
+ * 0. After a fork, the number of the child's thread is another one. See cst_object_stamp. */
+CST_EXPORT CST_ANY_THREAD uint64_t cst_thread_id(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,9 +1,10 @@
-"""Builds the wheel and the source distribution of the Python package, as a build backend (PEP 517).
+"""Builds the wheels and the source distribution of the Python package, as a build backend (PEP 517).
 
 Usage: corestone_build.py wheel|sdist FOLDER   after `make sbom`, which the backend itself runs for a wheel
 
-The wheel contains the shared library but no extension module, so one wheel suits every Python from 3.9 on. The tag of
-the wheel contains the oldest glibc with which the binaries run. The same input results in the same bytes: entries are
+There are two wheels, which both contain the shared library and suit every Python from 3.9 on: `cp39-abi3` with the
+accelerator, for CPython, and `py3-none` without it. The tag of a wheel contains the oldest glibc with which its
+binaries run. The same input results in the same bytes: entries are
 sorted, and their time is SOURCE_DATE_EPOCH.
 """
 
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ.get("CORESTONE_BUILD") or ROOT / "build")
 PACKAGE = ROOT / "bindings" / "python" / "corestone"
 PORTABLE = BUILD / "portable"
+ACCELERATOR = PACKAGE / "_accelerator.abi3.so"
 # The files and folders of the source distribution: all input of `make wheel`, and the tests of the package.
 SOURCES = (
     "CHANGELOG.md",
@@ -49,7 +51,7 @@ SOURCES = (
     "pyproject.toml",
     "scripts",
 )
-LEFT_OUT = re.compile(r"(^|/)(__pycache__|\.\w+_cache|\.build)(/|$)|\.pyc$")
+LEFT_OUT = re.compile(r"(^|/)(__pycache__|\.\w+_cache|\.build)(/|$)|\.pyc$|_accelerator\.abi3\.so")
 # The folder of a test target in Package.swift.
 TEST_FOLDERS = re.compile(r'tests\("\w+", "([\w-]+)"')
 
@@ -105,23 +107,26 @@ def needed_glibc(binary: Path) -> tuple[int, int]:
     return max((int(major), int(minor)) for major, minor in re.findall(r"\bGLIBC_(\d+)\.(\d+)", listing))
 
 
-def binaries() -> dict[str, Path]:
+def binaries(accelerated: bool) -> dict[str, Path]:
     """Returns the files of the package that depend on the architecture."""
-    return {"libcorestone.so.1": PORTABLE / "lib/libcorestone.so.1", "bin/corestone": PORTABLE / "bin/corestone"}
+    found = {"libcorestone.so.1": PORTABLE / "lib/libcorestone.so.1", "bin/corestone": PORTABLE / "bin/corestone"}
+    if accelerated:
+        found[ACCELERATOR.name] = ACCELERATOR
+    return found
 
 
-def platform_tag() -> str:
-    major, minor = max(needed_glibc(path) for path in binaries().values())
-    return f"manylinux_{major}_{minor}_{platform.machine()}"
+def tag_of(accelerated: bool) -> str:
+    major, minor = max(needed_glibc(path) for path in binaries(accelerated).values())
+    return f"{'cp39-abi3' if accelerated else 'py3-none'}-manylinux_{major}_{minor}_{platform.machine()}"
 
 
-def wheel_entries() -> dict[str, tuple[bytes, int]]:
+def wheel_entries(accelerated: bool) -> dict[str, tuple[bytes, int]]:
     """Returns the content and permissions of every file of the wheel by name, except those of its dist-info folder."""
     entries: dict[str, tuple[bytes, int]] = {}
     for path in sorted(PACKAGE.iterdir()):
         if path.suffix in (".py", ".pyi") or path.name == "py.typed":
             entries[f"corestone/{path.name}"] = (path.read_bytes(), 0o644)
-    for name, path in binaries().items():
+    for name, path in binaries(accelerated).items():
         entries[f"corestone/{name}"] = (path.read_bytes(), 0o755)
     include = ROOT / "include"
     for path in [include / "corestone.h", include / "corestone-api.json", *include.glob("corestone/*.h")]:
@@ -136,12 +141,12 @@ def wheel_entries() -> dict[str, tuple[bytes, int]]:
     return entries
 
 
-def write_wheel(folder: Path) -> str:
-    """Writes the wheel, and returns its name."""
-    tag = f"py3-none-{platform_tag()}"
+def write_wheel(folder: Path, accelerated: bool = False) -> str:
+    """Writes a wheel, and returns its name."""
+    tag = tag_of(accelerated)
     name = f"corestone-{version()}-{tag}.whl"
     info = f"corestone-{version()}.dist-info"
-    entries = wheel_entries()
+    entries = wheel_entries(accelerated)
     about = f"Wheel-Version: 1.0\nGenerator: corestone_build\nRoot-Is-Purelib: false\nTag: {tag}\n"
     entries[f"{info}/METADATA"] = (metadata(notices=True), 0o644)
     entries[f"{info}/WHEEL"] = (about.encode(), 0o644)
@@ -220,7 +225,7 @@ def build_wheel(
     done = subprocess.run(["make", "DEPS=none", "sbom"], cwd=ROOT, stdout=sys.stderr, check=False)
     if done.returncode != 0:
         raise SystemExit("Corestone could not be built; install Swift 6.3 or newer and the packages of scripts/deps.sh")
-    return write_wheel(Path(wheel_directory))
+    return write_wheel(Path(wheel_directory), ACCELERATOR.exists())
 
 
 def build_sdist(sdist_directory: str, config_settings: dict[str, Any] | None = None) -> str:
@@ -229,6 +234,9 @@ def build_sdist(sdist_directory: str, config_settings: dict[str, Any] | None = N
 
 
 if __name__ == "__main__":
-    write = {"wheel": write_wheel, "sdist": write_sdist}[sys.argv[1]]
     target = Path(sys.argv[2])
-    print(target / write(target))
+    if sys.argv[1] == "sdist":
+        print(target / write_sdist(target))
+    else:
+        for choice in (False, True) if ACCELERATOR.exists() else (False,):
+            print(target / write_wheel(target, choice))

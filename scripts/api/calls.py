@@ -176,6 +176,7 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "cst_predicate_info *",
         "cst_function *",
         "cst_statistics *",
+        "cst_object_stamp *",
         "cst_undo_state *",
         "cst_request_result *",
         "cst_index_path *",

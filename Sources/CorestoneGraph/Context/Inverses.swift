@@ -91,7 +91,7 @@ extension ManagedObject {
         try writeTarget(target, relationship)
         let slot = Int(relationship.slot)
         guard let overlay, !state.contains(.inserted), isStored(overlay[slot], slot) else { return }
-        overlay.clear(slot)
+        clearChange(slot)
         forgetIfUnchanged()
     }
 

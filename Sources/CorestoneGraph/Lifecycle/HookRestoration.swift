@@ -174,7 +174,7 @@ private struct ObjectState {
             } ?? false
         if !isConnected { try object.setTarget(nil, of: relationship) }
         // The row's target applies again, even if its own row is missing.
-        if former == nil, !isDeleted { object.overlay?.clear(slot) }
+        if former == nil, !isDeleted { object.clearChange(slot) }
     }
 }
 

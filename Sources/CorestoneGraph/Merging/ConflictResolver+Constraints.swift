@@ -172,7 +172,7 @@ extension ManagedObject {
         guard let overlay else { return }
         for slot in entity.snapshotSlots where overlay.isChanged(slot) {
             if entity.layout.slots[slot].role == .toOne { try setTarget(nil, of: entity.relationship(slot)) }
-            overlay.clear(slot)
+            clearChange(slot)
         }
     }
 
@@ -183,7 +183,7 @@ extension ManagedObject {
         let overlay = overlayForWriting()
         for slot in entity.snapshotSlots
         where !overlay.isChanged(slot) && !entity.layout.slots[slot].conditions.contains(.derived) {
-            overlay.set(.null, slot)
+            setChange(.null, slot)
         }
     }
 }

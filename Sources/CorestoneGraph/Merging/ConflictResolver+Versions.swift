@@ -331,7 +331,7 @@ extension ManagedObject {
             try revertTarget(of: entity.relationship(slot))
             for partner in partners { partner?.forgetIfUnchanged() }
         }
-        overlay.clear(slot)
+        clearChange(slot)
     }
 
     /// Marks the unchanged value of a slot as changed, so that the save writes it.

@@ -45,9 +45,9 @@ extension ManagedObject {
             placeTarget(try acceptTarget(prepared.value, relationship), relationship)
         case .composite:
             for (leaf, part) in entity.attribute(prepared.slot).decomposed(prepared.value) {
-                overlayForWriting().set(part, Int(leaf.slot))
+                setChange(part, Int(leaf.slot))
             }
-        default: overlayForWriting().set(prepared.value, prepared.slot)
+        default: setChange(prepared.value, prepared.slot)
         }
     }
 

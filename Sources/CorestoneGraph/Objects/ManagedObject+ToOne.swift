@@ -291,7 +291,7 @@ extension ManagedObject {
     /// Sets one side without change tracking.
     func placeTarget(_ target: ManagedObject?, _ relationship: Relationship) {
         let slot = Int(relationship.slot)
-        overlayForWriting().set(target.map { .object($0) } ?? .null, slot)
+        setChange(target.map { .object($0) } ?? .null, slot)
         releaseTargetSlot(ordinal: Int(entity.layout.slots[slot].ordinal))
     }
 }

@@ -79,7 +79,7 @@ extension ManagedObject {
         guard state.intersection([.touched, .observed, .fault, .detached, .inaccessible]) == .touched,
             slot < Int(entity.slotCount), entity.slotKeys[slot] == key, entity.layout.slots[slot].holds(value)
         else { return false }
-        overlayForWriting().set(value, slot)
+        setChange(value, slot)
         return true
     }
 
@@ -286,8 +286,8 @@ extension ManagedObject {
     /// Sets a value of the slot's type, with change tracking and notifications.
     @inline(__always)
     func write(_ value: PropertyValue, _ slot: Int) {
-        if state.intersection([.touched, .observed]) == .touched { return overlayForWriting().set(value, slot) }
-        change(slot) { overlayForWriting().set(value, slot) }
+        if state.intersection([.touched, .observed]) == .touched { return setChange(value, slot) }
+        change(slot) { setChange(value, slot) }
     }
 
     /// Runs `body`, which changes the value of a slot, with change tracking and notifications.
@@ -305,7 +305,7 @@ extension ManagedObject {
     /// Writes a transient value. Changes of an ignored attribute do not mark the object as changed.
     private func writeTransient(_ value: PropertyValue, _ slot: Int) {
         guard entity.layout.slots[slot].conditions.contains(.ignored) else { return write(value, slot) }
-        changeIgnored(slot) { overlayForWriting().set(value, slot) }
+        changeIgnored(slot) { setChange(value, slot) }
     }
 
     private func changeIgnored(_ slot: Int, _ body: () -> Void) {
@@ -317,7 +317,7 @@ extension ManagedObject {
     /// Restores the changed value of an attribute; nil makes the attribute unchanged.
     func restoreChange(_ former: PropertyValue?, _ slot: Int) {
         func restore() {
-            if let former { overlayForWriting().set(former, slot) } else { overlay?.clear(slot) }
+            if let former { setChange(former, slot) } else { clearChange(slot) }
         }
         if entity.layout.slots[slot].conditions.contains(.ignored) {
             changeIgnored(slot, restore)
@@ -341,7 +341,7 @@ extension ManagedObject {
     }
 
     func applyDefaults() {
-        for (slot, value) in entity.defaults { overlayForWriting().set(value, slot) }
+        for (slot, value) in entity.defaults { setChange(value, slot) }
     }
 
     /// Returns the value of a slot in the object's record, with a to-one target as an ID; null for an unsaved object.

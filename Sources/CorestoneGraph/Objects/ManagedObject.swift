@@ -28,15 +28,18 @@ public final class ManagedObject {
     /// The store, unretained, because the coordinator retains it.
     private(set) var storeReference: Unmanaged<Store>?
     /// The primary key; negative while the ID is temporary.
-    package internal(set) var primaryKey: Int64
+    package internal(set) var primaryKey: Int64 { didSet { changes &+= 1 } }
     /// The row as last fetched or saved, whose chunk is retained; nil if the row is not in memory.
-    @usableFromInline package private(set) var record: UnsafeMutableRawPointer?
-    @usableFromInline var overlay: Overlay?
+    @usableFromInline package private(set) var record: UnsafeMutableRawPointer? { didSet { changes &+= 1 } }
+    /// The unsaved changes of values. The values in it are changed only by functions of `ChangeStamp.swift`.
+    @usableFromInline var overlay: Overlay? { didSet { changes &+= 1 } }
     /// The targets of accessed to-one relationships, by ordinal.
     @usableFromInline var toOneTargets: UnsafeMutablePointer<ToOneTarget>?
     /// Accessed to-many relationships, by ordinal; see `toManyRelationships`.
     var toManyBlock: UnsafeMutablePointer<ToManyRelationship?>?
-    @usableFromInline package internal(set) var state: State
+    @usableFromInline package internal(set) var state: State { didSet { changes &+= 1 } }
+    /// The change stamp, which differs after every change of a value; see `ChangeStamp.swift`.
+    @usableFromInline package internal(set) var changes: UInt32 = 0
     /// The number of the group of faults without rows that were fetched together; 0 without a group.
     var faultGroup: UInt32 = 0
     /// An opaque value of the host bridge; 0 without a bridge.
@@ -45,7 +48,7 @@ public final class ManagedObject {
     ///
     /// The ID is stored in the object's context, or in separate memory while the object does not have a context. The
     /// thread is checked without retaining the context.
-    @usableFromInline var owner: UnsafeMutablePointer<UInt64>
+    @usableFromInline package internal(set) var owner: UnsafeMutablePointer<UInt64> { didSet { changes &+= 1 } }
 
     /// The flags of an object.
     @usableFromInline

@@ -33,7 +33,7 @@ struct Overlay {
 
     private var count: Int { Int(truncatingIfNeeded: start.pointee) }
     @inlinable var changed: UnsafeMutablePointer<UInt64> { start + 1 }
-    private var values: UnsafeMutablePointer<PropertyValue> {
+    fileprivate var values: UnsafeMutablePointer<PropertyValue> {
         UnsafeMutableRawPointer(start + 1 + (count &+ 63) >> 6).assumingMemoryBound(to: PropertyValue.self)
     }
 
@@ -51,19 +51,6 @@ struct Overlay {
     /// Returns a view of the changed value of an attribute.
     @usableFromInline @inline(never)
     func attributeView(_ slot: Int) -> ValueView { ValueView(self[slot]) }
-
-    @inline(__always)
-    func set(_ value: PropertyValue, _ slot: Int) {
-        if isChanged(slot) { return values[slot] = value }
-        changed[slot >> 6] |= 1 << UInt64(slot & 63)
-        (values + slot).initialize(to: value)
-    }
-
-    func clear(_ slot: Int) {
-        guard isChanged(slot) else { return }
-        changed[slot >> 6] &= ~(1 << UInt64(slot & 63))
-        (values + slot).deinitialize(count: 1)
-    }
 
     /// Whether both overlays, which must be of the same entity, have the same changed slots.
     func changesSameSlots(as other: Overlay) -> Bool {
@@ -85,4 +72,26 @@ struct Overlay {
     }
 
     private var wordCount: Int { (count &+ 63) >> 6 }
+}
+
+extension ManagedObject {
+    /// Sets the unsaved value of a slot, without change tracking.
+    ///
+    /// This function and the next one are the only ones that change the values of an overlay.
+    @inline(__always)
+    func setChange(_ value: PropertyValue, _ slot: Int) {
+        let overlay = overlayForWriting()
+        changes &+= 1
+        if overlay.isChanged(slot) { return overlay.values[slot] = value }
+        overlay.changed[slot >> 6] |= 1 << UInt64(slot & 63)
+        (overlay.values + slot).initialize(to: value)
+    }
+
+    /// Discards the unsaved value of a slot, without change tracking.
+    func clearChange(_ slot: Int) {
+        guard let overlay, overlay.isChanged(slot) else { return }
+        changes &+= 1
+        overlay.changed[slot >> 6] &= ~(1 << UInt64(slot & 63))
+        (overlay.values + slot).deinitialize(count: 1)
+    }
 }

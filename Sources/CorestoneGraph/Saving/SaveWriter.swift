@@ -226,7 +226,7 @@ extension ManagedObject {
     }
 
     private func clearSavedSlots(_ overlay: Overlay) {
-        overlay.forEachChanged { slot in if entity.layout.slots[slot].role != .transient { overlay.clear(slot) } }
+        overlay.forEachChanged { slot in if entity.layout.slots[slot].role != .transient { clearChange(slot) } }
     }
 
     /// Moves a saved target from the changed values to the cached targets.

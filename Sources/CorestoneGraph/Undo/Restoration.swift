@@ -156,7 +156,7 @@ struct Restoration {
     private func fill(_ object: ManagedObject, _ contents: Contents) {
         for value in contents.values {
             if case .object(let target as ManagedObject) = value.value, target.context !== context { continue }
-            object.overlayForWriting().set(value.value, value.slot)
+            object.setChange(value.value, value.slot)
         }
         for (relationship, members) in contents.members {
             guard let collection = try? object.toMany(relationship) else { continue }
@@ -408,7 +408,7 @@ extension ManagedObject {
         if let overlay {
             for slot in 0..<Int(entity.slotCount) where overlay.isChanged(slot) {
                 if isStored(overlay[slot], slot) {
-                    overlay.clear(slot)
+                    clearChange(slot)
                 } else if !wasClean || entity.layout.slots[slot].role == .toOne
                     || entity.layout.slots[slot].role != .transient && restored.contains(where: { $0.slot == slot })
                 {

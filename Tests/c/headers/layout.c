@@ -351,6 +351,10 @@ int main(void) {
     MEMBER(cst_history_retention, age, 16, 8);
     MEMBER(cst_history_retention, count, 24, 8);
     MEMBER(cst_history_retention, bytes, 32, 8);
+    SIZE(cst_object_stamp, 24);
+    MEMBER(cst_object_stamp, struct_size, 0, 8);
+    MEMBER(cst_object_stamp, changes, 8, 8);
+    MEMBER(cst_object_stamp, thread, 16, 8);
     SIZE(cst_changes, 56);
     MEMBER(cst_changes, inserted, 0, 8);
     MEMBER(cst_changes, updated, 8, 8);
@@ -546,6 +550,6 @@ int main(void) {
     MEMBER(cst_controller_delegate, section_title, 64, 8);
     MEMBER(cst_controller_delegate, userdata, 72, 8);
     MEMBER(cst_controller_delegate, destroy, 80, 8);
-    printf("layout in C: 56 structs, %d members\n", members);
+    printf("layout in C: 57 structs, %d members\n", members);
     return failures != 0;
 }

@@ -420,6 +420,13 @@ final class EveryStructTests: XCTestCase {
         member(\cst_history_retention.bytes, 32)
     }
 
+    private func checkObjectStamp() {
+        size(cst_object_stamp.self, 24)
+        member(\cst_object_stamp.struct_size, 0)
+        member(\cst_object_stamp.changes, 8)
+        member(\cst_object_stamp.thread, 16)
+    }
+
     private func checkChanges() {
         size(cst_changes.self, 56)
         member(\cst_changes.inserted, 0)
@@ -716,6 +723,7 @@ final class EveryStructTests: XCTestCase {
         checkRevisionValue()
         checkRevision()
         checkHistoryRetention()
+        checkObjectStamp()
         checkChanges()
         checkValueChange()
         checkUndoState()
@@ -738,7 +746,7 @@ final class EveryStructTests: XCTestCase {
         checkDifference()
         checkIdChange()
         checkControllerDelegate()
-        XCTAssertEqual(structs, 56)
+        XCTAssertEqual(structs, 57)
         print("layout in Swift: \(structs) structs, \(members) members")
     }
 }

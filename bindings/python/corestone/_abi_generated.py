@@ -1026,6 +1026,16 @@ class Revision(Structure):
     )
 
 
+class ObjectStamp(Structure):
+    """cst_object_stamp"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("changes", POINTER(ctypes.c_uint32)),
+        ("thread", POINTER(ctypes.c_uint64)),
+    )
+
+
 class Changes(Structure):
     """cst_changes"""
 
@@ -1494,6 +1504,7 @@ STRUCTS: dict[str, Any] = {
     "cst_revision_value": RevisionValue,
     "cst_revision": Revision,
     "cst_history_retention": HistoryRetention,
+    "cst_object_stamp": ObjectStamp,
     "cst_changes": Changes,
     "cst_value_change": ValueChange,
     "cst_undo_state": UndoState,
@@ -1563,6 +1574,7 @@ TYPES: dict[str, Any] = {
     "MigrationPolicyCallbacks*": POINTER(MigrationPolicyCallbacks),
     "OBJECT_OBSERVE_FN": OBJECT_OBSERVE_FN,
     "OBSERVE_FETCH_FN": OBSERVE_FETCH_FN,
+    "ObjectStamp*": POINTER(ObjectStamp),
     "PREDICATE_BLOCK_FN": PREDICATE_BLOCK_FN,
     "PROGRESS_FN": PROGRESS_FN,
     "PredicateInfo*": POINTER(PredicateInfo),
@@ -1814,6 +1826,7 @@ cst_store_copy_views int32 InputString pointer uint32 bool Buffer* pointer*
 cst_main_queue_bind int32 pointer*
 cst_main_queue_drain int32 int32 size_t* pointer*
 cst_main_queue_descriptor int32 int* pointer*
+cst_thread_id uint64
 cst_context_new int32 pointer int32 pointer* pointer*
 cst_context_perform int32 pointer CONTEXT_PERFORM_FN pointer DESTROY_FN pointer*
 cst_context_perform_and_wait int32 pointer CONTEXT_PERFORM_FN pointer pointer*
@@ -2051,6 +2064,9 @@ cst_context_copy_fault_report int32 pointer uint32 Buffer* pointer*
 cst_context_set_inaccessible_fault_handler int32 pointer INACCESSIBLE_FAULT_FN pointer DESTROY_FN pointer*
 cst_object_new int32 pointer pointer* pointer*
 cst_object_get int32 pointer uint32 pointer pointer*
+cst_object_try_get int32 pointer uint32 pointer
+cst_object_try_set int32 pointer uint32 pointer
+cst_object_get_stamp int32 pointer ObjectStamp* pointer*
 cst_object_copy_bytes int32 pointer uint32 Buffer* pointer*
 cst_object_set int32 pointer uint32 pointer pointer*
 cst_object_get_many int32 pointer size_t uint32* pointer pointer*

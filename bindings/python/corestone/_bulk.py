@@ -17,6 +17,7 @@ from typing import Any
 from . import _abi, values
 from ._arguments import abridged, plural, shown
 from ._composite import decompose, leaves
+from ._wrappers import accelerator
 from .codes import AttributeType
 from .errors import CorestoneError, InvalidArgumentError, TypeMismatchError
 from .object import ManagedObject
@@ -54,11 +55,15 @@ class Block:
 
     def fill(self, index: int, column: Sequence[Any], description: PropertyDescription, entity: str) -> None:
         """Writes a column of Python values to the block."""
+        wants_decimal = description.attribute_type == AttributeType.DECIMAL
+        is_quick = accelerator is not None and not wants_decimal
+        if is_quick and accelerator.fill(self.address, self._stride // 3, index, column):
+            self._alive.append(column)
+            return
         kinds = set(map(type, column))
         has_none = _NONE in kinds
         kinds.discard(_NONE)
         kind = next(iter(kinds)) if len(kinds) == 1 else None
-        wants_decimal = description.attribute_type == AttributeType.DECIMAL
         try:
             if kind is str:
                 word, low, high = self._text(column)

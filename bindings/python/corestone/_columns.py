@@ -13,6 +13,7 @@ from uuid import UUID
 from . import _abi
 from ._abi import lib
 from ._call import call
+from ._wrappers import accelerator
 from .codes import AttributeType
 from .errors import CorestoneError, InternalError, ObjectGoneError
 from .property import PropertyDescription
@@ -118,16 +119,25 @@ def read_columns(
     """Returns the values of several attributes of `count` rows from `first`, a list for each attribute."""
     whole: list[list[Any]] = [[] for _ in descriptions]
     keys = (ctypes.c_uint32 * len(descriptions))(*[description.key for description in descriptions])
+    types = [int(description.attribute_type) for description in descriptions]
     entity = results._entity.name if results._entity is not None else None
     buffer = _abi.Buffer()
     try:
         for start in range(first, first + count, CHUNK):
             size = min(CHUNK, first + count - start)
             call(lib.cst_results_copy_columns, results._handle, start, size, len(keys), keys, byref(buffer))
+            quick: list[Any] = [None] * len(types)
+            if accelerator is not None and not is_strict:
+                quick = accelerator.unpack(buffer.data, buffer.size, types)
+            if None not in quick:
+                for into, column in zip(whole, quick):
+                    into.extend(column)
+                continue
             data = memoryview((ctypes.c_char * buffer.size).from_address(buffer.data)).cast("B")
-            for into, description, packed in zip(whole, descriptions, unpack(data, is_strict, start, entity)):
+            packed_columns = unpack(data, is_strict, start, entity)
+            for into, description, packed, column in zip(whole, descriptions, packed_columns, quick):
                 try:
-                    into.extend(_finish(description, *packed))
+                    into.extend(_finish(description, *packed) if column is None else column)
                 except CorestoneError as error:
                     raise located(error, entity, description.path, None) from None
             data.release()

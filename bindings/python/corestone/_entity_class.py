@@ -17,10 +17,11 @@ from ._abi import lib, text
 from ._ahead import ONE_BY_ONE, Stamp
 from ._call import call, owned, quick_failure
 from ._composite import composite_property
+from ._wrappers import accelerator, find, make_property, own_properties
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
 from .errors import CorestoneError
-from .object import ManagedObject, wrappers
+from .object import ManagedObject
 from .property import PropertyDescription
 from .results import Results
 from .transformer import transformed_property
@@ -30,6 +31,19 @@ if TYPE_CHECKING:
 
 _get = _abi.raw("cst_object_get")
 _set = _abi.raw("cst_object_set")
+
+# The types of attributes whose values the accelerator encodes.
+SET_QUICKLY = frozenset(
+    (
+        AttributeType.STRING,
+        AttributeType.INTEGER_16,
+        AttributeType.INTEGER_32,
+        AttributeType.INTEGER_64,
+        AttributeType.DOUBLE,
+        AttributeType.BOOLEAN,
+        AttributeType.DATE,
+    )
+)
 
 Getter = Callable[[ManagedObject], Any]
 Setter = Callable[[ManagedObject, Any], None]
@@ -129,7 +143,7 @@ def _date_getter(description: PropertyDescription) -> Getter:
 
 def _to_one_getter(description: PropertyDescription, target: Entity) -> Getter:
     key, get, take, put, new = description.key, _get, values.take_cell, values.put_cell, values.Cell
-    kind, known = _abi.OBJECT, wrappers
+    kind, known = _abi.OBJECT, find
 
     def getter(self: ManagedObject) -> Any:
         try:
@@ -141,11 +155,9 @@ def _to_one_getter(description: PropertyDescription, target: Entity) -> Getter:
             if cell.kind.value == kind:
                 token = cell.address.value
                 put(cell)
-                reference = known.get(token)
-                if reference is not None:
-                    found = reference()
-                    if found is not None:
-                        return found
+                found = known(token)
+                if found is not None:
+                    return found
                 return self._cst_context._object(token, target)
             if not cell.kind.value:
                 put(cell)
@@ -306,10 +318,17 @@ def make_class(entity: Entity) -> type[ManagedObject]:
             body[name] = transformed_property(description, entity.name, _documentation(description, None))
             continue
         getter = _to_one_getter(description, target) if target is not None else _getter(description)
-        if target is None and description.attribute_type not in ONE_BY_ONE:
+        setter, documentation = _setter(description, entity.name), _documentation(description, target)
+        if target is None and description.attribute_type in ONE_BY_ONE:
+            place[name] = property(getter, setter, doc=documentation)
+            continue
+        if target is None and accelerator is None:
             getter = _reading_ahead(description, getter)
-        place[name] = property(getter, _setter(description, entity.name), doc=_documentation(description, target))
-    return type(entity.name, (base,) if own is None or issubclass(base, own) else (own, base), body)
+        kind = int(description.attribute_type) if description.attribute_type in SET_QUICKLY else 0
+        place[name] = make_property(getter, setter, documentation, description.key, target, kind)
+    made = type(entity.name, (base,) if own is None or issubclass(base, own) else (own, base), body)
+    own_properties(made, (*body.values(), *body["_cst_primitives"].values()))
+    return made
 
 
 def _defines(own: type[ManagedObject], name: str) -> bool:

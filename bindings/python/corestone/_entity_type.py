@@ -9,10 +9,14 @@ import weakref
 from abc import ABCMeta
 from typing import TYPE_CHECKING, Any
 
+from ._wrappers import accelerator, with_attributes
 from .property import nearest
 
 if TYPE_CHECKING:
     from .entity import Entity
+
+
+_PROPERTIES = frozenset((property,) if accelerator is None else (property, accelerator.Property))
 
 
 class EntityType(ABCMeta):
@@ -25,9 +29,12 @@ class EntityType(ABCMeta):
     # A weak reference to the entity to which the class was bound last; see Model.bind.
     _cst_bound: weakref.ref[Entity] | None = None
 
+    def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> EntityType:
+        return super().__new__(mcls, name, with_attributes(bases, body), body, **options)
+
     def __getattribute__(cls, name: str) -> Any:
         found = super().__getattribute__(name)
-        if type(found) is property:
+        if type(found) in _PROPERTIES:
             entity = _entity(cls)
             if entity is not None:
                 known = entity.properties

@@ -21,6 +21,7 @@ from ._handles import retained
 from ._host_rows import CELL, Rows, decoded, identity, node, push, reading_of, row_ids
 from ._interrupt import immortal
 from ._open_hosts import note, opened
+from ._wrappers import releases_can_wait
 from .errors import CorestoneError, InvalidArgumentError, TypeMismatchError
 from .host_store import (
     AtomicStore,
@@ -439,6 +440,7 @@ def register(name: str, kind: Any) -> None:
             key="store_class",
             value=kind,
         )
+    releases_can_wait()
     table = _TABLE()
     table.struct_size = ctypes.sizeof(table)
     table.kind = _abi.STORE_INCREMENTAL if issubclass(kind, IncrementalStore) else _abi.STORE_ATOMIC

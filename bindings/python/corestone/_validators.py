@@ -14,8 +14,8 @@ from ._ahead import Stamp, contexts
 from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
+from ._wrappers import find
 from .errors import ObjectGoneError
-from .object import wrappers
 
 # `context`: the context that executes a batch request on this thread.
 batches = threading.local()
@@ -59,8 +59,7 @@ def given(item: Any, key: str, other: Any, value: Any) -> None:
 
 def wrapper(token: int) -> Any:
     """Returns the Python object of a borrowed handle; None if the object was detached and has no Python object."""
-    known = wrappers.get(token)
-    item = known() if known is not None else None
+    item: Any = find(token)
     if item is None:
         out = ctypes.c_void_p()
         try:

@@ -25,6 +25,18 @@ from ._handles import Handle, retained_owner
 from ._host import Encoded
 from ._notifications import ChangedIDs, Notifications
 from ._request import new_request
+from ._wrappers import (
+    ContextBase,
+    accelerator,
+    find,
+    make_insertion,
+    objects,
+    place,
+    registered,
+    remember,
+    wrap,
+    wrap_all,
+)
 from .arrow import ArrowData, fetch_data, flags
 from .asynchronous import AsynchronousFetch
 from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
@@ -44,7 +56,7 @@ from .expression import Expression, KeyPath, listed
 from .generation import QueryGeneration, optional_generation
 from .history import HistoryCursor, HistoryToken, HistoryTransaction
 from .merging import MergePolicy, PolicyLike, policy
-from .object import ManagedObject, drop_held_values, place, set_single_values, wrap, wrap_all, wrappers
+from .object import ManagedObject, drop_held_values, set_single_values
 from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
@@ -81,7 +93,7 @@ _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private qu
 _MAKERS = {_abi.QUEUE_CALLER: "context", _abi.QUEUE_PRIVATE: "background_context", _abi.QUEUE_MAIN: "main_context"}
 
 
-class Context:
+class Context(ContextBase):  # type: ignore[misc, valid-type]
     """A unit of work: objects that were fetched or inserted, and their changes until a save or a rollback.
 
     Containers and coordinators create contexts with `context`, `background_context` and `main_context`. A context
@@ -130,6 +142,7 @@ class Context:
         self._remote: Observation | None = None
         #: Data of the application.
         self.user_info: Any = None
+        self._cst_is_held = handle is None
         if handle is None:
             handle = (
                 owned(lib.cst_context_new, self.coordinator._handle, queue_type)
@@ -177,6 +190,10 @@ class Context:
     # ---- wrappers
 
     def _entity(self, entity: EntityLike) -> Entity:
+        if type(entity) is str:
+            found = self.model._entities.get(entity)
+            if found is not None:
+                return found
         if isinstance(entity, Entity):
             return entity
         if isinstance(entity, type) and issubclass(entity, ManagedObject):
@@ -193,8 +210,7 @@ class Context:
 
     def _object(self, token: int, entity: Entity | None) -> ManagedObject:
         """Returns the wrapper of a borrowed handle."""
-        known = wrappers.get(token)
-        found = known() if known is not None else None
+        found: ManagedObject | None = find(token)
         if found is not None:
             return found
         kind = self._class(token, entity)
@@ -203,18 +219,22 @@ class Context:
     def _adopt(self, hold: Handle, entity: Entity | None) -> ManagedObject:
         """Returns the wrapper of an owned handle."""
         token = hold.value or 0
-        known = wrappers.get(token)
-        found = known() if known is not None else None
+        found: ManagedObject | None = find(token)
         return wrap(self._class(token, entity), self, hold) if found is None else found
 
-    def _objects(self, tokens: Iterable[int], entity: Entity | None, ahead: Ahead | None) -> list[ManagedObject]:
-        """Returns the wrappers of borrowed handles."""
+    def _objects(self, array: Any, count: int, entity: Entity | None, ahead: Ahead | None) -> list[ManagedObject]:
+        """Returns the wrappers of an array of borrowed handles."""
         if entity is None or entity.name in self.model._parents:
-            objects = [self._object(token, entity) for token in tokens]
-            for row, item in enumerate(objects if entity is not None else ()):
+            if accelerator is not None:
+                model = self.model
+                quick = accelerator.wrap_mixed(model._classes, model._class_of, self, ctypes.addressof(array), count)
+                if quick is not None:
+                    return cast("list[ManagedObject]", quick)
+            found = [self._object(token, entity) for token in array[:count]]
+            for row, item in enumerate(found if entity is not None else ()):
                 place(item, ahead, row)
-            return objects
-        return wrap_all(entity.object_class, self, tokens, ahead)
+            return found
+        return wrap_all(entity.object_class, self, array, count, ahead)
 
     # ---- Ctrl-C
 
@@ -285,6 +305,18 @@ class Context:
         If the call fails, no object is inserted.
         """
         description = self._entity(entity)
+        quick = description._insertion
+        if quick is not None and self._handle is not None:
+            made: list[Any] = []
+            try:
+                item = quick(self, self._handle, new, made)
+                if item is not None:
+                    return item
+            except BaseException:
+                # A signal handler may have raised this exception after the object was inserted.
+                for item in made:
+                    _delete(self._argument, item._cst_handle, None)
+                raise
         context = self._argument or self._open
         hold = Handle()
         try:
@@ -298,6 +330,8 @@ class Context:
             _delete(context, hold, None)
             self._stamp = Stamp()
             raise
+        if accelerator is not None and quick is None:
+            description._insertion = make_insertion(description)
         return item
 
     def insert_many(
@@ -808,6 +842,10 @@ class Context:
 
     def get(self, which: ObjectID | str) -> Any:
         """Returns the object of an ID or URI, as a fault unless it is registered. Does not read the store."""
+        if accelerator is not None:
+            item = registered(self, which)
+            if item is not None:
+                return item
         if which is None:
             raise InvalidArgumentError("which is None; pass the ID or the URI of an object", key="which")
         found = self._id(which)
@@ -820,7 +858,10 @@ class Context:
                 object_uri=str(which),
             )
         context = self._argument or self._open
-        return self._adopt(held(_with_id, context, found._argument), None)
+        item = self._adopt(held(_with_id, context, found._argument), None)
+        if accelerator is not None:
+            remember(found, item)
+        return item
 
     def existing(self, which: ObjectID | str) -> Any:
         """Returns the object of an ID or URI with its values; ObjectGoneError (133000) if no store has the object."""
@@ -945,9 +986,8 @@ class Context:
     def refresh_all(self) -> None:
         """Refreshes every object to the store's newest state, and keeps its unsaved changes."""
         self._stamp = Stamp()
-        for reference in list(wrappers.values()):
-            item = reference()
-            if item is not None and item._cst_context is self:
+        for item in objects():
+            if item._cst_context is self:
                 drop_held_values(item)
         call(lib.cst_context_refresh_all, self._open)
 
@@ -1571,6 +1611,7 @@ class Context:
     def _forget_handle(self) -> None:
         self._stamp = Stamp()
         self._watcher = None
+        self._cst_is_held = False
         self._handle = self._argument = self._remote = None
         for sequence in list(self._sequences):
             sequence.close()

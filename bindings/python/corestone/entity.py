@@ -52,6 +52,7 @@ class Entity(EntityEditing):
         self._properties: dict[str, PropertyDescription] | None = None
         self._class: type[ManagedObject] | None = None
         self._bound_class: type[ManagedObject] | None = None
+        self._insertion: Any = None  # the accelerator's function that inserts an object with values
 
     def attribute(
         self,

@@ -21,8 +21,8 @@ from ._callbacks import isolating_exceptions
 from ._handles import Handle, retained, retained_owner
 from ._interrupt import immortal
 from ._notifications import Notifications
+from ._wrappers import find, wrap
 from .errors import CorestoneError, ObjectGoneError
-from .object import wrap, wrappers
 from .object_id import ObjectID
 from .observation import Observation
 
@@ -140,8 +140,7 @@ class Difference:
 
 def borrowed(context: Context, token: int, entity: Entity) -> Any:
     """Returns the wrapper of a borrowed handle, even for an object that was detached from its context."""
-    known = wrappers.get(token)
-    found = known() if known is not None else None
+    found = find(token)
     if found is not None:
         return found
     try:

@@ -92,6 +92,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         self._fetched_by: dict[str, Entity] | None = None
         self._frozen = self.is_frozen
         self._is_hooked = False  # whether bound classes have lifecycle hooks
+        self._classes: dict[int, type[ManagedObject]] = {}  # by the handle of the entity, for the accelerator
         self._reads_ahead = True  # False if a bound class has a hook for fired faults
         self._note_entities()
 
@@ -361,6 +362,9 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         call(lib.cst_model_copy_diff, self._handle, newer._handle, byref(buffer))
         changes = read_json(buffer)
         return [ModelChange(**{_CHANGE_FIELDS.get(key, key): change[key] for key in change}) for change in changes]
+
+    def _class_of(self, handle: int) -> type[ManagedObject]:
+        return self._entity_of(handle).object_class
 
     def _entity_of(self, handle: int) -> Entity:
         """Returns the entity of a handle from the library."""

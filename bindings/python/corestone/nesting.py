@@ -12,10 +12,11 @@ from ._abi import lib
 from ._ahead import Stamp
 from ._arguments import quoted, shown
 from ._call import call
+from ._wrappers import objects
 from .codes import HistoryChangeKind
 from .errors import InvalidArgumentError, TypeMismatchError
 from .history import HistoryCursor, HistoryTransaction
-from .object import ManagedObject, drop_held_values, object_id, wrappers
+from .object import ManagedObject, drop_held_values, object_id
 from .object_id import ObjectID
 
 if TYPE_CHECKING:
@@ -58,9 +59,8 @@ def saved(context: Context) -> None:
 
 def _refresh_all(context: Context) -> None:
     context._stamp = Stamp()
-    for reference in list(wrappers.values()):
-        item = reference()
-        if item is not None and item._cst_context is context:
+    for item in objects():
+        if item._cst_context is context:
             drop_held_values(item)
 
 

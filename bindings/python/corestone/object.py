@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Iterable, Sequence
 from ctypes import byref
-from functools import partial
-from operator import methodcaller
 from typing import TYPE_CHECKING, Any, ClassVar, Union
 
 from . import _abi, values
 from ._abi import lib
-from ._ahead import Ahead, Stamp
+from ._ahead import Stamp
 from ._arguments import shown
 from ._call import call, held, quick_failure
 from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
-from ._handles import Handle, retained_owner
 from ._object_changes import ObjectChanges
+from ._wrappers import Base, set_functions
 from .codes import AttributeType, SnapshotEvents
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
 from .object_id import ObjectID
@@ -29,16 +26,6 @@ if TYPE_CHECKING:
     from .context import Context
     from .entity import Entity
 
-try:
-    from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]
-except ImportError:  # not CPython
-
-    def _remove_dead_weakref(known: dict[Any, Any], token: Any) -> None:
-        reference = known.get(token)
-        if reference is not None and reference() is None:
-            known.pop(token, None)
-
-
 _get_many = _abi.raw("cst_object_get_many")
 _set_many = _abi.raw("cst_object_set_many")
 
@@ -47,7 +34,7 @@ REPR_VALUES = 4
 REPR_TEXT = 40
 
 
-class ManagedObject(ObjectChanges, metaclass=EntityType):
+class ManagedObject(ObjectChanges, Base, metaclass=EntityType):  # type: ignore[misc, valid-type]
     """An instance of an entity, in a context. Properties are attributes: `person.name`, `person.department.name`.
 
     `person["department.name"]` reads a key path. References to the same object of a context are equal, before and after
@@ -57,7 +44,7 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     On a class, a property's name is a key for queries: `context.fetch(Employee, Employee.age > 40)`.
     """
 
-    __slots__ = ("__weakref__", "_cst_ahead", "_cst_context", "_cst_handle", "_cst_row", "_cst_token", "_cst_values")
+    __slots__ = ("__weakref__", "_cst_values")
 
     _cst_entity: ClassVar[Entity]
     _cst_entity_name: ClassVar[str | None] = None
@@ -65,11 +52,13 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
     _cst_plans: ClassVar[dict[tuple[str, ...], Plan]] = {}
     _cst_primitives: ClassVar[dict[str, property]] = {}  # properties that custom classes override
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
     _cst_context: Context
-    _cst_handle: Any  # the token in a form that ctypes need not convert at each call
+    _cst_handle: Any
     _cst_token: int
-    _cst_ahead: Ahead | None  # the last block of results that contained the object, and its row there
-    _cst_row: int
     _cst_values: HeldValues  # the values of transformable attributes; unset before the first read
 
     def __init_subclass__(cls, entity: str | None = None, **options: Any) -> None:
@@ -353,21 +342,6 @@ class ManagedObject(ObjectChanges, metaclass=EntityType):
 
     # ---- special methods
 
-    def __getattr__(self, name: str) -> Any:
-        # Called if no property and no method has that name, or if a getter raises AttributeError. Python has discarded
-        # the error of a getter, so the getter runs again to raise it.
-        if _has_member(self, name):
-            return object.__getattribute__(self, name)
-        raise AttributeError(_no_property(self, name))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        try:
-            object.__setattr__(self, name, value)
-        except AttributeError:
-            if _has_member(self, name):
-                raise
-            raise AttributeError(_no_property(self, name)) from None
-
     def __repr__(self) -> str:
         return describe(self)
 
@@ -409,80 +383,8 @@ def drop_held_values(item: ManagedObject) -> None:
     held_values(item).clear()
 
 
-class Reference(weakref.ref[ManagedObject]):
-    """The map's weak reference to a wrapper. When the wrapper is freed, the reference removes itself from the map.
-
-    A callback removes it, not the wrapper's `__del__`: there, another thread could still find the wrapper in the map
-    and revive it with a handle that is being released. On CPython, the callback does not run Python code, in which a
-    signal handler could raise an exception and so prevent the removal. The wrapper owns the handle, which is released
-    afterwards.
-    """
-
-    __slots__ = ("remove",)
-
-    remove: Any
-
-
-# The map may already have a new wrapper of the same object, so only a dead reference is removed, atomically.
-_ended = methodcaller("remove")
-
-# Every wrapper of the process by its token; each context has different tokens for its objects. The map is global, so
-# that the references are never part of a garbage cycle, in which their callbacks would not run.
-wrappers: dict[int, Reference] = {}
-
-_new = object.__new__
-_as_argument = _abi.argument
-_set_ahead = ManagedObject.__dict__["_cst_ahead"].__set__
-_set_row = ManagedObject.__dict__["_cst_row"].__set__
-_set_context = ManagedObject.__dict__["_cst_context"].__set__
-_set_handle = ManagedObject.__dict__["_cst_handle"].__set__
-_set_token = ManagedObject.__dict__["_cst_token"].__set__
 _set_held_values = ManagedObject.__dict__["_cst_values"].__set__
 _held_values = ManagedObject.__dict__["_cst_values"].__get__
-
-
-def wrap(kind: type[ManagedObject], context: Context, hold: Handle) -> ManagedObject:
-    """Returns a new wrapper that owns the handle. The caller must have checked that the map does not contain one."""
-    token = hold.value or 0
-    self = _new(kind)
-    _set_context(self, context)
-    _set_token(self, token)
-    _set_ahead(self, None)
-    _set_handle(self, hold)
-    reference = Reference(self, _ended)
-    reference.remove = partial(_remove_dead_weakref, wrappers, token)
-    wrappers[token] = reference
-    return self
-
-
-def place(item: ManagedObject, ahead: Ahead | None, row: int) -> None:
-    """Sets the block of results that contains an object, and its row there."""
-    _set_ahead(item, ahead)
-    _set_row(item, row)
-
-
-def wrap_all(
-    kind: type[ManagedObject], context: Context, tokens: Iterable[int], ahead: Ahead | None
-) -> list[ManagedObject]:
-    """Returns wrappers of borrowed handles of one entity: existing ones, or new ones that retain their handles."""
-    known = wrappers
-    objects = []
-    for row, token in enumerate(tokens):
-        reference = known.get(token)
-        found = reference() if reference is not None else None
-        if found is None:
-            hold = retained_owner(_as_argument(token))
-            found = _new(kind)
-            _set_context(found, context)
-            _set_token(found, token)
-            _set_handle(found, hold)
-            reference = Reference(found, _ended)
-            reference.remove = partial(_remove_dead_weakref, known, token)
-            known[token] = reference
-        _set_ahead(found, ahead)
-        _set_row(found, row)
-        objects.append(found)
-    return objects
 
 
 def _has_member(item: ManagedObject, name: str) -> bool:
@@ -494,6 +396,26 @@ def _no_property(item: ManagedObject, name: str) -> str:
     entity = type(item)._cst_entity.name
     known = [known for known in dir(type(item)) if not known.startswith("_")]
     return f'{entity} does not have a property "{name}"{nearest(name, known)}'
+
+
+def _refusal(item: ManagedObject, name: str) -> AttributeError | None:
+    """Returns the error for an attribute that cannot be set; None if Python's own error is right."""
+    if _has_member(item, name):
+        return None
+    error = AttributeError(_no_property(item, name))
+    error.__suppress_context__ = True
+    return error
+
+
+def missing(item: Any, name: str) -> Any:
+    """Raises the error for an attribute that was not found."""
+    # Python has discarded the error of a getter that raised AttributeError, so the getter runs again to raise it.
+    if _has_member(item, name):
+        return object.__getattribute__(item, name)
+    raise AttributeError(_no_property(item, name))
+
+
+set_functions(_refusal, missing)
 
 
 def object_id(item: ManagedObject) -> ObjectID:

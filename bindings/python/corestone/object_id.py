@@ -10,10 +10,11 @@ from . import _abi, values
 from ._abi import lib
 from ._call import call, made
 from ._handles import Handle, retained_owner
+from ._wrappers import IdentifierBase
 from .errors import InvalidArgumentError
 
 
-class ObjectID:
+class ObjectID(IdentifierBase):  # type: ignore[misc, valid-type]
     """The identity of an object. Equal IDs identify the same object; `uri` is the form to store elsewhere."""
 
     __slots__ = ("__weakref__", "_argument", "_handle")

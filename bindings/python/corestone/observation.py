@@ -19,11 +19,12 @@ from ._call import call, held, owned
 from ._handles import retained, retained_owner
 from ._interrupt import immortal
 from ._notifications import ChangedIDs
+from ._wrappers import find, wrap
 from .codes import ContextNotification, CoordinatorNotification, StoreFile, ValueChangeKind
 from .errors import ForkedError, InvalidArgumentError
 from .generation import QueryGeneration
 from .history import HistoryToken
-from .object import ManagedObject, wrap, wrappers
+from .object import ManagedObject
 from .object_id import ObjectID
 
 if TYPE_CHECKING:
@@ -114,8 +115,7 @@ class ContextChanges:
 
     def _object(self, token: int, which: ObjectID) -> ManagedObject:
         """Returns the wrapper of a borrowed handle, even of a detached object, which cannot return its entity."""
-        known = wrappers.get(token)
-        found = known() if known is not None else None
+        found: ManagedObject | None = find(token)
         if found is None:
             found = wrap(self._context.model[which.entity_name].object_class, self._context, retained_owner(token))
         return found

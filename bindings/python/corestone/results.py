@@ -6,6 +6,7 @@ import ctypes
 import html
 from collections.abc import Iterator, Sequence
 from ctypes import byref
+from itertools import chain
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _abi, values
@@ -16,6 +17,7 @@ from ._call import call, held, made, owned
 from ._columns import read_columns
 from ._composite import compose, leaves
 from ._host import encode_variables, forget
+from ._wrappers import accelerator
 from .arrow import ArrowData, array_of, flags, list_data
 from .errors import CorestoneError
 from .expression import KeyPath, key_path
@@ -65,8 +67,8 @@ class Results(Sequence[Any]):
         return self._count
 
     def __iter__(self) -> Iterator[Any]:
-        for first in range(0, self._count, self._block_size):
-            yield from self._block(first, min(self._block_size, self._count - first))
+        size, count = self._block_size, self._count
+        return chain.from_iterable(self._block(first, min(size, count - first)) for first in range(0, count, size))
 
     def _block(self, first: int, count: int) -> list[Any]:
         """Returns `count` objects from the index `first`."""
@@ -76,9 +78,9 @@ class Results(Sequence[Any]):
         found = ctypes.c_size_t()
         call(lib.cst_results_get_objects, self._handle, first, count, array, byref(found))
         # Reading ahead does not fire the faults of the objects, so it is disabled if a hook for fired faults is set.
-        reads_ahead = found.value > 1 and self._context.model._reads_ahead
+        reads_ahead = accelerator is None and found.value > 1 and self._context.model._reads_ahead
         ahead = Ahead(self, first, found.value) if reads_ahead else None
-        return self._context._objects(array[: found.value], self._entity, ahead)
+        return self._context._objects(array, found.value, self._entity, ahead)
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -216,6 +218,8 @@ class Results(Sequence[Any]):
     def to_dicts(self, *names: str) -> list[dict[str, Any]]:
         """Returns the values of several properties: a dictionary for each object. Without names, all attributes."""
         chosen = names or self._attribute_names()
+        if accelerator is not None and chosen:
+            return accelerator.dicts(tuple(chosen), self.columns(*chosen))  # type: ignore[no-any-return]
         return [dict(zip(chosen, row)) for row in self.rows(*chosen)]
 
     # ---- for Arrow

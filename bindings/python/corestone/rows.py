@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from ctypes import addressof
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
 
 from . import _abi, _host
@@ -10,6 +12,7 @@ from ._abi import lib, text
 from ._arguments import MOST, plural, require_integer, shown
 from ._call import call
 from ._definition import attribute_type
+from ._wrappers import accelerator
 from .codes import AttributeType
 from .errors import CorestoneError, TypeMismatchError
 from .expression import Expression, ExpressionType, KeyPath, expression, key_path, listed
@@ -112,6 +115,9 @@ def _read(handle: int, names: list[str], first: int, count: int) -> list[dict[st
         rows = min(_BATCH, first + count - start)
         cells = (_abi.Value * (rows * width))()
         call(lib.cst_rows_copy_values, handle, start, rows, cells)
+        if accelerator is not None:
+            found += accelerator.rows(tuple(names), addressof(cells), rows, partial(_take, cells, names))
+            continue
         values: list[Any] = []
         try:
             values.extend(map(_host.take, cells))
@@ -119,6 +125,14 @@ def _read(handle: int, names: list[str], first: int, count: int) -> list[dict[st
             raise located(error, None, names[len(values) % width], None) from None
         found += [dict(zip(names, values[row * width : (row + 1) * width])) for row in range(rows)]
     return found
+
+
+def _take(cells: Any, names: list[str], index: int) -> Any:
+    """Returns the value of a cell, and disposes of it."""
+    try:
+        return _host.take(cells[index])
+    except CorestoneError as error:
+        raise located(error, None, names[index % len(names)], None) from None
 
 
 def read_rows(handle: int) -> list[dict[str, Any]]:

@@ -12,7 +12,9 @@ from uuid import UUID
 
 import pytest
 
-from corestone import Context, ObjectGoneError, WrongThreadError, _ahead
+from corestone import Context, ObjectGoneError, WrongThreadError, _ahead, _wrappers
+
+pytestmark = pytest.mark.skipif(_wrappers.accelerator is not None, reason="the accelerator does not read ahead")
 
 EPOCH = datetime(2020, 1, 1, tzinfo=timezone.utc)
 

@@ -11,7 +11,7 @@ import pytest
 
 import corestone
 from corestone import Container, Context, CorestoneError, Model, Predicate
-from corestone.object import wrappers
+from corestone._wrappers import find, objects
 
 
 def settle() -> int:
@@ -117,10 +117,10 @@ def test_object_identity_is_stable_while_referenced(staff: Context) -> None:
     assert staff.fetch("Employee", sort="name")[0] is first
     assert first.department.employees.snapshot()[0].department is first.department
     token = first._cst_token
-    assert wrappers[token]() is first
+    assert find(token) is first
     del first
     gc.collect()
-    assert token not in wrappers
+    assert find(token) is None
 
 
 def test_released_wrappers_leave_the_identity_map(ctx: Context) -> None:
@@ -130,8 +130,7 @@ def test_released_wrappers_leave_the_identity_map(ctx: Context) -> None:
         assert project.title
     del project
     gc.collect()
-    left = [reference() for reference in wrappers.values()]
-    assert not any(wrapper is None or wrapper.context is ctx for wrapper in left)
+    assert not any(wrapper.context is ctx for wrapper in objects())
 
 
 def test_objects_can_be_released_on_other_threads(ctx: Context) -> None:

@@ -1,0 +1,153 @@
+/* accelerator.h: what the files of the extension module corestone._accelerator share.
+ *
+ * The module makes managed objects, and reads and sets their attributes, without ctypes. It uses the stable ABI of
+ * CPython 3.9, and only public functions of the library, whose addresses the package passes to `bind`. Whatever is not
+ * frequent or can fail is left to the package: the module then calls the function in Python that does the same without
+ * the module. So values, errors and their order are the same with and without it.
+ *
+ * Locks. All functions run with the interpreter lock (GIL). The library functions that are called without releasing it
+ * neither wait for another thread nor call the host: cst_object_try_get and cst_object_try_set by their contract,
+ * cst_object_get_stamp, cst_thread_id, cst_retain and cst_value_dispose because they only read and free memory and count
+ * references. No thread can therefore hold a lock of the library that such a call needs while it waits for the GIL.
+ *
+ * The GIL is released around insertions, which can run hooks and free objects that other threads released. cst_release
+ * can deallocate a context, and wait for its threads, whose hooks need the GIL. It is called without releasing the GIL
+ * only for an object of a context that owns its own handle, because then the context stays, and only if no store of the
+ * host exists, which would be notified of the object.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CORESTONE_ACCELERATOR_H
+#define CORESTONE_ACCELERATOR_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x03090000
+#include <Python.h>
+
+#include <corestone.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the stable ABI since 3.10, and the same in 3.9. */
+#ifndef METH_FASTCALL
+#define METH_FASTCALL 0x0080
+#endif
+const char *PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *size);
+
+/* Stores a new reference, or NULL, and then releases the former one. */
+static inline void set_reference(PyObject **place, PyObject *value) {
+    PyObject *former = *place;
+    Py_XINCREF(value);
+    *place = value;
+    Py_XDECREF(former);
+}
+
+/* ---- library.c: the functions of the library */
+
+struct library {
+    void *(*retain)(void *);
+    cst_status (*release)(void *);
+    uint64_t (*thread_id)(void);
+    cst_status (*try_get)(const cst_object *, cst_key, cst_value *);
+    cst_status (*try_set)(cst_object *, cst_key, const cst_value *);
+    cst_status (*object_entity)(const cst_object *, cst_entity **, cst_error **);
+    cst_status (*set_many)(cst_object *, size_t, const cst_key *, const cst_value *, cst_error **);
+    cst_status (*set_members)(cst_object *, cst_key, size_t, cst_object *const *, cst_error **);
+    cst_status (*context_insert)(cst_context *, const cst_entity *, cst_object **, cst_error **);
+    cst_status (*context_delete)(cst_context *, cst_object *, cst_error **);
+    void (*value_dispose)(cst_value *);
+    cst_status (*get_stamp)(const cst_object *, cst_object_stamp *, cst_error **);
+};
+extern struct library library;
+
+PyObject *library_bind(PyObject *module, PyObject *addresses);
+void library_release(uint64_t token);
+
+/* The ID of the calling thread, which the library returns at its first call. A forked child has none. */
+extern _Thread_local uint64_t own_thread;
+uint64_t library_name_thread(void);
+static inline uint64_t thread_id(void) {
+    uint64_t id = own_thread;
+    return __builtin_expect(id != 0, 1) ? id : library_name_thread();
+}
+
+/* ---- object.c: managed objects */
+
+enum { INLINE_VALUES = 8, MAX_SLOTS = 4096 };
+
+typedef struct object {
+    PyObject_HEAD uint64_t token;
+    PyObject *context;
+    /* What ctypes passes as the handle; NULL before it is needed. */
+    PyObject *handle;
+    /* The addresses that cst_object_get_stamp returned; NULL before the first read. */
+    const uint32_t *changes;
+    const uint64_t *thread;
+    /* The change stamp for which the cached values are valid. */
+    uint32_t stamp;
+    /* Whether the module owns a reference to the handle; false if `handle` owns it. */
+    bool owns;
+    bool has_values;
+    uint16_t more_count;
+    /* Cached values by slot: the first ones here, others in `more`. */
+    PyObject *values[INLINE_VALUES];
+    PyObject **more;
+} object;
+
+extern PyTypeObject *object_type;
+
+int object_setup(PyObject *module);
+void object_drop_values(object *self);
+/* Gets the stamp of an object. Returns false if the library returns an error. */
+bool object_find_stamp(object *self);
+/* Makes the stamp of the object the current one; values of another stamp are dropped. Returns false on failure. */
+bool object_update_stamp(object *self);
+/* Returns the object of a handle whose reference the caller owns, and takes over the reference. */
+PyObject *object_adopt(PyTypeObject *kind, PyObject *context, uint64_t token);
+/* Caches a value for the current stamp. */
+void object_keep(object *self, unsigned slot, PyObject *value);
+
+static inline uint32_t object_changes(const object *self) { return __atomic_load_n(self->changes, __ATOMIC_ACQUIRE); }
+
+/* Returns whether the cached values are valid on this thread. */
+static inline bool object_is_current(const object *self) {
+    return self->changes && object_changes(self) == self->stamp &&
+           __atomic_load_n(self->thread, __ATOMIC_RELAXED) == thread_id();
+}
+
+/* Returns a cached value, borrowed; NULL if there is none. */
+static inline PyObject *object_value(const object *self, unsigned slot) {
+    if (__builtin_expect(slot < INLINE_VALUES, 1)) return self->values[slot];
+    slot -= INLINE_VALUES;
+    return slot < self->more_count ? self->more[slot] : NULL;
+}
+
+/* ---- table.c: the objects of the process by token */
+
+object *table_find(uint64_t token);
+int table_add(uint64_t token, object *item);
+void table_remove(uint64_t token, const object *item);
+/* Calls `visit` with each object that is not being deallocated, until it returns a number other than 0. */
+int table_each(int (*visit)(object *item, void *argument), void *argument);
+
+/* ---- property.c: the descriptors of attributes and to-one relationships */
+
+int property_setup(PyObject *module);
+
+/* ---- columns.c, identifier.c, insert.c */
+
+int columns_setup(PyObject *module);
+int identifier_setup(PyObject *module);
+int insert_setup(PyObject *module);
+
+/* ---- values.c: values of the library and of Python */
+
+int values_setup(PyObject *module);
+/* Returns the Python value of a plain value; NULL without an exception for a value that Python must decode. */
+PyObject *value_decode(const cst_value *value);
+/* Whether the value may be cached. */
+bool value_is_small(const cst_value *value);
+/* Fills a value, which is valid as long as the Python value. Returns false if Python must encode it. */
+bool value_encode(PyObject *value, cst_value *out);
+
+#endif
