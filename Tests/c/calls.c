@@ -1006,6 +1006,11 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             storage->guard_options = (cst_migration_guard_options)CST_MIGRATION_GUARD_OPTIONS_INIT;
             a->pointer = &storage->guard_options;
             break;
+        case KIND_IMPORT_OPTIONS:
+            storage->import_options = (cst_arrow_import_options)CST_ARROW_IMPORT_OPTIONS_INIT;
+            storage->import_options.flags = CST_ARROW_IMPORT_IGNORE_UNKNOWN;
+            a->pointer = &storage->import_options;
+            break;
         case KIND_FETCH_OPTIONS:
             storage->fetch_options = (cst_fetch_options)CST_FETCH_OPTIONS_INIT;
             storage->fetch_options.entity = world->live[TYPE_ENTITY];
