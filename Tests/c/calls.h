@@ -243,6 +243,7 @@ struct storage {
     cst_bytes hashes[MAX_ITEMS];
     cst_migration_guard_options guard_options;
     cst_arrow_import_options import_options;
+    cst_string import_key;
     cst_fetch_options fetch_options;
     cst_error *error;
 };

@@ -74,7 +74,6 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_context_insert_many", "out_objects"},
         {"cst_context_insert_arrow", "options"},
         {"cst_context_insert_arrow", "out_inserted"},
-        {"cst_context_upsert_arrow", "options"},
         {"cst_context_upsert_arrow", "out_inserted"},
         {"cst_context_upsert_arrow", "out_updated"},
         {"cst_batch_insert_set_arrow", "options"},

@@ -130,7 +130,7 @@ final class ArrowImportTests: XCTestCase {
     func testImportIsRejectedOutsideOfTheContextsQueue() throws {
         try staff()
         let other = Context(coordinator: coordinator, queue: .privateQueue)
-        assertThrows(.wrongThread, "") {
+        assertThrows(.wrongThread, "outside its private queue") {
             try exporting("name") { _ = try other.insertArrow("Employee", from: $0) }
         }
         let count = try exporting("name") { stream in
