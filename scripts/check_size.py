@@ -1,4 +1,4 @@
-"""Checks that the stripped library is smaller than 15.5 MB, so that a program which contains it stays small.
+"""Checks that the stripped library is smaller than 15.75 MB, so that a program which contains it stays small.
 
 The limit has room for features, but not for a dependency such as Foundation, which has 7 MB.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from project import built_library, finish
 
-LIMIT = 15_500_000
+LIMIT = 15_750_000
 
 library = built_library("check-size")
 size = library.stat().st_size

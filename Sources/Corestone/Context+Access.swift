@@ -41,6 +41,22 @@ extension Context {
         return try fetchArrow(request, keyPaths: keyPaths, options: options)
     }
 
+    /// Inserts an object of an entity for each row of an Arrow stream; see `insertArrow(_:from:options:)`.
+    @discardableResult
+    public func insertArrow(
+        _ entityName: String, from place: UnsafeMutableRawPointer, options: ArrowImportOptions = ArrowImportOptions()
+    ) throws -> Int {
+        try insertArrow(coordinator.model.requireEntity(named: entityName), from: place, options: options)
+    }
+
+    /// Updates or inserts an object of an entity for each row of an Arrow stream; see `upsertArrow(_:from:options:)`.
+    @discardableResult
+    public func upsertArrow(
+        _ entityName: String, from place: UnsafeMutableRawPointer, options: ArrowImportOptions = ArrowImportOptions()
+    ) throws -> ArrowImportResult {
+        try upsertArrow(coordinator.model.requireEntity(named: entityName), from: place, options: options)
+    }
+
     /// Returns the number of objects of an entity that satisfy a predicate; of all objects if `format` is nil.
     public func count(
         _ entityName: String, _ format: String? = nil, _ arguments: any PropertyConvertible...

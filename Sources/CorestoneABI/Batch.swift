@@ -23,6 +23,7 @@ final class BatchRequestBox {
         try replaceRequest(BatchInsertRequest(entity: entity(), slots: slots, begin: begin))
     }
 
+    /// Replaces a batch insert, and keeps its stores and whether contexts merge it.
     func replaceRequest(_ fresh: BatchInsertRequest) throws {
         try requireInsertion()
         fresh.affectedStores = request.affectedStores

@@ -1055,6 +1055,16 @@ void world_fill(struct world *world, const struct call *call, union argument *ar
             storage->guard_options = (cst_migration_guard_options)CST_MIGRATION_GUARD_OPTIONS_INIT;
             a->pointer = &storage->guard_options;
             break;
+        case KIND_IMPORT_OPTIONS:
+            storage->import_options = (cst_arrow_import_options)CST_ARROW_IMPORT_OPTIONS_INIT;
+            storage->import_options.flags = CST_ARROW_IMPORT_IGNORE_UNKNOWN;
+            if (is(call, "cst_context_upsert_arrow")) { /* the entity does not have a unique constraint */
+                storage->import_key = text("notes");
+                storage->import_options.key_count = 1;
+                storage->import_options.keys = &storage->import_key;
+            }
+            a->pointer = &storage->import_options;
+            break;
         case KIND_FETCH_OPTIONS:
             storage->fetch_options = (cst_fetch_options)CST_FETCH_OPTIONS_INIT;
             storage->fetch_options.entity = world->live[TYPE_ENTITY];

@@ -129,7 +129,8 @@ enum kind {
     KIND_TRANSFORMATION,
     KIND_POLICY_CALLBACKS,
     KIND_HASHES, /* array */
-    KIND_GUARD_OPTIONS
+    KIND_GUARD_OPTIONS,
+    KIND_IMPORT_OPTIONS
 };
 
 enum mark { MARK_ANY_THREAD, MARK_ON_QUEUE, MARK_ONE_THREAD };
@@ -242,6 +243,8 @@ struct storage {
     cst_migration_policy_callbacks policy_callbacks;
     cst_bytes hashes[MAX_ITEMS];
     cst_migration_guard_options guard_options;
+    cst_arrow_import_options import_options;
+    cst_string import_key;
     cst_fetch_options fetch_options;
     cst_error *error;
 };

@@ -72,6 +72,11 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_log_set_callback", "callback"},
         {"cst_log_take_arguments", "out_taken"},
         {"cst_context_insert_many", "out_objects"},
+        {"cst_context_insert_arrow", "options"},
+        {"cst_context_insert_arrow", "out_inserted"},
+        {"cst_context_upsert_arrow", "out_inserted"},
+        {"cst_context_upsert_arrow", "out_updated"},
+        {"cst_batch_insert_set_arrow", "options"},
         {"cst_container_read", "predicate"},
         {"cst_container_update", "predicate"},
         {"cst_fetch_request_set_predicate", "predicate"},
@@ -229,7 +234,7 @@ static void null_where_it_is_allowed(struct world *world, const struct call *cal
         if (p->kind != KIND_OUT && p->kind != KIND_OUT_HANDLE && p->kind != KIND_OUT_HANDLES &&
             p->kind != KIND_OPTIONS && p->kind != KIND_DESTROY && p->kind != KIND_INTERRUPT && p->kind != KIND_HANDLE &&
             p->kind != KIND_VARIABLES && p->kind != KIND_COMPARE && p->kind != KIND_GUARD_OPTIONS &&
-            p->kind != KIND_FETCH_OPTIONS) {
+            p->kind != KIND_FETCH_OPTIONS && p->kind != KIND_IMPORT_OPTIONS) {
             continue;
         }
         world_renew_draft(world);

@@ -540,6 +540,7 @@ static void fill(const struct world *world, const struct call *call, union argum
         case KIND_POLICY_CALLBACKS:
         case KIND_HASHES:
         case KIND_GUARD_OPTIONS:
+        case KIND_IMPORT_OPTIONS:
             break; /* from world_fill, see call_once */
         }
         bool is_pointer =

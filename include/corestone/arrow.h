@@ -1,16 +1,20 @@
-/* corestone/arrow.h: objects and rows as columns for Apache Arrow.
+/* corestone/arrow.h: objects and rows as columns for Apache Arrow, and columns as objects.
  *
  * These functions export objects and rows to libraries that read Apache Arrow: pyarrow, polars, pandas, DuckDB and many
  * more. cst_context_fetch_arrow streams a fetch; the export functions convert results and rows. The caller owns an
  * exported struct, by the rules of the C data interface: copying the struct moves its content, and `release` frees it.
- * An exported struct may be used on any thread, independently of the context and its queue. docs/reference/arrow.md
- * lists the types.
+ * An exported struct may be used on any thread, independently of the context and its queue.
+ *
+ * cst_context_insert_arrow, cst_context_upsert_arrow and cst_batch_insert_set_arrow import a stream of such a library.
+ * They move the stream: its `release` is NULL afterwards, also if the call fails, and the library releases the stream.
+ * docs/reference/arrow.md lists the types.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef CORESTONE_ARROW_H
 #define CORESTONE_ARROW_H
 
+#include "store.h"
 #include "types.h"
 
 #ifdef __cplusplus
@@ -120,6 +124,82 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_rows_export_arrow_stream(const cst_rows *
 CST_EXPORT CST_ANY_THREAD cst_status cst_arrow_stream_copy(const struct ArrowArrayStream *stream,
                                                            struct ArrowArrayStream *out_stream CST_OWNED,
                                                            cst_error **error);
+
+/* Flags of an import. */
+enum {
+    CST_ARROW_IMPORT_NAIVE_UTC = 1,       /* timestamps without a time zone are in UTC; otherwise they are rejected */
+    CST_ARROW_IMPORT_IGNORE_UNKNOWN = 2,  /* ignores columns that are not properties; otherwise they are rejected */
+    CST_ARROW_IMPORT_NULL_IF_MISSING = 4, /* a key without an object is null; otherwise the row is rejected */
+    CST_ARROW_IMPORT_VALIDATE = 8,        /* validates the objects, so that an error names the row; not in batches */
+    CST_ARROW_IMPORT_UPDATE = 16          /* a batch insert updates existing rows; see cst_batch_insert_set_arrow */
+};
+
+/* The property that a column of a stream sets. */
+typedef struct cst_arrow_column {
+    cst_string column;   /* the name of the column */
+    cst_string property; /* the path of a property; a null string ignores the column */
+} cst_arrow_column;
+
+/* Options of an import. Start from CST_ARROW_IMPORT_OPTIONS_INIT; 0 is the default of every member. */
+typedef struct cst_arrow_import_options {
+    size_t struct_size;
+    uint64_t flags; /* CST_ARROW_IMPORT_… */
+    /* The properties of columns with other names than their properties. */
+    size_t column_count;
+    const cst_arrow_column *columns;
+    /* The attributes by which an upsert finds existing objects, or only "objectID".
+     *
+     * A count of 0 selects the first unique constraint whose attributes are columns. */
+    size_t key_count;
+    const cst_string *keys;
+    /* Called with the number of imported rows, every few thousand rows and at the end; may be NULL. `total` is 0 until
+     * the end, because the length of a stream is unknown. If it returns false, the import fails with CST_E_CANCELLED. */
+    cst_progress_fn progress;
+    void *progress_userdata;
+} cst_arrow_import_options;
+#define CST_ARROW_IMPORT_OPTIONS_INIT {sizeof(cst_arrow_import_options), 0, 0, NULL, 0, NULL, NULL, NULL}
+
+/* Inserts an object for each row of a stream, or no object on failure. A save validates the objects.
+ *
+ * Columns have the names of attributes, elements of composite attributes ("address.city"), relationships ("department",
+ * with the URIs of objects) or keys of relationships ("department.name", with values of an attribute that identify the
+ * target). The target of a key may be an object of the store, an unsaved object, or another row of the stream. To-many
+ * relationships take lists. Attributes without a column receive their defaults. `options` may be NULL. `out_inserted`
+ * receives the number of rows, and may be NULL. Rows are counted from 1 in errors.
+ *
+ * CST_E_INVALID_ARGUMENT for an unknown column, for a key without an object, and for a damaged stream.
+ * CST_E_TYPE_MISMATCH if a property does not take the type of its column, or a value.
+ * CST_E_VALIDATION for a number out of the range of its attribute.
+ * CST_E_INVALID_UTF8 for text that is not valid UTF-8.
+ * CST_E_CALLBACK if the stream fails; the error contains its message.
+ * CST_E_CANCELLED if `progress` or the interrupt function of the context cancels the import. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_arrow(cst_context *context, const cst_entity *entity,
+                                                            struct ArrowArrayStream *stream,
+                                                            const cst_arrow_import_options *options,
+                                                            uint64_t *out_inserted, cst_error **error);
+
+/* Updates the object that has the keys of a row, and inserts an object for each other row.
+ *
+ * Nothing is changed on failure. Only properties with a column are set. An object whose values are equal remains unchanged. A key with a null
+ * does not match. With the key "objectID", null inserts an object, and an unknown URI fails. `out_inserted` and
+ * `out_updated` receive the numbers of rows, and may be NULL. Otherwise like cst_context_insert_arrow.
+ *
+ * CST_E_INVALID_ARGUMENT if several objects have the keys of a row. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_upsert_arrow(cst_context *context, const cst_entity *entity,
+                                                            struct ArrowArrayStream *stream,
+                                                            const cst_arrow_import_options *options,
+                                                            uint64_t *out_inserted, uint64_t *out_updated,
+                                                            cst_error **error);
+
+/* Sets a stream as the rows of a batch insert (batch.h), which are written without objects. Columns are attributes or
+ * elements of composite attributes. The schema is read and checked immediately, and the rows by the first execution.
+ * A second execution fails, because a stream can be read only once. With CST_ARROW_IMPORT_UPDATE, a row with the keys
+ * of a stored row updates that row, regardless of the merge policy; the keys must have a unique constraint. `progress`
+ * is called within the transaction. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_batch_insert_set_arrow(cst_batch_request *request,
+                                                                struct ArrowArrayStream *stream,
+                                                                const cst_arrow_import_options *options,
+                                                                cst_error **error);
 
 #ifdef __cplusplus
 }

@@ -131,6 +131,7 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "const cst_history_retention *": "HISTORY_RETENTION",
         "const cst_migration_guard_options *": "GUARD_OPTIONS",
         "const cst_fetch_options *": "FETCH_OPTIONS",
+        "const cst_arrow_import_options *": "IMPORT_OPTIONS",
         "const cst_controller_delegate *": "DELEGATE",
         "const void *": "USERDATA",
         "const cst_string *": "STRINGS",
@@ -153,7 +154,7 @@ def classify(c_type: str, name: str, handles: set[str]) -> tuple[str, str]:
         "cst_buffer *": "BUFFER",
         "struct ArrowSchema *": "ARROW_SCHEMA",
         "struct ArrowArray *": "ARROW_ARRAY",
-        "struct ArrowArrayStream *": "ARROW_STREAM",
+        "struct ArrowArrayStream *": "ARROW_STREAM" if name.startswith("out_") else "ARROW_SOURCE",
         "const struct ArrowArrayStream *": "ARROW_SOURCE",
     }
     if c_type in fixed:

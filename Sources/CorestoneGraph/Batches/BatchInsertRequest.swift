@@ -15,6 +15,10 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
     private let begin: (BatchRun) throws -> Fill
     /// The slots that every row sets; nil if they can differ between rows.
     private let named: [Int]?
+    /// The attributes of the only unique constraint whose conflicts update the stored row.
+    ///
+    /// If nil, the merge policy of the context resolves the conflicts of all unique constraints.
+    var uniqueKeys: Set<String>?
 
     /// Creates a request whose rows a function fills.
     ///
@@ -94,8 +98,9 @@ public final class BatchInsertRequest: BatchRequest, @unchecked Sendable {
     override func write(_ run: BatchRun, _ changes: inout ExternalChanges) throws {
         let entity = run.entity
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
-        let rows = BatchRows(entity, try begin(run), named: named, checkCancelled: run.checkCancelled)
-        let policy = run.context.mergePolicy.type
+        let rows = BatchRows(
+            entity, try begin(run), named: named, uniqueKeys: uniqueKeys, checkCancelled: run.checkCancelled)
+        let policy = uniqueKeys == nil ? run.context.mergePolicy.type : .objectTrump
         let uniqueness = BatchUniqueness(run: run, rows: rows, policy: policy)
         if try !run.transaction.insert(rows, policy, &changes, resolving: uniqueness.resolve) {
             try BatchInsertion(run: run, rows: rows, uniqueness: uniqueness).write(&changes)

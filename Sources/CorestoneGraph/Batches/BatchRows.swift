@@ -22,8 +22,10 @@ package final class BatchRows {
     private let fill: BatchInsertRequest.Fill
     private let layouts: UnsafeMutablePointer<SlotLayout>
     private let required: [Int]
-    /// The unique constraints, starting with those of the root entity.
+    /// The unique constraints whose conflicts are resolved, starting with those of the root entity.
     package let constraints: [(owner: Entity, keys: [String], slots: [Int])]
+    /// Whether a row can only update a row of its own entity, and does not delete other rows.
+    let isUpsert: Bool
     /// The default values.
     private let defaults: [(slot: Int, value: PropertyValue)]
     /// The converted values to which views of the current rows point.
@@ -38,7 +40,7 @@ package final class BatchRows {
 
     init(
         _ entity: Entity, _ fill: @escaping BatchInsertRequest.Fill, named: [Int]?,
-        checkCancelled: @escaping () throws -> Void
+        uniqueKeys: Set<String>? = nil, checkCancelled: @escaping () throws -> Void
     ) {
         self.entity = entity
         self.fill = fill
@@ -55,7 +57,9 @@ package final class BatchRows {
                 && !layouts[slot].conditions.contains(.derived)
         }
         required = slots.filter { layouts[$0].conditions.contains(.required) }
-        constraints = entity.allUniqueConstraints.map { ($0.entity, $0.attributes, entity.slots(of: $0.attributes)) }
+        isUpsert = uniqueKeys != nil
+        constraints = entity.allUniqueConstraints.filter { uniqueKeys == nil || uniqueKeys == Set($0.attributes) }
+            .map { ($0.entity, $0.attributes, entity.slots(of: $0.attributes)) }
         let written = Set(slots)
         defaults = entity.defaults.filter { written.contains($0.slot) }
         for place in 0..<BatchRows.most {

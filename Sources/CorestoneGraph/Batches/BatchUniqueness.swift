@@ -23,6 +23,7 @@ struct BatchUniqueness {
         if holders.isEmpty { return false }
         if policy == .storeTrump || policy == .rollback { return true }
         guard let existing = holders.first(where: { $0.entity === entity }) else {
+            if rows.isUpsert, let holder = holders.first { throw isOfOtherEntity(holder) }
             try delete(holders, &changes)
             return false
         }
@@ -40,6 +41,21 @@ struct BatchUniqueness {
         for slot in taken { try target.set(rows.values[slot].propertyValue, slot: slot) }
         try run.update([target], in: updateContext, &changes)
         return true
+    }
+
+    private func isOfOtherEntity(_ holder: ManagedObject) -> CoreError {
+        let constraint = rows.constraints.first
+        let values = zip(constraint?.keys ?? [], constraint?.slots ?? []).map {
+            "\($0) \(rows.values[$1].propertyValue.excerpt)"
+        }
+        return CoreError(
+            .conflict, code: .managedObjectConstraintMerge,
+            "\(holder.objectID.uri) has \(values.listed) and is of the entity \(holder.entity.name), not "
+                + "\(entity.name); upsert \(holder.entity.name), or change the values",
+            entity: entity.name, key: constraint?.keys.first,
+            value: constraint.map { rows.values[$0.slots[0]].propertyValue },
+            objectURI: holder.objectID.uri
+        ).inRow(rows.number)
     }
 
     /// Returns the stored objects that have the unique values, in the order of the constraints.

@@ -54,17 +54,20 @@ extension Context {
         return try body()
     }
 
-    /// Throws if a hook, a validator or a merge policy is running, during which the calling function must not run.
+    /// Throws if a callback is running during which the calling function must not run.
+    ///
+    /// These are hooks, validators, merge policies, and the callbacks of an Arrow import.
     func refuseInHook(
         _ operation: @autoclosure () -> String, entity: @autoclosure () -> String? = nil,
         objectURI: @autoclosure () -> String? = nil
     ) throws {
-        guard isInHook || mergeState.isResolving else { return }
-        let callback = isInHook ? "a hook or validator" : "a merge policy"
+        guard isInHook || mergeState.isResolving || hookState.imports > 0 else { return }
+        let callback =
+            isInHook ? "hook or validator" : mergeState.isResolving ? "merge policy" : "callback of an Arrow import"
         throw CoreError(
             .invalidArgument,
-            "\(callback) must not \(operation()); do so after the call that runs the \(isInHook ? "hook or validator" : "merge policy") "
-                + "has returned", entity: entity(), objectURI: objectURI())
+            "a \(callback) must not \(operation()); do so after the call that runs the \(callback) has returned",
+            entity: entity(), objectURI: objectURI())
     }
 
     func noteHookFailure(_ error: any Error) { hookState.noteFailure(error) }

@@ -5,6 +5,8 @@ import CorestoneValues
 struct HookState {
     /// The nesting depth of running hooks.
     var depth = 0
+    /// The number of running callbacks of Arrow imports.
+    var imports = 0
     /// The nesting depth of `withoutTracking`.
     var untracked = 0
     /// The first error of a hook during a call that continues regardless.

@@ -417,6 +417,18 @@ int main(void) {
     MEMBER(struct ArrowArrayStream, get_last_error, 16, 8);
     MEMBER(struct ArrowArrayStream, release, 24, 8);
     MEMBER(struct ArrowArrayStream, private_data, 32, 8);
+    SIZE(cst_arrow_column, 32);
+    MEMBER(cst_arrow_column, column, 0, 16);
+    MEMBER(cst_arrow_column, property, 16, 16);
+    SIZE(cst_arrow_import_options, 64);
+    MEMBER(cst_arrow_import_options, struct_size, 0, 8);
+    MEMBER(cst_arrow_import_options, flags, 8, 8);
+    MEMBER(cst_arrow_import_options, column_count, 16, 8);
+    MEMBER(cst_arrow_import_options, columns, 24, 8);
+    MEMBER(cst_arrow_import_options, key_count, 32, 8);
+    MEMBER(cst_arrow_import_options, keys, 40, 8);
+    MEMBER(cst_arrow_import_options, progress, 48, 8);
+    MEMBER(cst_arrow_import_options, progress_userdata, 56, 8);
     SIZE(cst_row, 72);
     MEMBER(cst_row, entity, 0, 8);
     MEMBER(cst_row, reference, 8, 24);
@@ -550,6 +562,6 @@ int main(void) {
     MEMBER(cst_controller_delegate, section_title, 64, 8);
     MEMBER(cst_controller_delegate, userdata, 72, 8);
     MEMBER(cst_controller_delegate, destroy, 80, 8);
-    printf("layout in C: 57 structs, %d members\n", members);
+    printf("layout in C: 59 structs, %d members\n", members);
     return failures != 0;
 }

@@ -510,6 +510,24 @@ final class EveryStructTests: XCTestCase {
         member(\ArrowArrayStream.private_data, 32)
     }
 
+    private func checkArrowColumn() {
+        size(cst_arrow_column.self, 32)
+        member(\cst_arrow_column.column, 0)
+        member(\cst_arrow_column.property, 16)
+    }
+
+    private func checkArrowImportOptions() {
+        size(cst_arrow_import_options.self, 64)
+        member(\cst_arrow_import_options.struct_size, 0)
+        member(\cst_arrow_import_options.flags, 8)
+        member(\cst_arrow_import_options.column_count, 16)
+        member(\cst_arrow_import_options.columns, 24)
+        member(\cst_arrow_import_options.key_count, 32)
+        member(\cst_arrow_import_options.keys, 40)
+        member(\cst_arrow_import_options.progress, 48)
+        member(\cst_arrow_import_options.progress_userdata, 56)
+    }
+
     private func checkRow() {
         size(cst_row.self, 72)
         member(\cst_row.entity, 0)
@@ -731,6 +749,8 @@ final class EveryStructTests: XCTestCase {
         checkArrowSchema()
         checkArrowArray()
         checkArrowArrayStream()
+        checkArrowColumn()
+        checkArrowImportOptions()
         checkRow()
         checkStoreOpening()
         checkStoreFetch()
@@ -746,7 +766,7 @@ final class EveryStructTests: XCTestCase {
         checkDifference()
         checkIdChange()
         checkControllerDelegate()
-        XCTAssertEqual(structs, 57)
+        XCTAssertEqual(structs, 59)
         print("layout in Swift: \(structs) structs, \(members) members")
     }
 }

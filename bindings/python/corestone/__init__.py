@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from . import _abi, log
 from . import _at_exit as _at_exit
+from ._arrow_import import UpsertCounts
 from ._contexts import UnsavedChanges, UnsavedCounts
 from ._library import LibraryNotFoundError
 from ._model_files import DraftProblem, ModelVersions
@@ -317,6 +318,7 @@ __all__ = [
     "Aggregate",
     "Cursor",
     "ArrowData",
+    "UpsertCounts",
     "ToManySet",
     "ToManyList",
     "Predicate",

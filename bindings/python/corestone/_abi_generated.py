@@ -410,6 +410,11 @@ EXPRESSION_CALL = 100
 EXPRESSION_ASSIGNMENT = 101
 ARROW_KEYS = 1
 ARROW_DECIMAL_TEXT = 2
+ARROW_IMPORT_NAIVE_UTC = 1
+ARROW_IMPORT_IGNORE_UNKNOWN = 2
+ARROW_IMPORT_NULL_IF_MISSING = 4
+ARROW_IMPORT_VALIDATE = 8
+ARROW_IMPORT_UPDATE = 16
 FETCHED_PREDICATE = 1
 FETCHED_ORDER = 2
 FETCHED_WINDOW = 4
@@ -1149,6 +1154,30 @@ class ArrowArrayStream(Structure):
     )
 
 
+class ArrowColumn(Structure):
+    """cst_arrow_column"""
+
+    _fields_ = (
+        ("column", InputString),
+        ("property", InputString),
+    )
+
+
+class ArrowImportOptions(Structure):
+    """cst_arrow_import_options"""
+
+    _fields_ = (
+        ("struct_size", ctypes.c_size_t),
+        ("flags", ctypes.c_uint64),
+        ("column_count", ctypes.c_size_t),
+        ("columns", POINTER(ArrowColumn)),
+        ("key_count", ctypes.c_size_t),
+        ("keys", POINTER(InputString)),
+        ("progress", PROGRESS_FN),
+        ("progress_userdata", c_void_p),
+    )
+
+
 class Row(Structure):
     """cst_row"""
 
@@ -1512,6 +1541,8 @@ STRUCTS: dict[str, Any] = {
     "ArrowSchema": ArrowSchema,
     "ArrowArray": ArrowArray,
     "ArrowArrayStream": ArrowArrayStream,
+    "cst_arrow_column": ArrowColumn,
+    "cst_arrow_import_options": ArrowImportOptions,
     "cst_row": Row,
     "cst_store_opening": StoreOpening,
     "cst_store_fetch": StoreFetch,
@@ -1532,6 +1563,7 @@ STRUCTS: dict[str, Any] = {
 # The types by their names in the table.
 TYPES: dict[str, Any] = {
     "ArchiveClassCallbacks*": POINTER(ArchiveClassCallbacks),
+    "ArrowImportOptions*": POINTER(ArrowImportOptions),
     "BATCH_OBJECT_FN": BATCH_OBJECT_FN,
     "BATCH_ROWS_FN": BATCH_ROWS_FN,
     "BatchColumn*": POINTER(BatchColumn),
@@ -2196,6 +2228,9 @@ cst_results_export_arrow_stream int32 pointer size_t uint32 size_t InputString* 
 cst_rows_export_arrow int32 pointer uint32 pointer pointer pointer*
 cst_rows_export_arrow_stream int32 pointer size_t uint32 pointer pointer*
 cst_arrow_stream_copy int32 pointer pointer pointer*
+cst_context_insert_arrow int32 pointer pointer pointer ArrowImportOptions* uint64* pointer*
+cst_context_upsert_arrow int32 pointer pointer pointer ArrowImportOptions* uint64* uint64* pointer*
+cst_batch_insert_set_arrow int32 pointer pointer ArrowImportOptions* pointer*
 cst_store_type_register int32 InputString StoreCallbacks* pointer*
 cst_store_type_unregister int32 InputString pointer*
 cst_store_type_copy_names int32 Buffer* size_t* pointer*

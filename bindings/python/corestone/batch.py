@@ -6,11 +6,12 @@ import ctypes
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Union, cast
 
 from . import _abi, _host, values
 from ._abi import lib, text
 from ._arguments import elements, function, handles, plural, quoted, require_instance, shown
+from ._arrow_import import Columns, ImportSettings, Progress, StreamCapsule, import_options
 from ._bulk import Block, plain_columns
 from ._call import call, owned
 from ._callbacks import reported
@@ -117,6 +118,11 @@ class BatchInsertRequest(_BatchRequest):
               get their defaults.
     handler   instead of `rows`: called for each row with an empty dictionary, which it fills, until it returns True
     objects   instead of `rows`: called for each row with the same object, whose values it sets, until it returns True
+    arrow     instead of `rows`: Arrow data, such as a pyarrow.Table or a polars.DataFrame. `columns` is a dictionary of
+              the attributes of columns with other names. `ignore_unknown`, `naive_utc` and `progress` are those of
+              Context.insert_arrow
+    match     for Arrow data: the attributes of a unique constraint; a row with the values of a stored row updates it,
+              regardless of the merge policy. An empty list selects the first constraint whose attributes are columns
 
     If `rows` is an iterator, the request can be executed only once.
     """
@@ -125,21 +131,26 @@ class BatchInsertRequest(_BatchRequest):
         self,
         entity: EntityLike,
         rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]] | None = None,
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str] | Columns | None = None,
         *,
         handler: Callable[[dict[str, Any]], Any] | None = None,
         objects: Callable[[Any], Any] | None = None,
+        arrow: Any = None,
+        match: str | Sequence[str] | None = None,
+        ignore_unknown: bool = False,
+        naive_utc: bool = False,
+        progress: Progress | None = None,
         result_type: str = "status",
         merge: bool = True,
         stores: Sequence[Store] | None = None,
     ) -> None:
         super().__init__(result_type, merge, stores)
-        sources = sum(each is not None for each in (rows, handler, objects))
+        sources = sum(each is not None for each in (rows, handler, objects, arrow))
         if sources != 1:
             name = _name_of(entity)
             raise InvalidArgumentError(
                 f"the BatchInsertRequest for {name or shown(entity)} has {sources} sources, but takes exactly one; "
-                "pass rows, handler or objects",
+                "pass rows, handler, objects or arrow",
                 entity=name,
                 key="rows",
                 value=sources,
@@ -148,6 +159,22 @@ class BatchInsertRequest(_BatchRequest):
             if given is not None:
                 function(given, parameter)
         self.entity, self.rows, self.columns, self.handler, self.objects = entity, rows, columns, handler, objects
+        self.arrow, self.match = arrow, match
+        self.ignore_unknown, self.naive_utc, self.progress = ignore_unknown, naive_utc, progress
+        self._options: _abi.ArrowImportOptions | None = None
+
+    def _execute(self, context: Context) -> BatchOutcome:
+        if self.arrow is None:
+            return super()._execute(context)
+        settings = ImportSettings(
+            cast("Columns | None", self.columns),
+            self.match,
+            ignore_unknown=self.ignore_unknown,
+            naive_utc=self.naive_utc,
+            progress=self.progress,
+        )
+        with import_options(settings, self.match is not None) as self._options:
+            return super()._execute(context)
 
     def _build(self, context: Context) -> Token:
         entity = context._entity(self.entity)
@@ -160,6 +187,10 @@ class BatchInsertRequest(_BatchRequest):
         return handle
 
     def _fill(self, handle: int, context: Context, entity: Entity) -> None:
+        if self.arrow is not None:
+            stream = StreamCapsule(self.arrow)
+            call(lib.cst_batch_insert_set_arrow, handle, stream.address, self._options)
+            return
         if self.objects is not None:
             source: Callable[..., None] = _ObjectSource(self.objects, context, entity)
             number = next(_numbers)
@@ -168,7 +199,7 @@ class BatchInsertRequest(_BatchRequest):
             return
         rows = self.rows if self.rows is not None else _handled(self.handler or bool)
         source_rows = elements(rows, "rows", "an iterable of dictionaries or tuples")
-        filler = _RowSource(entity, source_rows, self.columns)
+        filler = _RowSource(entity, source_rows, cast("Sequence[str] | None", self.columns))
         number = next(_numbers)
         _sources[number] = filler
         keys = (ctypes.c_uint32 * max(len(filler.places), 1))(*[leaf.key for leaf in filler.places.values()])

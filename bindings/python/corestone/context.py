@@ -18,6 +18,7 @@ from ._abi import lib
 from ._aggregates import aggregate
 from ._ahead import Ahead, Stamp, contexts
 from ._arguments import require_instance, require_integer, shown
+from ._arrow_import import Columns, ImportSettings, Progress, StreamCapsule, UpsertCounts, import_options
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, held, made_quickly, owned, raisable
 from ._contexts import Policy, leave_block, policy_of
@@ -387,6 +388,79 @@ class Context(ContextBase):  # type: ignore[misc, valid-type]
         call(lib.cst_context_insert_many, self._open, description._handle, count, len(names), keys, block.address, out)
         return count, [self._adopt(hold, description) for hold in holds]
 
+    def insert_arrow(
+        self,
+        entity: EntityLike,
+        data: Any,
+        *,
+        columns: Columns | None = None,
+        missing: Literal["error", "null"] = "error",
+        ignore_unknown: bool = False,
+        naive_utc: bool = False,
+        validate: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Inserts an object for each row of Arrow data, and returns their number.
+
+            ctx.insert_arrow("Employee", polars.read_csv("staff.csv"), columns={"Team": "department.name"})
+
+        data            a pyarrow.Table, polars.DataFrame, pandas.DataFrame, DuckDB relation, or other data with a
+                        `__arrow_c_stream__` method
+        columns         the properties of columns with other names: attributes, elements of composite attributes
+                        ("address.city"), relationships, which take URIs, or keys of relationships ("department.name");
+                        None ignores a column
+        missing         "null": a key without an object is None; otherwise it is an error
+        ignore_unknown  ignores columns that are not properties
+        naive_utc       timestamps without a time zone are in UTC
+        validate        validates the objects, so that an error names the row; a save validates them regardless
+        progress        called with the number of rows and the total, which is 0 until the end; may raise an exception
+
+        If the call fails, no object is inserted. The error names row, column and property.
+
+        TypeMismatchError if a property does not take the type of its column.
+        InvalidArgumentError for an unknown column, and for a key without an object.
+        """
+        settings = ImportSettings(columns, None, missing, ignore_unknown, naive_utc, validate, progress)
+        handle, stream = self._entity(entity)._handle, StreamCapsule(data)
+        inserted = ctypes.c_uint64()
+        with import_options(settings) as options:
+            self._work(lib.cst_context_insert_arrow, handle, stream.address, byref(options), byref(inserted))
+        return inserted.value
+
+    def upsert_arrow(
+        self,
+        entity: EntityLike,
+        data: Any,
+        match: str | Sequence[str] | None = None,
+        *,
+        columns: Columns | None = None,
+        missing: Literal["error", "null"] = "error",
+        ignore_unknown: bool = False,
+        naive_utc: bool = False,
+        validate: bool = False,
+        progress: Progress | None = None,
+    ) -> UpsertCounts:
+        """Updates the objects that have the keys of a row of Arrow data, and inserts objects for the other rows.
+
+            ctx.upsert_arrow("Employee", frame, match="email")
+
+        match   the attributes by which objects are found, or "objectID"; None: the first unique constraint whose
+                attributes are columns
+
+        Only properties with a column are set, and objects with equal values remain unchanged. A key with None does not
+        match. The other parameters are those of insert_arrow. If the call fails, nothing is changed.
+
+        InvalidArgumentError if several objects have the keys of a row.
+        """
+        settings = ImportSettings(columns, match, missing, ignore_unknown, naive_utc, validate, progress)
+        handle, stream = self._entity(entity)._handle, StreamCapsule(data)
+        inserted, updated = ctypes.c_uint64(), ctypes.c_uint64()
+        with import_options(settings) as options:
+            self._work(
+                lib.cst_context_upsert_arrow, handle, stream.address, byref(options), byref(inserted), byref(updated)
+            )
+        return UpsertCounts(inserted.value, updated.value)
+
     def new(self, entity: EntityLike, /, **new: Any) -> Any:
         """Creates an object without inserting it into the context; see insert_object."""
         description = self._entity(entity)
@@ -483,6 +557,61 @@ class Context(ContextBase):  # type: ignore[misc, valid-type]
     ) -> int:
         """Writes one object for each row directly into the store, and returns their number; see BatchInsertRequest."""
         return int(self.execute(BatchInsertRequest(entity, rows, columns, result_type="count")))
+
+    def batch_insert_arrow(
+        self,
+        entity: EntityLike,
+        data: Any,
+        *,
+        columns: Columns | None = None,
+        ignore_unknown: bool = False,
+        naive_utc: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Writes one object for each row of Arrow data directly into the store, and returns their number.
+
+            ctx.batch_insert_arrow("Reading", pyarrow.parquet.read_table(path))
+
+        Columns can only be attributes. The parameters are those of insert_arrow; see BatchInsertRequest.
+        """
+        request = BatchInsertRequest(
+            entity,
+            arrow=data,
+            columns=columns,
+            ignore_unknown=ignore_unknown,
+            naive_utc=naive_utc,
+            progress=progress,
+            result_type="count",
+        )
+        return int(self.execute(request))
+
+    def batch_upsert_arrow(
+        self,
+        entity: EntityLike,
+        data: Any,
+        match: str | Sequence[str] = (),
+        *,
+        columns: Columns | None = None,
+        ignore_unknown: bool = False,
+        naive_utc: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Updates or inserts one object for each row of Arrow data directly in the store, and returns their number.
+
+        The attributes of `match` must have a unique constraint; by default, the first one whose attributes are columns.
+        Only attributes with a column are updated. The other parameters are those of batch_insert_arrow.
+        """
+        request = BatchInsertRequest(
+            entity,
+            arrow=data,
+            columns=columns,
+            match=match,
+            ignore_unknown=ignore_unknown,
+            naive_utc=naive_utc,
+            progress=progress,
+            result_type="count",
+        )
+        return int(self.execute(request))
 
     def batch_update(
         self, entity: EntityLike, values: Mapping[str, Any], predicate: str | Predicate | None = None, *arguments: Any

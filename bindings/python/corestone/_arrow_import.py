@@ -1,0 +1,92 @@
+"""Imports of Arrow data: the stream of another library and the options of an import."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from . import _abi
+from ._arguments import choice, elements, flag, require_instance, shown
+from ._capsules import STREAM
+from ._progress import progress_callback
+from .errors import TypeMismatchError
+
+Columns = Mapping[str, "str | None"]
+Progress = Callable[[int, int], Any]
+
+
+class UpsertCounts(NamedTuple):
+    """The numbers of rows of an upsert."""
+
+    #: The rows that inserted an object.
+    inserted: int
+    #: The rows that set values of an existing object.
+    updated: int
+
+
+class ImportSettings(NamedTuple):
+    """The options of an import, as the functions of the package have them."""
+
+    columns: Columns | None = None
+    match: str | Sequence[str] | None = None
+    missing: str = "error"
+    ignore_unknown: bool = False
+    naive_utc: bool = False
+    validate: bool = False
+    progress: Progress | None = None
+
+
+@contextmanager
+def import_options(settings: ImportSettings, update: bool = False) -> Iterator[_abi.ArrowImportOptions]:
+    """Yields the library's options. An exception of the progress function is raised at the end of the block."""
+    options = _abi.ArrowImportOptions()
+    options.struct_size = ctypes.sizeof(options)
+    if choice(settings.missing, "missing", ("error", "null")) == "null":
+        options.flags |= _abi.ARROW_IMPORT_NULL_IF_MISSING
+    for value, name, bit in (
+        (settings.ignore_unknown, "ignore_unknown", _abi.ARROW_IMPORT_IGNORE_UNKNOWN),
+        (settings.naive_utc, "naive_utc", _abi.ARROW_IMPORT_NAIVE_UTC),
+        (settings.validate, "validate", _abi.ARROW_IMPORT_VALIDATE),
+        (update, "update", _abi.ARROW_IMPORT_UPDATE),
+    ):
+        options.flags |= bit if flag(value, name) else 0
+    columns = {} if settings.columns is None else require_instance(Mapping, settings.columns, "columns", "a dictionary")
+    mapping = (_abi.ArrowColumn * max(len(columns), 1))()
+    for place, (column, path) in enumerate(columns.items()):
+        mapping[place].column = _abi.text(column, "columns")
+        mapping[place].property = _abi.optional_text(path, "columns")
+    options.column_count, options.columns = len(columns), mapping
+    match = [settings.match] if isinstance(settings.match, str) else settings.match
+    keys = [] if match is None else list(elements(match, "match", "a name or a list of names"))
+    options.key_count, options.keys = len(keys), _abi.texts(keys or [""])
+    if settings.progress is None:
+        yield options
+        return
+    with progress_callback(settings.progress) as callback:
+        options.progress = callback
+        yield options
+
+
+_python = ctypes.pythonapi
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
+
+
+class StreamCapsule:
+    """A stream of another library. Its capsule is kept until the library has moved the stream out of it."""
+
+    __slots__ = ("_capsule", "address")
+
+    def __init__(self, data: Any) -> None:
+        export = getattr(data, "__arrow_c_stream__", None)
+        self._capsule = data if export is None or isinstance(data, type) else export()
+        if not _is_valid(self._capsule, STREAM.name):
+            raise TypeMismatchError(
+                "data must be Arrow data with a __arrow_c_stream__ method, such as a pyarrow.Table or a "
+                f"polars.DataFrame, not {shown(data)}",
+                key="data",
+                value=data,
+            )
+        self.address: int = _pointer(self._capsule, STREAM.name)
