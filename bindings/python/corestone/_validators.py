@@ -15,7 +15,6 @@ from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
 from .errors import ObjectGoneError
-from .object import wrappers
 
 # `context`: the context that executes a batch request on this thread.
 batches = threading.local()
@@ -59,6 +58,8 @@ def given(item: Any, key: str, other: Any, value: Any) -> None:
 
 def wrapper(token: int) -> Any:
     """Returns the Python object of a borrowed handle; None if the object was detached and has no Python object."""
+    from .object import wrappers  # here, because of a circular import
+
     known = wrappers.get(token)
     item = known() if known is not None else None
     if item is None:

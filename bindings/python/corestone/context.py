@@ -7,7 +7,6 @@ import ctypes
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from ctypes import byref
 from types import TracebackType
@@ -55,12 +54,14 @@ from .sort import SortKey
 from .undo import UndoManager, forget_what_was_read
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from datetime import datetime
 
     from typing_extensions import Unpack
 
     from ._contexts import ContextOwner
     from ._history import HistoryOptions
+    from ._single_faults import SingleFaults
     from .codes import ContextNotification
     from .container import Container
     from .coordinator import Store
@@ -1324,7 +1325,7 @@ class Context:
         faulting.follow(self._open)
 
     @property
-    def single_faults(self) -> list[faulting.SingleFaults]:
+    def single_faults(self) -> list[SingleFaults]:
         """The counted single faults, by relationship and line of the program, most frequent first."""
         return faulting.report(self._open)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import html
 from collections.abc import Iterator, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, overload
@@ -277,6 +276,8 @@ class Results(Sequence[Any]):
         return f"<Results: {self._title()}: {shown}{more}>"
 
     def _repr_html_(self) -> str:
+        import html
+
         names = self._attribute_names()[:HTML_COLUMNS]
         shown = min(self._count, HTML_ROWS)
         rows = list(zip(*self._columns(names, 0, shown))) if names and shown else []
