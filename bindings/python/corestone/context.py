@@ -48,7 +48,7 @@ from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
 from .request import FetchRequest, execute
-from .results import Results
+from .results import BLOCK, Results
 from .rows import ColumnLike, key_paths, read_rows
 from .sort import SortKey
 from .undo import UndoManager, forget_what_was_read
@@ -409,7 +409,7 @@ class Context:
         )  # fmt: skip
         out = Handle()
         self._work(lib.cst_context_fetch, request.handle, byref(out))
-        return Results(self, out.token, request.entity)
+        return Results(self, out.token, request.entity, BLOCK)  # the request does not have a batch size
 
     def execute(self, request: Any) -> Any:
         """Executes a fetch request or a batch request, and returns the result that its `result_type` selects.

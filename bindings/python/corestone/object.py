@@ -17,7 +17,7 @@ from ._arguments import shown
 from ._call import call, held, quick_failure
 from ._composite import compose, decompose, leaves
 from ._entity_type import EntityType
-from ._handles import Handle, retained_owner
+from ._handles import Handle, retain_directly
 from ._object_changes import ObjectChanges
 from .codes import AttributeType, SnapshotEvents
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
@@ -431,7 +431,6 @@ _ended = methodcaller("remove")
 wrappers: dict[int, Reference] = {}
 
 _new = object.__new__
-_as_argument = _abi.argument
 _set_ahead = ManagedObject.__dict__["_cst_ahead"].__set__
 _set_row = ManagedObject.__dict__["_cst_row"].__set__
 _set_context = ManagedObject.__dict__["_cst_context"].__set__
@@ -465,13 +464,13 @@ def wrap_all(
     kind: type[ManagedObject], context: Context, tokens: Iterable[int], ahead: Ahead | None
 ) -> list[ManagedObject]:
     """Returns wrappers of borrowed handles of one entity: existing ones, or new ones that retain their handles."""
-    known = wrappers
+    known, retain = wrappers, retain_directly
     objects = []
     for row, token in enumerate(tokens):
         reference = known.get(token)
         found = reference() if reference is not None else None
         if found is None:
-            hold = retained_owner(_as_argument(token))
+            hold = retain(token)
             found = _new(kind)
             _set_context(found, context)
             _set_token(found, token)

@@ -46,14 +46,14 @@ class Results(Sequence[Any]):
 
     __slots__ = ("__weakref__", "_arrow", "_block_size", "_context", "_count", "_entity", "_handle", "_large")
 
-    def __init__(self, context: Context, handle: int, entity: Entity | None) -> None:
+    def __init__(self, context: Context, handle: int, entity: Entity | None, block_size: int = 0) -> None:
         self._handle = handle
         self._arrow: ArrowData | None = None
         self._context = context
         self._entity = entity
         self._large: set[int] = set()  # keys of attributes that are not read ahead
         self._count: int = lib.cst_results_count(handle)
-        self._block_size: int = lib.cst_results_batch_size(handle) or BLOCK
+        self._block_size: int = block_size or lib.cst_results_batch_size(handle) or BLOCK
 
     @property
     def entity(self) -> Entity | None:
