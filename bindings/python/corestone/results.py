@@ -14,6 +14,7 @@ from ._arguments import MOST, plural, require_instance, require_integer
 from ._call import call, held, made, owned
 from ._columns import read_columns
 from ._composite import compose, leaves
+from ._dictionaries import dictionaries_of_rows
 from ._host import encode_variables, forget
 from .arrow import ArrowData, array_of, flags, list_data
 from .errors import CorestoneError
@@ -215,7 +216,7 @@ class Results(Sequence[Any]):
     def to_dicts(self, *names: str) -> list[dict[str, Any]]:
         """Returns the values of several properties: a dictionary for each object. Without names, all attributes."""
         chosen = names or self._attribute_names()
-        return [dict(zip(chosen, row)) for row in self.rows(*chosen)]
+        return dictionaries_of_rows(chosen, self.rows(*chosen), self._count)
 
     # ---- for Arrow
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, overload
 
-from . import _abi, _host
+from . import _abi
 from ._abi import lib, text
 from ._arguments import MOST, plural, require_integer, shown
 from ._call import call
+from ._cells import take_rows
 from ._definition import attribute_type
+from ._dictionaries import dictionaries_of_rows
 from .codes import AttributeType
-from .errors import CorestoneError, TypeMismatchError
+from .errors import TypeMismatchError
 from .expression import Expression, ExpressionType, KeyPath, expression, key_path, listed
-from .values import located
 
 if TYPE_CHECKING:
     from .query import Value
@@ -97,7 +98,7 @@ def key_paths(columns: ColumnLike | Iterable[ColumnLike]) -> list[str] | None:
         return None
 
 
-_BATCH = 1000
+_BATCH = 8192  # the maximum number of rows that one call copies
 
 
 def _names(handle: int) -> list[str]:
@@ -112,12 +113,7 @@ def _read(handle: int, names: list[str], first: int, count: int) -> list[dict[st
         rows = min(_BATCH, first + count - start)
         cells = (_abi.Value * (rows * width))()
         call(lib.cst_rows_copy_values, handle, start, rows, cells)
-        values: list[Any] = []
-        try:
-            values.extend(map(_host.take, cells))
-        except CorestoneError as error:
-            raise located(error, None, names[len(values) % width], None) from None
-        found += [dict(zip(names, values[row * width : (row + 1) * width])) for row in range(rows)]
+        found += dictionaries_of_rows(names, take_rows(cells, rows, names), rows)
     return found
 
 
