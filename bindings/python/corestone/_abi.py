@@ -50,10 +50,17 @@ def signatures() -> dict[str, tuple[Any, list[Any]]]:
     return table
 
 
-def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
-    for name, (result, parameters) in signatures().items():
+class _Library:
+    """The functions of the library. The types of a function are set when it is first used."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        self._lines = {line.partition(" ")[0]: line for line in FUNCTIONS.split("\n") if line}
+
+    def __getitem__(self, name: str) -> Any:
+        """Returns a new function without types."""
         try:
-            function = getattr(library, name)
+            return self._library[name]
         except AttributeError:
             raise LibraryNotFoundError(
                 f"the library {find_library()} does not have the function {name}, so it is not a Corestone library for "
@@ -62,12 +69,20 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
                 name="corestone",
                 path=find_library(),
             ) from None
-        function.restype = result
-        function.argtypes = parameters
-    return library
+
+    def __getattr__(self, name: str) -> Any:
+        line = self._lines.get(name)
+        if line is None:
+            return getattr(self._library, name)  # a function of another library, such as SQLite
+        _, result, *parameters = line.split(" ")
+        function = self[name]
+        function.restype = TYPES[result]
+        function.argtypes = [TYPES[parameter] for parameter in parameters]
+        setattr(self, name, function)
+        return function
 
 
-def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
+def _checked_version(library: _Library) -> _Library:
     major, minor, patch = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     library.cst_version(ctypes.byref(major), ctypes.byref(minor), ctypes.byref(patch))
     if major.value != VERSION[0] or minor.value < VERSION[1]:
@@ -81,7 +96,7 @@ def _checked_version(library: ctypes.CDLL) -> ctypes.CDLL:
     return library
 
 
-lib = _checked_version(_declare(load_library()))
+lib = _checked_version(_Library(load_library()))
 
 
 # Converts a handle or an address in advance, so that ctypes does not convert it at each call.

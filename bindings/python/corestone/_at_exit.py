@@ -1,11 +1,10 @@
 """Interpreter exit: a warning for each context and each untitled document whose unsaved changes are lost.
 
-Functions that the program registers with atexit after it imported this package run earlier, and may save the changes.
+The package imports this module at exit, from a function that it registers when it is imported.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import sys
 import warnings
@@ -64,11 +63,9 @@ def _warn(message: str, unsaved: UnsavedChanges | None) -> None:
         print(f"UnsavedChangesWarning: {warning}", file=sys.stderr)
 
 
-def _end() -> None:
+def end() -> None:
+    """Issues the warnings, and makes the library stop calling into the interpreter."""
     try:
         _log_losses()
     finally:
         _exit.end_watches()
-
-
-atexit.register(_end)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 import threading
 from ctypes import byref
 from typing import Any
@@ -33,22 +32,21 @@ def _shown_value(cell: values.Cell) -> Any:
         return None if is_collection else cell.value.payload.real
 
 
-_THREAD = re.compile(r"\bthread (\d+) \([^)]*\)")
-
-
 # The remedy that discards unsaved changes, as the library and this package name it.
 _POLICY = ("close with CST_UNSAVED_DISCARD (.discard)", 'close with unsaved="discard"')
 
 
 def _with_names(message: str) -> str:
     """Returns a message about threads with their names in Python, which may differ from the names in the system."""
+    import re
+
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
 
     def named(found: re.Match[str]) -> str:
         name = names.get(int(found[1]))
         return f"thread {found[1]} ({name})" if name else found[0]
 
-    return _THREAD.sub(named, message)
+    return re.sub(r"\bthread (\d+) \([^)]*\)", named, message)
 
 
 def read_error(handle: int, status: int | None = None) -> CorestoneError:

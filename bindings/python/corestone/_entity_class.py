@@ -178,9 +178,10 @@ def _reading_ahead(description: PropertyDescription, direct: Getter) -> Getter:
         if ahead is None:
             return direct(self)
         if ahead.stamp is self._cst_context._stamp and ahead.thread == thread():
-            column = ahead.columns.get(key)
-            if column is not None:
-                return column[self._cst_row]
+            try:
+                return ahead.columns[key][self._cst_row]
+            except KeyError:
+                pass
         value = direct(self)
         ahead.note(self._cst_context, description)
         return value

@@ -50,6 +50,10 @@ _retain = _abi.raw("cst_retain", Handle)
 _retain.argtypes = (c_void_p,)
 
 
+# For loops: retains a borrowed handle, which must be an int, and returns its owner.
+retain_directly: Any = _retain
+
+
 def retained(handle: Any) -> Token:
     """Retains a borrowed handle, and returns it."""
     hold: Handle = _retain(handle)

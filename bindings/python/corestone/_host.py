@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import enum
-import inspect
 import struct
 import threading
 from array import array
@@ -395,6 +394,8 @@ def is_own_method(found: Any, item: Any) -> bool:
 def _needs_nothing(method: Any) -> bool:
     if isinstance(method, MethodType):
         return _takes_only_itself(method.__func__)
+    import inspect
+
     try:
         inspect.signature(method).bind()
         return True
@@ -404,6 +405,8 @@ def _needs_nothing(method: Any) -> bool:
 
 @lru_cache(256)
 def _takes_only_itself(function: Any) -> bool:
+    import inspect
+
     try:
         inspect.signature(function).bind(None)
         return True

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Optional
 
-from . import _sqlite
+TYPE_CHECKING = False  # as in `typing`, which need not be imported for LibraryNotFoundError
+if TYPE_CHECKING:
+    import ctypes
 
 VARIABLE = "CORESTONE_LIBRARY"
 
@@ -26,16 +25,15 @@ def _file_names() -> tuple[str, ...]:
     return ("libcorestone.so", "libcorestone.so.1")
 
 
-def _from_environment() -> Optional[str]:
+def _from_environment() -> str | None:
     """Returns the path of the library file that CORESTONE_LIBRARY names or whose folder it names; None if not set."""
     named = os.environ.get(VARIABLE)
     if not named:
         return None
-    path = Path(named)
-    if os.path.isdir(path):
+    if os.path.isdir(named):
         for name in _file_names():
-            if os.path.exists(path / name):
-                return str(path / name)
+            if os.path.exists(os.path.join(named, name)):
+                return os.path.join(named, name)
         raise LibraryNotFoundError(
             f"{VARIABLE} is the folder {named}, in which {_file_names()[0]} does not exist or cannot be read; set it "
             "to the path of the library file, or unset it",
@@ -43,7 +41,7 @@ def _from_environment() -> Optional[str]:
             path=named,
         )
     try:
-        os.stat(path)
+        os.stat(named)
     except OSError as failure:
         reason = "does not exist" if isinstance(failure, FileNotFoundError) else f"cannot be read: {failure.strerror}"
         raise LibraryNotFoundError(
@@ -51,32 +49,45 @@ def _from_environment() -> Optional[str]:
             name="corestone",
             path=named,
         ) from None
-    return str(path)
+    return named
 
 
-def _source_trees() -> list[Path]:
+def _folders_above(path: str) -> list[str]:
+    """Returns the folders that contain a path, from the innermost to the outermost."""
+    found = []
+    while os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+        found.append(path)
+    return found
+
+
+def _package() -> str:
+    """Returns the folder of this package."""
+    return os.path.dirname(os.path.realpath(__file__))
+
+
+def _source_trees() -> list[str]:
     """Returns the source trees that contain this package."""
-    package = Path(__file__).resolve().parent
-    return [parent for parent in package.parents if (parent / "include/corestone.h").exists()]
+    header = os.path.join("include", "corestone.h")
+    return [folder for folder in _folders_above(_package()) if os.path.exists(os.path.join(folder, header))]
 
 
-def candidates() -> Iterator[Path]:
+def candidates() -> Iterator[str]:
     """Yields the paths at which the library may be, in order of preference.
 
     The order is: this package's folder, the build folder of a source tree, the library folder into which the package
     was installed.
     """
-    package = Path(__file__).resolve().parent
-    folders = [package]
-    folders += [tree / "build" / "lib" for tree in _source_trees()]
-    folders += [parent for parent in package.parents if parent.name in ("lib", "lib64")]
+    folders = [_package()]
+    folders += [os.path.join(tree, "build", "lib") for tree in _source_trees()]
+    folders += [folder for folder in _folders_above(_package()) if os.path.basename(folder) in ("lib", "lib64")]
     for folder in folders:
         for name in _file_names():
-            yield folder / name
+            yield os.path.join(folder, name)
 
 
 def find_library() -> str:
-    """Returns the path (or, for the system's library, the name) of the library that `import corestone` loads.
+    """Returns the path (or, for the system's library, the name) of the library that the package loads.
 
     Raises LibraryNotFoundError if there is no library; the message names the searched paths and the remedy.
     """
@@ -85,9 +96,9 @@ def find_library() -> str:
         return named
     tried = []
     for path in candidates():
-        if path.exists():
-            return str(path)
-        tried.append(str(path))
+        if os.path.exists(path):
+            return path
+        tried.append(path)
     for name in _file_names()[::-1]:
         if _is_known_to_the_system(name):
             return name
@@ -106,6 +117,8 @@ def _is_known_to_the_system(name: str) -> bool:
 
     The messages of other linkers do not begin with the name, so True is returned for them, and loading fails.
     """
+    import ctypes
+
     try:
         ctypes.CDLL(name)
     except OSError as failure:
@@ -115,6 +128,8 @@ def _is_known_to_the_system(name: str) -> bool:
 
 def _refuse_subinterpreter() -> None:
     """Raises ImportError in a subinterpreter, because ctypes runs callbacks in the main interpreter."""
+    import ctypes
+
     try:
         own, main = ctypes.pythonapi.PyInterpreterState_Get, ctypes.pythonapi.PyInterpreterState_Main
     except AttributeError:
@@ -130,6 +145,10 @@ def _refuse_subinterpreter() -> None:
 
 def load_library() -> ctypes.CDLL:
     """Loads the library as a CDLL, which releases the interpreter lock during a call."""
+    import ctypes
+
+    from . import _sqlite
+
     _refuse_subinterpreter()
     _sqlite.import_first()
     path = find_library()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import Any, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 from uuid import UUID
 
 from . import _abi
@@ -29,7 +29,13 @@ from .predicate import Predicate
 from .property import PropertyDescription
 from .values import date_from_seconds, date_to_seconds, located, refuse_day
 
+if TYPE_CHECKING:
+    from ._contexts import Policy
+    from .context import Context
+
 Record = dict[str, Any]
+# The number of records from which a call that reads all of them reads columns.
+PROBE = 32
 #: A predicate, its format, or the ID or URI of one object. None selects all objects.
 Filter = Union[str, Predicate, ObjectID, None]
 T = TypeVar("T")
@@ -183,6 +189,10 @@ class Records:
     coordinator: Coordinator
     model: Model
 
+    if TYPE_CHECKING:
+
+        def context(self, *, unsaved: Policy | None = None) -> Context: ...
+
     def insert(
         self,
         entity: str,
@@ -240,17 +250,48 @@ class Records:
         limit             the maximum number of records (0: all), after skipping `offset`
         """
         keys = sort if isinstance(sort, str) else ",".join(sort)
-        given = (
-            optional_text(keys or None),
-            bool(ascending),
-            require_integer(limit, "limit"),
-            require_integer(offset, "offset"),
-        )
-        found: list[Record] = self._run_request(
-            lib.cst_container_read, lambda: (text(entity, "entity"), self._filter(entity, where, arguments), *given),
-            success, failure, lambda json_text, count: self._many(entity, json_text),
-        )  # fmt: skip
+        limit, offset = require_integer(limit, "limit"), require_integer(offset, "offset")
+        probe = min(limit or PROBE, PROBE)
+        condition: _Filter | None = None
+
+        def arguments_for(most: int) -> tuple[Any, ...]:
+            order = optional_text(keys or None), bool(ascending)
+            return (text(entity, "entity"), condition, *order, most, offset)
+
+        def given() -> tuple[Any, ...]:
+            nonlocal condition
+            condition = self._filter(entity, where, arguments)
+            return arguments_for(probe)
+
+        def records(json_text: str, count: int) -> list[Record]:
+            if count < probe or probe == limit:
+                return self._many(entity, json_text)
+            # There may be many, for which columns are faster than JSON.
+            found = self._columns(entity, condition, keys, ascending, limit, offset)
+            if found is not None:
+                return found
+            return self._many(entity, self._ask(lib.cst_container_read, arguments_for(limit))[0])
+
+        found: list[Record] = self._run_request(lib.cst_container_read, given, success, failure, records)
         return found
+
+    def _columns(
+        self, entity: str, condition: _Filter | None, keys: str, ascending: bool, limit: int, offset: int
+    ) -> list[Record] | None:
+        """Returns the records of a fetch, read as columns; None if they must be read as JSON."""
+        from ._record_columns import read_records
+        from .sort import SortDescriptor
+
+        order = []
+        for key in keys.split(",") if keys else ():
+            name = key.strip(" ")
+            order.append(SortDescriptor(name[1:] if name[:1] in "+-" else name, ascending != name.startswith("-")))
+        predicate = condition.predicate if condition is not None else None
+
+        def new_context() -> Context:
+            return self.context(unsaved="discard")
+
+        return read_records(new_context, self.model[entity], predicate, order, limit, offset, _date)
 
     def update(
         self,
@@ -386,13 +427,8 @@ class Records:
         for name, each in (("success", success), ("failure", failure)):
             if each is not None:
                 function_given(each, name)
-        number = next(_numbers)
         try:
-            arguments = given()
-            handles = [each.handle if isinstance(each, _Filter) else each for each in arguments]
-            call(ask, self._handle, *handles, _complete_callback, _no_callback, number)
-            json_text, count = _completions.pop(number)
-            found = read(json_text or "[]", count)
+            found = read(*self._ask(ask, given()))
         except CorestoneError as raised:
             if failure is None:
                 raise
@@ -401,6 +437,14 @@ class Records:
         if success is not None:
             success(found)
         return found
+
+    def _ask(self, ask: Any, arguments: tuple[Any, ...]) -> tuple[str, int]:
+        """Returns the records as JSON, and their number."""
+        number = next(_numbers)
+        handles = [each.handle if isinstance(each, _Filter) else each for each in arguments]
+        call(ask, self._handle, *handles, _complete_callback, _no_callback, number)
+        json_text, count = _completions.pop(number)
+        return json_text or "[]", count
 
     def _one(self, entity: str, json_text: str) -> Record:
         return self._many(entity, json_text)[0]

@@ -29,6 +29,11 @@ class Request:
         self.handle = handle
 
 
+def _is_empty(given: object) -> bool:
+    """Returns whether an argument is the empty tuple or list. Keys of queries cannot be tested for their truth."""
+    return type(given) in (tuple, list) and not given
+
+
 def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
     """Returns sort keys as an array of cst_sort."""
     found = [each._sort() for each in sort_descriptors(sort)]
@@ -112,7 +117,7 @@ def new_request(
     condition = given_predicate(predicate, arguments, name)
     if condition is not None:
         given.predicate = condition._handle
-    if sort is not None:
+    if sort is not None and not _is_empty(sort):
         order = sort_array(sort)
         given.sort_count, given.sort = len(order), order
     if limit is not None:
@@ -120,17 +125,21 @@ def new_request(
     given.offset = require_integer(offset, "offset")
     given.batch_size = require_integer(batch_size, "batch_size")
     given.result_type = result_type
-    paths = [key_path(each, "prefetch") for each in listed(prefetch)]
-    if paths:
-        given.prefetch_count, given.prefetch = len(paths), texts(paths)
+    if not _is_empty(prefetch):
+        paths = [key_path(each, "prefetch") for each in listed(prefetch)]
+        if paths:
+            given.prefetch_count, given.prefetch = len(paths), texts(paths)
     if nulls != "memory":
         given.nulls = _abi.NULLS[choice(nulls, "nulls", _abi.NULLS)]
-    cells, expressions = column_array(columns)
-    if cells:
-        given.column_count, given.columns = len(cells), cells
-    groups = [key_path(each, "group_by") for each in listed(group_by)]
-    if groups:
-        given.group_by_count, given.group_by = len(groups), texts(groups)
+    expressions: list[Any] = []  # the columns refer to their handles
+    if not _is_empty(columns):
+        cells, expressions = column_array(columns)
+        if cells:
+            given.column_count, given.columns = len(cells), cells
+    if not _is_empty(group_by):
+        groups = [key_path(each, "group_by") for each in listed(group_by)]
+        if groups:
+            given.group_by_count, given.group_by = len(groups), texts(groups)
     if having is not None:
         condition_of_groups = (
             Predicate(having)
@@ -141,5 +150,5 @@ def new_request(
     if stores is not None:
         given.store_count, given.stores = stores
     request = Request(entity, owned(lib.cst_fetch_request_new_with_options, ctypes.byref(given)))
-    del expressions  # keeps the expressions alive until here, because the columns refer to their handles
+    del expressions  # keeps the expressions alive until here
     return request

@@ -17,7 +17,7 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _abi
-from ._handles import Handle, retained_owner
+from ._handles import Handle, retain_directly
 from .codes import AttributeType
 
 if TYPE_CHECKING:
@@ -219,7 +219,6 @@ else:
     _known: dict[int, Reference] = {}
 
     _new = object.__new__
-    _as_argument = _abi.argument
     _set_ahead = Base.__dict__["_cst_ahead"].__set__
     _set_row = Base.__dict__["_cst_row"].__set__
     _set_context = Base.__dict__["_cst_context"].__set__
@@ -263,7 +262,7 @@ else:
             reference = known.get(token)
             found = reference() if reference is not None else None
             if found is None:
-                hold = retained_owner(_as_argument(token))
+                hold = retain_directly(token)
                 found = _new(kind)
                 _set_context(found, context)
                 _set_token(found, token)

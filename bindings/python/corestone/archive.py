@@ -10,9 +10,9 @@ from __future__ import annotations
 import base64
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping
 from ctypes import byref
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -32,16 +32,6 @@ class URL(str):
     """A string that is archived as a URL."""
 
     __slots__ = ()
-
-
-@dataclass(frozen=True)
-class ArchivedObject:
-    """An archived object of a class that is not registered: its class name and its fields."""
-
-    class_name: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    #: The names of the class and its superclasses, in this order; empty for a direct subclass of NSObject.
-    classes: tuple[str, ...] = ()
 
 
 class _Archivable(NamedTuple):
@@ -148,7 +138,8 @@ def tagged(value: Any, depth: int = 0) -> Any:
         return [tagged(member, depth + 1) for member in value]
     if isinstance(value, (set, frozenset)):
         return {"$set": [tagged(member, depth + 1) for member in value]}
-    if isinstance(value, ArchivedObject):
+    archived = sys.modules.get("corestone._archived_object")
+    if archived is not None and isinstance(value, archived.ArchivedObject):
         return _object(value.class_name, value.fields, value.classes, depth)
     if isinstance(value, Mapping):
         return {"$dictionary": _entries(value, depth)}
@@ -201,6 +192,8 @@ def _restored(description: dict[str, Any]) -> Any:
     name, fields = description["class"], _plain(description["fields"])
     known = _by_name.get(name)
     if known is None:
+        from ._archived_object import ArchivedObject
+
         return ArchivedObject(name, fields, tuple(description.get("classes", ())))
     try:
         return known.from_fields(fields)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 from collections.abc import Generator
-from concurrent.futures import Future
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -18,6 +16,8 @@ from ._interrupt import immortal
 from .request import FetchRequest
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from .context import Context
 
 
@@ -95,6 +95,8 @@ class AsynchronousFetch:
         return self._wait().__await__()
 
     async def _wait(self) -> Any:
+        import asyncio
+
         try:
             return await asyncio.wrap_future(self._future)
         except asyncio.CancelledError:

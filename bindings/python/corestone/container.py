@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import ctypes
 import os
@@ -10,9 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from ctypes import byref
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
@@ -39,6 +36,8 @@ from .results import Results
 from .sort import SortKey
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from typing_extensions import Unpack
 
 T = TypeVar("T")
@@ -80,6 +79,8 @@ def _application() -> str:
     file = getattr(sys.modules.get("__main__"), "__file__", None)
     if not file:
         return "python"
+    from pathlib import Path
+
     script = Path(file)
     return (script.resolve().parent.name if script.stem == "__main__" else script.stem) or "python"
 
@@ -285,6 +286,8 @@ class Container(Records, Contexts):
 
     async def aload(self, handler: Handler | None = None) -> None:
         """Runs `load` on a separate thread, without blocking the event loop."""
+        import asyncio
+
         await asyncio.get_running_loop().run_in_executor(None, self.load, handler)
 
     @property

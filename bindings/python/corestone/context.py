@@ -7,7 +7,6 @@ import ctypes
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from ctypes import byref
 from types import TracebackType
@@ -62,18 +61,20 @@ from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
 from .request import FetchRequest, execute
-from .results import Results
+from .results import BLOCK, Results
 from .rows import ColumnLike, key_paths, read_rows
 from .sort import SortKey
 from .undo import UndoManager, forget_what_was_read
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from datetime import datetime
 
     from typing_extensions import Unpack
 
     from ._contexts import ContextOwner
     from ._history import HistoryOptions
+    from ._single_faults import SingleFaults
     from .codes import ContextNotification
     from .container import Container
     from .coordinator import Store
@@ -516,7 +517,7 @@ class Context(ContextBase):  # type: ignore[misc, valid-type]
         )  # fmt: skip
         out = Handle()
         self._work(lib.cst_context_fetch, request.handle, byref(out))
-        return Results(self, out.token, request.entity)
+        return Results(self, out.token, request.entity, BLOCK)  # the request does not have a batch size
 
     def execute(self, request: Any) -> Any:
         """Executes a fetch request or a batch request, and returns the result that its `result_type` selects.
@@ -1493,7 +1494,7 @@ class Context(ContextBase):  # type: ignore[misc, valid-type]
         faulting.follow(self._open)
 
     @property
-    def single_faults(self) -> list[faulting.SingleFaults]:
+    def single_faults(self) -> list[SingleFaults]:
         """The counted single faults, by relationship and line of the program, most frequent first."""
         return faulting.report(self._open)
 

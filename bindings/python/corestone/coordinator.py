@@ -6,10 +6,8 @@ import contextlib
 import ctypes
 import json
 import os
-import plistlib
 import weakref
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from ctypes import byref
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -56,6 +54,8 @@ from .predicate import Predicate
 from .sort import SortKey
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from typing_extensions import Unpack
 
     from .context import Context
@@ -184,6 +184,8 @@ def metadata(path: str | os.PathLike[str], type: str | None = None) -> dict[str,
             value=os.fsdecode(path),
             file=os.fsdecode(path),
         )
+    import plistlib
+
     found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
     return found
 
@@ -244,6 +246,8 @@ def _property_list(values: Mapping[str, Any], file: str) -> _abi.InputString:
             value=values,
             file=file or None,
         )
+    import plistlib
+
     try:
         encoded = plistlib.dumps(dict(values), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
@@ -570,6 +574,8 @@ class Coordinator(MigrationUpkeep, Contexts):
             require_instance(Store, store, "store")._handle,
             byref(buffer),
         )
+        import plistlib
+
         found: dict[str, Any] = plistlib.loads(_abi.take_bytes(buffer))
         return found
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
-import json
 import os
 import sys
 from ctypes import byref
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _abi
@@ -24,26 +22,13 @@ from .errors import InvalidUTF8Error
 from .object_id import ObjectID
 
 if TYPE_CHECKING:
+    from ._single_faults import SingleFaults
     from .object import ManagedObject
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 #: A function(object, id, property) that returns whether an object whose row is missing counts as deleted.
 InaccessibleFaultHandler = Callable[["ManagedObject", ObjectID, "str | None"], bool]
-
-
-@dataclass(frozen=True)
-class SingleFaults:
-    """The number of single faults that one line of a program caused through one relationship."""
-
-    #: The entity that has the relationship; without a relationship, the entity of the objects.
-    entity: str
-    #: None for objects that were requested by ID.
-    relationship: str | None
-    count: int
-    #: The call site; None if it cannot be determined.
-    file: str | None
-    line: int | None
 
 
 def option(handle: int, which: int) -> int:
@@ -105,6 +90,10 @@ def follow(handle: int) -> None:
 
 def report(handle: int) -> list[SingleFaults]:
     """Returns the counts of single faults, most frequent first."""
+    import json
+
+    from ._single_faults import SingleFaults
+
     buffer = _abi.Buffer()
     call(lib.cst_context_copy_fault_report, handle, _abi.REPORT_JSON, byref(buffer))
     return [SingleFaults(**each) for each in json.loads(_abi.take_text(buffer))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import difflib
 import json
 from collections.abc import Iterable
 from ctypes import byref
@@ -145,6 +144,8 @@ def _element(entity: int, composite: PropertyDescription, said: Any) -> Property
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Returns `; did you mean "x"?`, or an empty string if no name is similar."""
+    import difflib
+
     folded = {candidate.lower(): candidate for candidate in known}
     match = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     return f'; did you mean "{folded[match[0]]}"?' if match else ""

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 import weakref
-from concurrent.futures import Executor, Future, wait
 from ctypes import byref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
@@ -26,7 +25,9 @@ from .errors import CorestoneError, ForkedError, InvalidHandleError, WrongThread
 
 if TYPE_CHECKING:
     import asyncio
+    from concurrent.futures import Future
 
+    from ._futures import ContextExecutor as ContextExecutor
     from .context import Context
 
 STEP = 0.1  # seconds between checks for signals while waiting
@@ -50,12 +51,12 @@ class Task:
 
     def call(self) -> Any:
         if self.context is None:
-            former_alone = getattr(_alone, "is_here", False)
-            _alone.is_here = True
+            former_alone = getattr(alone, "is_here", False)
+            alone.is_here = True
             try:
                 return self.function()
             finally:
-                _alone.is_here = former_alone
+                alone.is_here = former_alone
         former = _enter(self.context)
         try:
             return self.function()
@@ -89,7 +90,7 @@ class Task:
         return _abi.OK
 
 
-_alone = threading.local()  # whether a coordinator's perform runs on the thread
+alone = threading.local()  # whether a coordinator's perform runs on the thread
 _queued = threading.local()  # whether a queued function runs on the thread
 _tasks: dict[int, Task] = {}
 _numbers = itertools.count(1)
@@ -156,57 +157,6 @@ def refuse_other_task(context: Context, task: object) -> None:
         )
 
 
-class _Future(Future[Any]):
-    """A future of work on a context's queue. On the thread that holds the queue, waiting raises WrongThreadError."""
-
-    def __init__(self, context: Context, is_fetch: bool) -> None:
-        super().__init__()
-        self._context = context
-        self._is_fetch = is_fetch
-
-    def _refuse_own(self) -> None:
-        mine = threading.get_ident()
-        if not self.done() and getattr(_alone, "is_here", False):
-            raise WrongThreadError(
-                "cannot wait for the future inside a coordinator's perform: the context's queue may wait for that "
-                "perform; call future.result after the perform"
-            )
-        if not self.done() and (self._context._user == mine or (self._context._is_main and main_queue._thread == mine)):
-            raise WrongThreadError(
-                "cannot wait for the fetch on the queue of its context: it cannot finish during the wait; call "
-                "context.execute instead, or pass a function to context.fetch_asynchronously"
-                if self._is_fetch
-                else "cannot wait for the future on the queue that runs its function: it cannot finish during the "
-                "wait; call context.perform_and_wait instead, or wait for the future on another thread"
-            )
-
-    def _drained(self, timeout: float | None) -> float | None:
-        """Drains the main queue while the main thread waits, because the function may wait for that queue.
-
-        Returns the remaining time.
-        """
-        self._refuse_own()
-        if main_queue._thread != threading.get_ident():
-            return timeout
-        deadline = None if timeout is None else time.monotonic() + timeout
-        step = FIRST_STEP
-        while not self.done():
-            left = step if deadline is None else min(deadline - time.monotonic(), step)
-            if left <= 0:
-                return 0.0
-            wait([self], left)
-            step = FIRST_STEP if main_queue.drain() else min(step * 2, EXIT_STEP)
-        return 0.0
-
-    def result(self, timeout: float | None = None) -> Any:
-        timeout = self._drained(timeout)
-        return super().result(timeout)
-
-    def exception(self, timeout: float | None = None) -> BaseException | None:
-        timeout = self._drained(timeout)
-        return super().exception(timeout)
-
-
 def schedule(context: Context, handle: int, how: int, function: Callable[[], Any]) -> Future[Any]:
     """Queues a function and returns its future."""
     number, future = prepared(context, function)
@@ -219,8 +169,10 @@ def prepared(context: Context, function: Callable[[], Any], is_fetch: bool = Fal
 
     `is_fetch` is whether the function receives the result of an asynchronous fetch.
     """
+    from ._futures import QueueFuture
+
     _exit.admit()
-    future = _Future(context, is_fetch)
+    future = QueueFuture(context, is_fetch)
     number = next(_numbers)
     _tasks[number] = Task(context, function, future)
     return number, future
@@ -259,33 +211,6 @@ class Performing:
             self._kept.pop()
 
 
-class ContextExecutor(Executor):
-    """An executor that runs submitted functions on the queue of a context, one at a time."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._is_shut = False
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Queues a function, like Context.perform."""
-        if self._is_shut:
-            raise RuntimeError(
-                "cannot queue a function: the executor was shut down; call context.perform, or get another executor "
-                "from context.executor"
-            )
-        return self._context.perform(function, *arguments, **named)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Makes `submit` raise RuntimeError. The context remains usable."""
-        self._is_shut = True
-        if cancel_futures:
-            for task in list(_tasks.values()):
-                if task.context is self._context and task.future is not None:
-                    task.future.cancel()
-        if wait:
-            self._context.perform_and_wait(lambda: None)
-
-
 def perform_and_wait(context: Context, handle: int, function: Callable[[], Any]) -> Any:
     """Runs a function on the queue and returns its result; exceptions of the function propagate."""
     return _now(lib.cst_context_perform_and_wait, handle, _run_callback, Task(context, function, None))
@@ -293,6 +218,8 @@ def perform_and_wait(context: Context, handle: int, function: Callable[[], Any])
 
 def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
     """Queues a function and returns its future. While it runs, no other code can save to the coordinator's stores."""
+    from concurrent.futures import Future
+
     _exit.admit()
     future: Future[Any] = Future()
     number = next(_numbers)
@@ -463,3 +390,13 @@ class _Exit:
 
 
 _exit = _Exit()
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Imports ContextExecutor when it is first used, because `concurrent.futures` takes long to import."""
+        if name != "ContextExecutor":
+            raise AttributeError(f'the module corestone.queue does not have an attribute "{name}"')
+        from ._futures import ContextExecutor
+
+        return ContextExecutor

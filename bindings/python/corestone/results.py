@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import html
 from collections.abc import Iterator, Sequence
 from ctypes import byref
 from itertools import chain
@@ -16,6 +15,7 @@ from ._arguments import MOST, plural, require_instance, require_integer
 from ._call import call, held, made, owned
 from ._columns import read_columns
 from ._composite import compose, leaves
+from ._dictionaries import dictionaries_of_rows
 from ._host import encode_variables, forget
 from ._wrappers import accelerator
 from .arrow import ArrowData, array_of, flags, list_data
@@ -49,14 +49,14 @@ class Results(Sequence[Any]):
 
     __slots__ = ("__weakref__", "_arrow", "_block_size", "_context", "_count", "_entity", "_handle", "_large")
 
-    def __init__(self, context: Context, handle: int, entity: Entity | None) -> None:
+    def __init__(self, context: Context, handle: int, entity: Entity | None, block_size: int = 0) -> None:
         self._handle = handle
         self._arrow: ArrowData | None = None
         self._context = context
         self._entity = entity
         self._large: set[int] = set()  # keys of attributes that are not read ahead
         self._count: int = lib.cst_results_count(handle)
-        self._block_size: int = lib.cst_results_batch_size(handle) or BLOCK
+        self._block_size: int = block_size or lib.cst_results_batch_size(handle) or BLOCK
 
     @property
     def entity(self) -> Entity | None:
@@ -220,7 +220,7 @@ class Results(Sequence[Any]):
         chosen = names or self._attribute_names()
         if accelerator is not None and chosen:
             return accelerator.dicts(tuple(chosen), self.columns(*chosen))  # type: ignore[no-any-return]
-        return [dict(zip(chosen, row)) for row in self.rows(*chosen)]
+        return dictionaries_of_rows(chosen, self.rows(*chosen), self._count)
 
     # ---- for Arrow
 
@@ -281,6 +281,8 @@ class Results(Sequence[Any]):
         return f"<Results: {self._title()}: {shown}{more}>"
 
     def _repr_html_(self) -> str:
+        import html
+
         names = self._attribute_names()[:HTML_COLUMNS]
         shown = min(self._count, HTML_ROWS)
         rows = list(zip(*self._columns(names, 0, shown))) if names and shown else []

@@ -11,7 +11,9 @@ from . import _abi, _host
 from ._abi import lib, text
 from ._arguments import MOST, plural, require_integer, shown
 from ._call import call
+from ._cells import take_rows
 from ._definition import attribute_type
+from ._dictionaries import dictionaries_of_rows
 from ._wrappers import accelerator
 from .codes import AttributeType
 from .errors import CorestoneError, TypeMismatchError
@@ -100,7 +102,7 @@ def key_paths(columns: ColumnLike | Iterable[ColumnLike]) -> list[str] | None:
         return None
 
 
-_BATCH = 1000
+_BATCH = 8192  # the maximum number of rows that one call copies
 
 
 def _names(handle: int) -> list[str]:
@@ -118,12 +120,7 @@ def _read(handle: int, names: list[str], first: int, count: int) -> list[dict[st
         if accelerator is not None:
             found += accelerator.rows(tuple(names), addressof(cells), rows, partial(_take, cells, names))
             continue
-        values: list[Any] = []
-        try:
-            values.extend(map(_host.take, cells))
-        except CorestoneError as error:
-            raise located(error, None, names[len(values) % width], None) from None
-        found += [dict(zip(names, values[row * width : (row + 1) * width])) for row in range(rows)]
+        found += dictionaries_of_rows(names, take_rows(cells, rows, names), rows)
     return found
 
 

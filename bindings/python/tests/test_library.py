@@ -41,7 +41,7 @@ def test_environment_variable_may_name_a_folder(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_locations_are_searched_in_order() -> None:
-    places = list(_library.candidates())
+    places = [Path(place) for place in _library.candidates()]
     package = Path(corestone.__file__).resolve().parent
     assert places[0].parent == package
     is_source_tree = (package.parents[2] / "include/corestone.h").exists()
@@ -51,7 +51,7 @@ def test_locations_are_searched_in_order() -> None:
 
 def test_missing_library_error_suggests_remedies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CORESTONE_LIBRARY", raising=False)
-    monkeypatch.setattr(_library, "candidates", lambda: iter([Path("/nowhere/libcorestone.so")]))
+    monkeypatch.setattr(_library, "candidates", lambda: iter(["/nowhere/libcorestone.so"]))
     monkeypatch.setattr(_library, "_is_known_to_the_system", lambda name: False)
     for trees, commands in (([Path("/nowhere")], "`make build` or `make install`"), ([], "`make install`")):
         monkeypatch.setattr(_library, "_source_trees", lambda trees=trees: trees)
@@ -71,11 +71,15 @@ def test_dynamic_linker_lookup_finds_system_libraries() -> None:
     assert not _library._is_known_to_the_system("libnowhere.so.1")
 
 
-def test_import_fails_when_the_library_cannot_be_loaded(run_python: Run, tmp_path: Path) -> None:
+def test_first_use_fails_when_the_library_cannot_be_loaded(run_python: Run, tmp_path: Path) -> None:
     broken = tmp_path / "libcorestone.so"
     broken.write_text("not a library", encoding="utf-8")
-    program = f"import os; os.environ['CORESTONE_LIBRARY'] = {str(broken)!r}\nimport corestone"
+    program = (
+        f"import os; os.environ['CORESTONE_LIBRARY'] = {str(broken)!r}\n"
+        "import corestone; print(corestone.__version__)\n"
+        "corestone.Container"
+    )
     done = run_python(program)
-    assert done.returncode == 1
+    assert (done.returncode, done.stdout) == (1, "0.1.0\n")
     assert "cannot load the Corestone library" in done.stderr
     assert str(broken) in done.stderr

@@ -178,7 +178,7 @@ def test_subinterpreters_are_rejected(run_python: Run) -> None:
 import sys
 sys.path[:0] = PATHS
 try:
-    import corestone
+    from corestone import Container
 except ImportError as error:
     print(error, flush=True)  # before what the main interpreter prints
 """

@@ -44,7 +44,7 @@ def check(library: Any) -> list[str]:
 def test_interpreter_and_library_share_one_copy() -> None:
     pytest.importorskip("sqlite3")
     program = ctypes.CDLL(None)
-    own = _sqlite._address(program) or _sqlite._address(_abi.lib)
+    own = _sqlite._address(program) or _sqlite._address(_abi.lib._library)
     assert own is not None
     assert _sqlite._interpreters_copy(program) == own
 
@@ -60,15 +60,15 @@ def init(self, name, *rest, **more):
         loaded.append("sqlite3" in sys.modules)
     begin(self, name, *rest, **more)
 ctypes.CDLL.__init__ = init
-import corestone
+from corestone import Container
 print(loaded[-1])
 """
     done = run_python(program)
     assert done.stdout == "True\n", done.stderr
 
 
-def test_import_succeeds_without_the_sqlite3_module(run_python: Run) -> None:
-    done = run_python("import sys; sys.modules['sqlite3'] = None\nimport corestone; print(corestone.__version__)")
+def test_library_loads_without_the_sqlite3_module(run_python: Run) -> None:
+    done = run_python("import sys; sys.modules['sqlite3'] = None\nimport corestone; print(corestone.library_version())")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 
@@ -105,9 +105,10 @@ def test_copy_within_the_interpreters_module_is_a_warning(monkeypatch: pytest.Mo
     assert "has its own copy of SQLite" in message
 
 
-def test_import_warns_of_another_copy_and_succeeds(run_python: Run) -> None:
+def test_first_use_warns_of_another_copy_and_succeeds(run_python: Run) -> None:
     program = (
-        "import sys, types, sqlite3; sys.modules['_sqlite3'] = types.ModuleType('_sqlite3')\nimport corestone\nprint(1)"
+        "import sys, types, sqlite3; sys.modules['_sqlite3'] = types.ModuleType('_sqlite3')\n"
+        "from corestone import Container\nprint(1)"
     )
     done = run_python(program)
     assert done.stdout == "1\n", done.stderr
