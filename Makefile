@@ -69,7 +69,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 C_TESTS = $(MAKE) -C Tests/c LIB=$(BUILD)/lib INCLUDE=$(BUILD)/include
 TIMED = SECONDS=0; trap 'code=$$?; echo "make $@: $$([ $$code = 0 ] && echo done || echo FAILED) in $$SECONDS seconds"' EXIT
 
-.PHONY: help deps build library accelerator tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams docs-diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mapping check-history check-accelerator check-mutants fuzz bench install clean
+.PHONY: help deps build library accelerator tool portable pages sbom wheel sdist deb dist check-install check-reproducible generate abi demo diagrams docs-diagrams test lint format test-asan test-leaks test-tsan stress stress-processes stress-faults stress-reentrancy check-hostile check-migration check-mapping check-history check-accelerator check-mutants check-growth fuzz bench bench-large bench-memory install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/  make \1\t\2/p' Makefile | expand -t 22
@@ -211,8 +211,17 @@ stress-reentrancy: build ## random calls from within callbacks: 20,000 seeds (RE
 fuzz: deps ## libFuzzer on each reader of foreign files, FUZZ_SECONDS (600) each
 	@$(TIMED); $(VENV)/bin/python scripts/fuzz.py --seconds $(FUZZ_SECONDS)
 
-bench: build ## the workloads of bench/, beside raw C on SQLite and the Python peers
-	@$(TIMED); $(VENV)/bin/python bench/run.py
+check-growth: build ## every operation of a context at 1,000 to 1,000,000 objects: none may grow faster than n log n
+	@$(TIMED); $(VENV)/bin/python bench/growth.py --results bench/results/growth-latest.json
+
+bench: build ## the workloads of bench/, beside raw C on SQLite and the Python peers; writes docs/PERFORMANCE.md
+	@$(TIMED); $(VENV)/bin/python bench/run.py; $(VENV)/bin/python bench/document.py --run bench/results/latest.json
+
+bench-large: build ## operations on a store of ten million rows, beside raw C on SQLite: time and peak memory
+	@$(TIMED); $(VENV)/bin/python bench/large.py
+
+bench-memory: build ## the bytes of an inserted, fetched and faulted object, by owner
+	@$(TIMED); $(VENV)/bin/python bench/owners.py --results bench/results/owners-latest.json
 
 install: build pages ## install library, headers, tool with its pages, Python package, pkg-config and CMake files (PREFIX, DESTDIR)
 	@scripts/install.sh "$(BUILD)" "$(VERSION)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" "$(INCLUDEDIR)" "$(BINDIR)" \

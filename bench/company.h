@@ -5,9 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { DEPARTMENTS = 100, PROJECTS = 1000, EMPLOYEES = 100000, MOST_LINKS = 5 * EMPLOYEES };
-/* For W8 and W11. */
-enum { COUNT_REPETITIONS = 20, WALKED_EMPLOYEES = 10000 };
+/* Divides the number of objects and of repetitions. budgets.py counts instructions of programs with 50. */
+#ifndef BENCH_SCALE
+#define BENCH_SCALE 1
+#endif
+
+enum { DEPARTMENTS = 100 / BENCH_SCALE, PROJECTS = 1000 / BENCH_SCALE, EMPLOYEES = 100000 / BENCH_SCALE };
+enum { MOST_LINKS = 5 * EMPLOYEES };
+/* For W4, for W4_any and W4_subquery, for W8, and for W11. */
+enum { QUERY_REPETITIONS = 1000 / BENCH_SCALE, FEWER_REPETITIONS = 200 / BENCH_SCALE };
+enum { COUNT_REPETITIONS = 20, WALKED_EMPLOYEES = 10000 / BENCH_SCALE };
 
 typedef struct group { /* a department or a project */
     const char *name;

@@ -365,11 +365,12 @@ int main(int count, char **arguments) {
     else if (!strcmp(workload, "W3_columns"))
         read_columns(&with);
     else if (!strcmp(workload, "W4"))
-        query(&with, workload, "age > 40 AND department.name == %@", 1000);
+        query(&with, workload, "age > 40 AND department.name == %@", QUERY_REPETITIONS);
     else if (!strcmp(workload, "W4_any"))
-        query(&with, workload, "department.name == %@ AND ANY projects.budget > 400000", 200);
+        query(&with, workload, "department.name == %@ AND ANY projects.budget > 400000", FEWER_REPETITIONS);
     else if (!strcmp(workload, "W4_subquery"))
-        query(&with, workload, "department.name == %@ AND SUBQUERY(projects, $p, $p.budget > 400000).@count > 1", 200);
+        query(&with, workload, "department.name == %@ AND SUBQUERY(projects, $p, $p.budget > 400000).@count > 1",
+              FEWER_REPETITIONS);
     else if (!strcmp(workload, "W5a"))
         follow(&with);
     else if (!strcmp(workload, "W9"))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes the data set of the benchmarks: a company, which is the same in every run.
 
-usage: generate.py DIRECTORY [--seed N]
+usage: generate.py DIRECTORY [--seed N] [--scale N]
 
 100 departments, 1,000 projects, 100,000 employees, and for each employee one department and one to five projects, as
-tab-separated UTF-8 text without headings:
+tab-separated UTF-8 text without headings (--scale divides these numbers):
 
     dept.tsv   key, name, budget
     proj.tsv   key, title, budget
@@ -50,8 +50,10 @@ def split_mix(seed: int) -> Iterator[int]:
 class Company:
     """The data set, created from random numbers. Every file depends on the order in which the numbers are used."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, scale: int = 1) -> None:
         self._bits = split_mix(seed)
+        self._departments, self._projects = DEPARTMENTS // scale, PROJECTS // scale
+        self._employees = EMPLOYEES // scale
 
     def below(self, bound: int) -> int:
         return next(self._bits) % bound
@@ -63,40 +65,40 @@ class Company:
         return f"{least + self.below(cents) / 100:.2f}"
 
     def departments(self) -> Iterator[str]:
-        for key in range(1, DEPARTMENTS + 1):
+        for key in range(1, self._departments + 1):
             yield f"{key}\tDepartment {key:03d}\t{self.money(100_000, 90_000_000)}\n"
 
     def projects(self) -> Iterator[str]:
-        for key in range(1, PROJECTS + 1):
+        for key in range(1, self._projects + 1):
             title = f"{self.one_of(PROJECT_WORDS)} {self.one_of(PROJECT_WORDS)} {key:04d}"
             yield f"{key}\t{title}\t{self.money(1_000, 50_000_000)}\n"
 
     def employees(self) -> Iterator[tuple[str, str]]:
         """Yields the line of emp.tsv and the lines of ep.tsv for each employee."""
-        for key in range(1, EMPLOYEES + 1):
+        for key in range(1, self._employees + 1):
             first, last = self.one_of(FIRST_NAMES), self.one_of(LAST_NAMES)
             email = f"{first[0].lower()}.{last.lower().translate(MAIL_SPELLING)}{key:06d}@corp.test"
             age = 18 + self.below(50)
             salary = self.money(30_000, 12_000_000)
             hired = self.below(700_000_000)
             active = int(self.below(10) < 8)
-            department = 1 + self.below(DEPARTMENTS)
+            department = 1 + self.below(self._departments)
             line = f"{key}\t{first} {last} {key:05d}\t{email}\t{age}\t{salary}\t{hired}\t{active}\t{department}\n"
-            projects = {1 + self.below(PROJECTS) for _ in range(1 + self.below(5))}
+            projects = {1 + self.below(self._projects) for _ in range(1 + self.below(5))}
             yield line, "".join(f"{key}\t{project}\n" for project in sorted(projects))
 
     def shuffled_keys(self) -> list[int]:
-        keys = list(range(1, EMPLOYEES + 1))
-        for last in range(EMPLOYEES - 1, 0, -1):
+        keys = list(range(1, self._employees + 1))
+        for last in range(self._employees - 1, 0, -1):
             other = self.below(last + 1)
             keys[last], keys[other] = keys[other], keys[last]
         return keys
 
 
-def generate(directory: Path, seed: int = 42) -> None:
+def generate(directory: Path, seed: int = 42, scale: int = 1) -> None:
     """Writes the five files. After a failure, some files may be missing, but each existing one is complete."""
     directory.mkdir(parents=True, exist_ok=True)
-    company = Company(seed)
+    company = Company(seed, scale)
     files: dict[str, list[str]] = {
         "dept.tsv": list(company.departments()),
         "proj.tsv": list(company.projects()),
@@ -117,8 +119,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the data set of the benchmarks.")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--scale", type=int, default=1)
     arguments = parser.parse_args()
-    generate(arguments.directory, arguments.seed)
+    generate(arguments.directory, arguments.seed, arguments.scale)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ int main(int count, char **arguments) {
         fprintf(stderr, "usage: getter DATA STORE [MILLIONS]\n");
         return 2;
     }
-    repetitions = (count > 3 ? strtol(arguments[3], NULL, 10) : 10) * 1000000 / OBJECTS;
+    repetitions = (count > 3 ? strtol(arguments[3], NULL, 10) : 10) * (1000000 / BENCH_SCALE) / OBJECTS;
     host with;
     host_open(&with, arguments[2], CST_STORE_NORMAL_SYNC | CST_STORE_MUST_EXIST);
     cst_fetch_request *request = host_all_employees(&with);

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
+#include "company.h"
 #include "measure.h"
 
-enum { CHANGES = 2000 };
+enum { CHANGES = 2000 / BENCH_SCALE };
 
 static long told;
 

@@ -98,6 +98,11 @@ PEERS = ["raw", "corestone", "python", "sqlite3", "peewee", "django", "sqlalchem
 RECORDED_W3 = {"django": 20.4, "peewee": 24.0, "sqlalchemy": 32.2}
 
 
+def place(workload: str) -> tuple[int, str]:
+    """Returns the key by which tables order workloads: those of ORDER, then others by name."""
+    return (ORDER.index(workload) if workload in ORDER else len(ORDER), workload)
+
+
 def machine() -> dict[str, str]:
     """Returns a description of the machine, without the host name, because the results are in the repository."""
     processor = platform.processor() or platform.machine()

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import compare
 import generate
 import report
 import stores
@@ -285,6 +286,7 @@ def main() -> int:
     result = report.summarize(samples)
     print(report.table(result))
     missed = report.targets(result)
+    print("\n".join(compare.compare_with_recorded(result)))
     for problem in problems:
         print(f"WRONG: {problem}")
     arguments.results.parent.mkdir(parents=True, exist_ok=True)

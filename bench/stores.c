@@ -10,7 +10,7 @@
 #include "host.h"
 #include "measure.h"
 
-enum { VALUES = 7, QUERIES = 200, COUNTS = 20 };
+enum { VALUES = 7, QUERIES = FEWER_REPETITIONS, COUNTS = 20 };
 
 static cst_value text_value(const char *text, size_t size) {
     return (cst_value){.type = CST_STRING, .as.string = {text, size}};

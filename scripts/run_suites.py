@@ -187,7 +187,7 @@ def suites() -> list[Suite]:
         Suite("history", [pytest("Tests/history", parallel=True)], runner=True),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
-        Suite("budgets", [[PYTHON, "bench/budgets.py"]]),
+        Suite("budgets", [[PYTHON, "bench/budgets.py"], [PYTHON, "bench/growth.py", "--short"]]),
     ]
 
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../host.h"
+#include "../measure.h"
 
 enum { PREPARED = 4000, IN_MEMORY = 200 };
 
@@ -132,6 +133,7 @@ int main(int count, char **arguments) {
     static host with;
     if (prepares || saves) host_remove(path);
     host_open(&with, path, CST_STORE_NORMAL_SYNC);
+    measure_begin();
     if (!strcmp(operation, "get"))
         get(&with, times);
     else if (!strcmp(operation, "set"))
@@ -147,7 +149,10 @@ int main(int count, char **arguments) {
         return 2;
     }
     if (saves || prepares) MUST(cst_context_save(with.context, &host_error));
-    if (!prepares) _exit(0); /* releases at the end are not part of an operation */
+    if (!prepares) {
+        measure_end("ops", operation, times, 0, 0); /* for the number of allocations */
+        _exit(0);                                   /* releases at the end are not part of an operation */
+    }
     cst_release(with.context);
     MUST(cst_coordinator_remove_store(with.coordinator, with.store, &host_error));
     return 0;

@@ -66,8 +66,7 @@ extension Context {
 
     /// Returns an object that another context or process deleted, or nil. It is available until the next save.
     private func objectDeletedElsewhere(with id: ObjectID) -> ManagedObject? {
-        mergeState.deletedElsewhere.isEmpty
-            ? nil : mergeState.deletedElsewhere.first { $0.context === self && $0.objectID == id }
+        mergeState.deletedElsewhere.first(with: id, in: self)
     }
 
     /// Returns the object of an ID and loads its values.

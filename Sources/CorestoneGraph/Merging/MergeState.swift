@@ -7,7 +7,7 @@ struct MergeState {
     /// Objects whose rows were deleted elsewhere.
     ///
     /// They are no longer in the identity map, but the application can find and read them until the next save.
-    var deletedElsewhere: [ManagedObject] = []
+    var deletedElsewhere = ObjectsByID()
     /// The objects of `deletedElsewhere` whose rows were inserted again, until observers are notified.
     var reinsertedElsewhere: [ManagedObject] = []
     /// Changes of rows that are merged later, by object.
@@ -29,5 +29,5 @@ struct MergeState {
     }
 
     /// Releases all objects.
-    mutating func removeAll() { (mergedIn, deletedElsewhere, reinsertedElsewhere, deferred) = ([], [], [], [:]) }
+    mutating func removeAll() { (mergedIn, deletedElsewhere, reinsertedElsewhere, deferred) = ([], ObjectsByID(), [], [:]) }
 }

@@ -5,14 +5,14 @@ import CorestoneValues
 // policy overwrites the deletion. The object of the deleted row stays deleted, and the row has a new object.
 extension ChangeMerger {
     func isDeletedElsewhere(_ object: ManagedObject) -> Bool {
-        context.mergeState.deletedElsewhere.contains { $0 === object }
+        context.mergeState.deletedElsewhere.contains(object)
     }
 
     /// Detaches from the context the objects whose rows other writers deleted.
     func releaseDeletedElsewhere() {
         if context.mergeState.deletedElsewhere.isEmpty { return }
         for object in context.mergeState.deletedElsewhere where object.context === context { object.leaveContext() }
-        (context.mergeState.deletedElsewhere, context.mergeState.reinsertedElsewhere) = ([], [])
+        (context.mergeState.deletedElsewhere, context.mergeState.reinsertedElsewhere) = (ObjectsByID(), [])
     }
 
     /// Detaches the deleted objects whose rows were inserted again. Called after observers were notified.
@@ -20,7 +20,8 @@ extension ChangeMerger {
         if context.mergeState.reinsertedElsewhere.isEmpty { return }
         let former = context.mergeState.reinsertedElsewhere
         context.mergeState.reinsertedElsewhere = []
-        context.mergeState.deletedElsewhere.removeAll { object in former.contains { $0 === object } }
+        let identifiers = Set(former.map(ObjectIdentifier.init))
+        context.mergeState.deletedElsewhere.removeAll { identifiers.contains(ObjectIdentifier($0)) }
         for object in former where object.context === context { object.leaveContext() }
     }
 
@@ -38,7 +39,7 @@ extension ChangeMerger {
 
     /// Merges all rows that were inserted again, as changes of the current event.
     func mergeAllReinserted() throws {
-        let back = try replacements(for: context.mergeState.deletedElsewhere)
+        let back = try replacements(for: context.mergeState.deletedElsewhere.objects)
         if back.isEmpty { return }
         try reloadOwners(back)
         context.mergeState.mergedIn += back
@@ -55,7 +56,8 @@ extension ChangeMerger {
             $1 ?? context.identityMap.object(store: $0.store, entity: $0.entity, primaryKey: $0.primaryKey)
         }
         try context.faultLoader.loadRows(of: fresh)
-        var back: [ManagedObject] = []
+        var back = ObjectList()
+        var replaced: [(former: ManagedObject, object: ManagedObject)] = []
         for (place, (former, object)) in zip(deleted, fresh).enumerated() {
             guard object.record != nil else {
                 // A context that retains its objects would retain this one, which does not have a row.
@@ -66,24 +68,31 @@ extension ChangeMerger {
                 continue
             }
             if object.isDeleted { continue }
-            if !back.contains(where: { $0 === object }) { back.append(object) }
-            if former.context !== context { continue }
-            replace(former, by: object)
-            context.mergeState.reinsertedElsewhere.append(former)
+            _ = back.append(object)
+            if former.context === context { replaced.append((former, object)) }
         }
-        return back
+        replace(replaced)
+        context.mergeState.reinsertedElsewhere += replaced.map(\.former)
+        return back.objects
     }
 
-    /// Makes unsaved references to a deleted object refer to its replacement.
+    /// Makes unsaved references to deleted objects refer to their replacements.
     ///
-    /// Also discards the deleted object's undo steps.
-    private func replace(_ former: ManagedObject, by object: ManagedObject) {
-        context.forgetUndo(of: former)
+    /// Also discards the deleted objects' undo steps.
+    private func replace(_ replaced: [(former: ManagedObject, object: ManagedObject)]) {
+        if replaced.isEmpty { return }
+        var replacements: [ObjectIdentifier: ManagedObject] = [:]
+        for (former, object) in replaced {
+            context.forgetUndo(of: former)
+            replacements[ObjectIdentifier(former)] = object
+        }
         for holder in context.everyObject {
             guard let overlay = holder.overlay else { continue }
             for slot in 0..<Int(holder.entity.slotCount)
             where overlay.isChanged(slot) && holder.entity.layout.slots[slot].role == .toOne {
-                if case .object(let target as ManagedObject) = overlay[slot], target === former {
+                if case .object(let target as ManagedObject) = overlay[slot],
+                    let object = replacements[ObjectIdentifier(target)]
+                {
                     holder.placeTarget(object, holder.entity.relationship(slot))
                 }
             }

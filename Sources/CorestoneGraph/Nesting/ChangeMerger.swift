@@ -97,11 +97,12 @@ struct ChangeMerger {
             for id in ids.inserted { context.identityMap.registered(with: id).map { noteReinsertedRow(of: $0) } }
         }
         let back = try mergeReinserted(named: ids, left)
+        let returned = Set(back.map(ObjectIdentifier.init))
         var inserted =
             back
             + ids.inserted.compactMap { try? context.object(with: $0) }.filter { object in
                 if object.isDeleted { deferMerge(object) }
-                return !object.isDeleted && !back.contains { $0 === object }
+                return !object.isDeleted && !returned.contains(ObjectIdentifier(object))
             }
         // An inserted object whose row was deleted in the meantime is skipped.
         let missing = try context.faultLoader.loadRows(of: inserted)

@@ -3,7 +3,8 @@
 /// A short list is searched linearly. A longer list has an index of addresses, which is built for the first search.
 struct ObjectList {
     private(set) var objects: [ManagedObject] = []
-    /// The positions in `objects`; nil until a search needs them, or after a change that cannot update them.
+    /// The positions in `objects`; nil until a search needs them, or after a change that cannot update them. After an
+    /// insertion in the middle, only membership is known until several positions are searched.
     private var index: PositionIndex?
     /// Whether the index exists. For tests.
     var isIndexed: Bool { index != nil }
@@ -19,7 +20,14 @@ struct ObjectList {
 
     mutating func place(of object: ManagedObject) -> Int? {
         if objects.count <= ObjectList.searched { return objects.firstIndex { $0 === object } }
-        return ownIndex().place(of: object)
+        var index = ownIndex()
+        if index.isStale {
+            if !index.contains(object) { return nil }
+            if index.prefersSearch() { return objects.firstIndex { $0 === object } }
+            index = PositionIndex(objects)
+            self.index = index
+        }
+        return index.place(of: object)
     }
 
     /// Returns an index that is not shared. A copy of the list shares the index until either list is searched.
@@ -30,7 +38,10 @@ struct ObjectList {
         return fresh
     }
 
-    mutating func contains(_ object: ManagedObject) -> Bool { place(of: object) != nil }
+    mutating func contains(_ object: ManagedObject) -> Bool {
+        if objects.count <= ObjectList.searched { return objects.contains { $0 === object } }
+        return ownIndex().contains(object)
+    }
 
     /// Appends an object. Returns false if it is already a member.
     mutating func append(_ object: ManagedObject) -> Bool {
@@ -62,13 +73,19 @@ struct ObjectList {
     mutating func insert(_ object: ManagedObject, at place: Int) {
         if place == objects.count { return append(new: object) }
         objects.insert(object, at: place)
-        index = nil
+        correctIndex {
+            $0.insert(object)
+            return true
+        }
     }
 
     /// Moves an object to a position in the resulting list.
     mutating func move(from former: Int, to place: Int) {
         objects.insert(objects.remove(at: former), at: place)
-        index = nil
+        correctIndex {
+            $0.becomeStale()
+            return true
+        }
     }
 
     /// Removes an object. Returns false if the object is not a member.

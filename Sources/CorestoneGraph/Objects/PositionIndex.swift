@@ -9,6 +9,10 @@ final class PositionIndex {
     /// Empty until an object is removed from the middle.
     private var removals: [Int32] = []
     private var removedCount = 0
+    /// Whether objects were inserted in the middle or moved, so that the index knows only which objects are in the list.
+    private(set) var isStale = false
+    private var searches = 0
+    private static let mostSearches = 3
 
     init(_ objects: [ManagedObject]) {
         table.reserve(objects.count)
@@ -28,7 +32,27 @@ final class PositionIndex {
 
     // MARK: Places
 
+    func contains(_ object: ManagedObject) -> Bool { table.find(key(object)) != nil }
+
+    /// Returns the position of an object. The index must not be stale.
     func place(of object: ManagedObject) -> Int? { rank(of: object).map { $0 - removedBefore($0) } }
+
+    /// Records that the positions changed, except those of removed objects.
+    func becomeStale() { (isStale, searches) = (true, 0) }
+
+    /// Adds an object in the middle.
+    func insert(_ object: ManagedObject) {
+        set(object, rank: 0)
+        becomeStale()
+    }
+
+    /// Whether the next position should be searched for in the list itself.
+    ///
+    /// After some searches without a change in between, a new index is worth its construction.
+    func prefersSearch() -> Bool {
+        searches += 1
+        return searches <= PositionIndex.mostSearches
+    }
 
     /// Adds an object after `count` objects.
     func append(_ object: ManagedObject, count: Int) { set(object, rank: count + removedCount) }
@@ -41,13 +65,14 @@ final class PositionIndex {
 
     /// Removes the last of `count` objects.
     func removeLast(_ object: ManagedObject, count: Int) -> Bool {
-        removedCount == 0 ? forget(object) : remove(object, count: count)
+        isStale || removedCount == 0 ? forget(object) : remove(object, count: count)
     }
 
     /// Removes one of `count` objects. The positions of the objects after it decrease.
     ///
     /// Returns false if the index cannot record the removal and must be discarded.
     func remove(_ object: ManagedObject, count: Int) -> Bool {
+        if isStale { return forget(object) }
         guard let rank = rank(of: object) else { return false }
         // The tree has room for twice as many ranks, so that objects can be appended before it is too small.
         if removals.isEmpty { removals = [Int32](repeating: 0, count: 2 * count + 1) }
@@ -63,6 +88,7 @@ final class PositionIndex {
 
     /// Replaces a removed object with the last of `count` objects.
     func replace(_ object: ManagedObject, byLast last: ManagedObject, count: Int) -> Bool {
+        if isStale { return forget(object) }
         guard let rank = rank(of: object), removeLast(last, count: count) else { return false }
         set(last, rank: rank)
         return forget(object)

@@ -23,6 +23,10 @@ final class ToManyRelationship {
     private var prefersStoredOrder = false
     /// Whether the members are to be read again while the differences still refer to the former members in the store.
     private var mustReload = false
+    /// Whether the members had an order of their own when `addRestored` first added a member again.
+    ///
+    /// Nil unless positions remain to be restored by `endRestoring`.
+    private var hadOwnOrder: Bool?
     /// Whether the members were set as primitive values. The owner is then not notified when a member is deleted.
     private var isPrimitive = false
 
@@ -271,7 +275,32 @@ final class ToManyRelationship {
         defer { if isObserved { owner.didChangeObserved(slot) } }
         let hasOwnOrder = isOrderChanged && !isSavedOrder
         try enter()
-        if hasOwnOrder { return }
+        if !hasOwnOrder { restoreSavedPositions() }
+    }
+
+    /// Adds a removed member again, like `restoringPosition`.
+    ///
+    /// Its position is restored by `endRestoring`, together with those of other members: the search for one position
+    /// takes as long as for all. Returns whether the caller must call `endRestoring`.
+    func addRestored(_ object: ManagedObject) -> Bool {
+        let isFirst = relationship.isOrdered && !isFresh && hadOwnOrder == nil
+        if isFirst {
+            if isObserved { owner.willChangeObserved(slot) }
+            hadOwnOrder = isOrderChanged && !isSavedOrder
+        }
+        add(object)
+        return isFirst
+    }
+
+    /// Restores the positions of the members that `addRestored` added.
+    func endRestoring() {
+        guard let hadOwnOrder else { return }
+        self.hadOwnOrder = nil
+        if !hadOwnOrder { restoreSavedPositions() }
+        if isObserved { owner.didChangeObserved(slot) }
+    }
+
+    private func restoreSavedPositions() {
         isOrderChanged = false
         if let savedOrder = differences?.savedOrder { members = members.ordered(like: savedOrder) } else { reload() }
         isOrderChanged = !addedMembers.isEmpty

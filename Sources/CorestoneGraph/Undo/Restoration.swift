@@ -60,6 +60,8 @@ struct Restoration {
     private var awakening: [(object: ManagedObject, events: SnapshotEvents)] = []
     /// The to-one relationships whose targets were changed, with their former targets.
     private var changedTargets: [(object: ManagedObject, relationship: Relationship, former: ManagedObject?)] = []
+    /// The ordered relationships in which the positions of members remain to be restored.
+    private var unordered: [ToManyRelationship] = []
 
     init(_ record: ContextUndo, in context: Context) {
         self.record = record
@@ -153,7 +155,7 @@ struct Restoration {
         }
     }
 
-    private func fill(_ object: ManagedObject, _ contents: Contents) {
+    private mutating func fill(_ object: ManagedObject, _ contents: Contents) {
         for value in contents.values {
             if case .object(let target as ManagedObject) = value.value, target.context !== context { continue }
             object.setChange(value.value, value.slot)
@@ -209,7 +211,7 @@ struct Restoration {
     }
 
     /// Adds the object to the list of a target again if that list records the object as removed.
-    private func reconnect(_ object: ManagedObject, to target: ManagedObject, _ relationship: Relationship) {
+    private mutating func reconnect(_ object: ManagedObject, to target: ManagedObject, _ relationship: Relationship) {
         guard let inverse = relationship.resolvedInverse, inverse.isToMany,
             let collection = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal)),
             collection.removedMembers.contains(where: { $0 === object })
@@ -268,7 +270,7 @@ struct Restoration {
         }
     }
 
-    private func restoreMembers(isExact: Bool) {
+    private mutating func restoreMembers(isExact: Bool) {
         var next = 0
         for change in record.changes {
             let members = record.members[next..<Int(change.membersEnd)]
@@ -277,6 +279,7 @@ struct Restoration {
             for members in members {
                 guard let collection = try? change.object.toMany(members.relationship) else { continue }
                 restore(members.changes, of: collection)
+                collection.endRestoring()
                 if isExact, members.changes.wereStored {
                     collection.restoreSavedOrder()
                 } else if let order = members.changes.order {
@@ -284,9 +287,11 @@ struct Restoration {
                 }
             }
         }
+        for collection in unordered { collection.endRestoring() }
+        unordered = []
     }
 
-    private func restore(_ change: ToManyRelationship.Changes, of collection: ToManyRelationship) {
+    private mutating func restore(_ change: ToManyRelationship.Changes, of collection: ToManyRelationship) {
         let (object, inverse) = (collection.owner, collection.relationship.resolvedInverse)
         // Other writers may have saved the same pairs in the meantime, which only the loaded members show.
         if inverse?.isToMany == true { try? collection.load() }
@@ -336,9 +341,9 @@ struct Restoration {
 
     // Not inlined, because this function is large and has several callers.
     @inline(never)
-    private func enter(_ member: ManagedObject, _ collection: ToManyRelationship) {
+    private mutating func enter(_ member: ManagedObject, _ collection: ToManyRelationship) {
         if collection.hasRemoved(member) {
-            collection.restoringPosition { collection.add(member) }
+            if collection.addRestored(member) { unordered.append(collection) }
         } else {
             collection.add(member)
         }

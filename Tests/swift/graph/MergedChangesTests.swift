@@ -44,6 +44,41 @@ final class MergedChangesTests: GraphTestCase {
         XCTAssertFalse(second.hasChanges)
     }
 
+    /// Objects whose rows were deleted elsewhere are found by ID until the next save.
+    ///
+    /// Objects that a merge names as deleted although their rows exist have new objects, to which unsaved references
+    /// refer.
+    func testObjectsDeletedElsewhereAreFoundByID() throws {
+        let objects = try (0..<60).map { try employee("\($0)") }
+        try context.save()
+        let second = other()
+        let ids = objects.map(\.objectID)
+        let theirs = try ids.map { try second.existingObject(with: $0) }
+        func mergeDeletions(_ ids: ArraySlice<ObjectID>) throws {
+            try Context.mergeChanges(fromRemoteContextSave: ["deleted": ids.map { .id($0) }], into: [second])
+        }
+        for object in objects[..<30] { try context.delete(object) }
+        try context.save()
+        try mergeDeletions(ids[..<30])
+        for (id, object) in zip(ids[..<30], theirs) {
+            XCTAssertTrue(second.registeredObject(with: id) === object)
+            XCTAssertTrue(object.isDeleted)
+        }
+        let task = try second.insert("Task")
+        try task.set("watcher", theirs[40])
+        try mergeDeletions(ids[30...])
+        for (id, object) in zip(ids[30...], theirs[30...]) {
+            let fresh = try XCTUnwrap(second.registeredObject(with: id))
+            XCTAssertFalse(fresh === object, "\(id.uri)")
+            XCTAssertTrue(object.isGone, "\(id.uri)")
+            XCTAssertFalse(fresh.isDeleted)
+        }
+        XCTAssertTrue(try task.get("watcher", as: ManagedObject.self) === second.registeredObject(with: ids[40]))
+        for (id, object) in zip(ids[..<30], theirs) { XCTAssertTrue(second.registeredObject(with: id) === object) }
+        try second.save()
+        for id in ids[..<30] { XCTAssertNil(second.registeredObject(with: id)) }
+    }
+
     func testMergedDeletionIsNotAPendingChange() throws {
         let department = try self.department("R&D")
         let ada = try employee("Ada", in: department)

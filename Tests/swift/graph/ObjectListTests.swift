@@ -75,6 +75,35 @@ final class ObjectListTests: GraphTestCase {
         XCTAssertTrue(list.objects.elementsEqual(all, by: ===))
     }
 
+    /// After insertions in the middle, membership is known without a new index, and positions after a few searches.
+    func testInsertionKeepsTheIndexOfAnObjectList() throws {
+        let all = try tasks(1000)
+        var (list, model) = (ObjectList(Array(all[..<100])), Array(all[..<100]))
+        XCTAssertTrue(list.contains(all[0]))
+        for object in all[100..<200] {
+            XCTAssertFalse(list.contains(object))
+            list.insert(object, at: 0)
+            model.insert(object, at: 0)
+            XCTAssertTrue(list.isIndexed)
+            XCTAssertTrue(list.contains(object))
+        }
+        list.move(from: 3, to: 90)
+        model.insert(model.remove(at: 3), at: 90)
+        XCTAssertTrue(list.isIndexed)
+        for object in model { XCTAssertEqual(list.place(of: object), model.firstIndex { $0 === object }) }
+        XCTAssertNil(list.place(of: all[300]))
+        list.insert(all[300], at: 50)
+        model.insert(all[300], at: 50)
+        var copy = list
+        for (keepingOrder, object) in [(true, all[0]), (false, all[50]), (true, all[300])] {
+            XCTAssertTrue(list.remove(object, keepingOrder: keepingOrder))
+            XCTAssertFalse(list.contains(object))
+            XCTAssertNil(list.place(of: object))
+        }
+        XCTAssertTrue(copy.objects.elementsEqual(model, by: ===))
+        for object in model { XCTAssertEqual(copy.place(of: object), model.firstIndex { $0 === object }) }
+    }
+
     func testOrderedMembersAreRemovedThroughTheInverse() throws {
         let project = try context.insert("Project")
         let all = try tasks(3000)

@@ -217,6 +217,40 @@ final class UndoTests: GraphTestCase {
         XCTAssertFalse(context.hasChanges)
     }
 
+    /// The positions of many members are restored together.
+    func testUndoOfDeletionsRestoresPositionsInAnOrderedRelationship() throws {
+        let project = try context.insert("Project")
+        let tasks = try (0..<600).map { try context.insert("Task", ["title": "\($0)"]) }
+        let key = try key(project, "tasks")
+        try project.addMembers(tasks, key: key)
+        try context.save()
+        for hasOtherChanges in [false, true] {
+            var expected = tasks
+            if hasOtherChanges {
+                // The unsaved order remains, and so does a new member.
+                try project.moveMember(from: 0, to: 599, key: key)
+                let task = try context.insert("Task", ["title": "new"])
+                try project.addMember(task, key: key)
+                try context.processPendingChanges()
+                expected = Array(tasks[1...]) + [tasks[0], task]
+            }
+            for task in tasks.enumerated() where task.offset % 3 != 1 { try context.delete(task.element) }
+            try context.processPendingChanges()
+            XCTAssertEqual(try project.memberCount(key: key), hasOtherChanges ? 201 : 200)
+            try context.undo()
+            XCTAssertTrue(try project.members(key: key).elementsEqual(expected, by: ===), "\(hasOtherChanges)")
+            XCTAssertEqual(project.isUpdated, hasOtherChanges)
+            try context.redo()
+            XCTAssertEqual(try project.memberCount(key: key), hasOtherChanges ? 201 : 200)
+            try context.undo()
+            XCTAssertTrue(try project.members(key: key).elementsEqual(expected, by: ===), "\(hasOtherChanges)")
+        }
+        try context.save()
+        let read = try other().object(with: project.objectID).members(key: key)
+        XCTAssertEqual(try read.prefix(2).map { try $0.get("title") }, ["1", "2"])
+        XCTAssertEqual(try read.suffix(2).map { try $0.get("title") }, ["0", "new"])
+    }
+
     func testDeletionOfAnUnsavedObjectIsUndone() throws {
         let (sales, ann) = (try department("Sales"), try employee("Ann"))
         try context.processPendingChanges()
