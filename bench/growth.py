@@ -48,6 +48,8 @@ LEAST_SECONDS = 0.02
 KNOWN: dict[str, tuple[float, str]] = {
     "insert_ordered": (1.0, "moves the members after the position, 8 bytes each, with memmove"),
 }
+# Operations whose requested bytes are constant only from a number of objects on, and the reason.
+CONSTANT_FROM = {"batch_insert": (2_000, "SQLite allocates a page for each few rows once its indexes have two levels")}
 
 Sample = dict[str, Any]
 
@@ -161,6 +163,8 @@ def excess(name: str, before: Costs, after: Costs, figure: str) -> float:
         # The resolution of the clock and the fixed costs of an operation matter for short times.
         first = max(first, LEAST_SECONDS / 10 / before.units * 1e6)
     elif figure not in before.figures or figure not in after.figures:
+        return 0.0
+    if figure == "requested" and before.size < CONSTANT_FROM.get(name, (0, ""))[0]:
         return 0.0
     power = KNOWN.get(name, (0.0, ""))[0] if figure == "time" else 0.0
     n_log_n = math.log(after.size) / math.log(before.size)

@@ -1,4 +1,6 @@
-"""Checks the form of doc comments (docs/STYLE.md): a summary fits on one line, and each error has a line of its own.
+"""Checks the form of doc comments (docs/STYLE.md): summaries, and errors.
+
+A summary fits on one line. That of a Boolean begins with "Whether". Each error has a line of its own.
 
 Usage: check_comments.py [FOLDER…]   lists every problem; without folders, those of the whole project
 """
@@ -20,6 +22,11 @@ from project import ROOT, finish
 _SENTENCE_END = re.compile(
     r"""[.:!?…][)"'`*]*$"""
     r"""|(?<!e\.g)(?<!i\.e)[.!?…][)"'`*]* +(?:[^a-z]|nil\b|[\w.]+[_/]\w)"""
+)
+# The first words of the summary of a Boolean that does not begin with "Whether".
+_BOOLEAN = re.compile(
+    r"(?:Returns|Reports|Tells|Checks|Determines|Indicates|Tests) (?:whether|if)\b"
+    r"|(?:Returns )?(?:[Tt]rue|YES) (?:if|for|in|when|while|unless)\b"
 )
 _LIST_ITEM = re.compile(r"[-*] |\d+\. ")
 _FIELD = re.compile(r"- (?:\w+ )*\w+:")
@@ -75,11 +82,17 @@ COMMENTS = {".swift": swift_comments, ".h": c_comments, ".py": python_comments}
 
 
 def has_long_summary(comment: Comment) -> bool:
-    """Returns whether the first sentence of a comment continues on the second line."""
+    """Whether the first sentence of a comment continues on the second line."""
     first, second = [*comment.lines, ""][:2]
     if not second or _LIST_ITEM.match(first) or _LIST_ITEM.match(second):
         return False
     return _SENTENCE_END.search(first) is None
+
+
+def boolean_words(comment: Comment) -> str | None:
+    """Returns the first words of a summary that should begin with "Whether"; None for other summaries."""
+    found = _BOOLEAN.match(comment.lines[0])
+    return found.group() if found else None
 
 
 def parts(comment: Comment) -> Iterator[Comment]:
@@ -109,6 +122,8 @@ def problems_in(text: str, file: str) -> Iterator[str]:
     for comment in COMMENTS[Path(file).suffix](text):
         if has_long_summary(comment):
             yield f'{file}:{comment.line}: the summary is longer than a line; shorten "{comment.lines[0]}"'
+        if words := boolean_words(comment):
+            yield f'{file}:{comment.line}: the Boolean summary begins with "{words}"; begin it with "Whether"'
         for part in parts(comment):
             for line in joined_errors(part):
                 yield f"{file}:{line}: the line lists a second error; write one per line, each with its condition"
@@ -125,7 +140,7 @@ def main(arguments: list[str]) -> None:
         if not GENERATED.search(text[:400]):
             count += 1
             problems += problems_in(text, file)
-    finish("check-comments", problems, f"{count} files have summaries of one line, and one error per line")
+    finish("check-comments", problems, f"{count} files have doc comments of the right form")
 
 
 if __name__ == "__main__":

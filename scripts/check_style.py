@@ -40,7 +40,7 @@ SUBJECTS = 20
 # The last commit whose subject is not checked.
 LAST_UNCHECKED = "a052cae511090b7b5308a68a0dbf20b45aaa483b"
 LONGEST_SUBJECT = 70
-# First words in another form than the imperative, besides those in -ed, -ing and -s.
+# First words in a form other than the imperative, besides those in -ed, -ing and -s.
 PAST_TENSES = {"Built", "Chose", "Drew", "Gave", "Held", "Kept", "Made", "Sent", "Took", "Wrote"}
 # Imperatives that end in -ed, -ing or -s. Those in -ss, such as "Pass", are not listed.
 IMPERATIVES = {

@@ -212,7 +212,7 @@ class SwiftMessages:
         return labels.pop() if len(labels) == 1 else ""
 
     def _takes_whole(self, name: str, file: str, within: frozenset[str] = frozenset()) -> bool:
-        """Returns whether a call uses an argument as the message of an error, directly or in a function it calls."""
+        """Whether a call uses an argument as the message of an error, directly or in a function it calls."""
         if name in self.error_types:
             return name not in REASONS
         if name in within:
@@ -342,12 +342,12 @@ def on_one_line(text: str) -> str:
 
 
 def has_literal(tokens: list[Token]) -> bool:
-    """Returns whether an expression contains a string literal. Other expressions are choices of codes or the like."""
+    """Whether an expression contains a string literal. Other expressions are choices of codes or the like."""
     return any(token.kind == "string" or (token.kind == "group" and has_literal(token.inside)) for token in tokens)
 
 
 def is_prose(text: str) -> bool:
-    """Returns whether a text is prose: at least two words, of which one is not a placeholder."""
+    """Whether a text is prose: at least two words, of which one is not a placeholder."""
     own = re.sub(r"\{[^{}/]*\}", "", text)
     return bool(re.search(r"[A-Za-z]{2}", own)) and " " in own.strip()
 

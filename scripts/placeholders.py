@@ -251,7 +251,7 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _is_plain_call(tokens: list[Token]) -> bool:
-    """Returns whether an expression is a call without arguments."""
+    """Whether an expression is a call without arguments."""
     return len(tokens) == 2 and tokens[1].is_group("(") and not tokens[1].inside
 
 

@@ -129,7 +129,7 @@ extension ManagedObject {
     /// Returns the value of an attribute or a to-one relationship at the last fetch or save.
     public func committedValue(_ name: String) throws -> PropertyValue { try committedValue(key: key(name)) }
 
-    /// Returns whether the property was changed since the last fetch or save.
+    /// Whether the property was changed since the last fetch or save.
     public func isChanged(_ name: String) throws -> Bool { try isChanged(key: key(name)) }
 
     public var entityName: String { objectID.entity.name }

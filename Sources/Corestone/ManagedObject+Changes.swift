@@ -46,7 +46,7 @@ extension ManagedObject {
     /// if necessary, but objects are not created and faults are not fired.
     public func objectIDs(forRelationship name: String) throws -> [ObjectID] { try objectIDs(key: key(name)) }
 
-    /// Returns whether a relationship's members are not loaded or its target is a fault; does not read the store.
+    /// Whether a relationship's members are not loaded or its target is a fault; does not read the store.
     public func hasFault(forRelationship name: String) throws -> Bool { try hasFault(key: key(name)) }
 
     /// Returns the members of a to-many relationship, to be changed in place. Members that are not loaded are loaded.

@@ -70,8 +70,9 @@ private func imported(
     guard !updates else {
         throw CoreError(
             .unsupported,
-            "CST_ARROW_IMPORT_UPDATE applies to batch requests; call cst_context_upsert_arrow instead",
-            entity: entity.name, key: "flags")
+            "CST_ARROW_IMPORT_UPDATE applies only to batch requests; call cst_context_upsert_arrow without this flag",
+            entity: entity.name, key: "flags",
+            value: optionsPointer.map { PropertyValue.decimal(DecimalNumber(mantissa: UInt128($0.pointee.flags))) })
     }
     try body(context, entity, options)
 }

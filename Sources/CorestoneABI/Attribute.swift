@@ -27,7 +27,7 @@ public func cst_attribute_set_type(
 ) -> cst_status {
     building(error, { try attribute(pointer).entity.model }) {
         let attribute = try attribute(pointer)
-        try attribute.setType(try attributeType(type, of: attribute.entity.name, attribute.name))
+        try attribute.setType(try attributeType(type, of: attribute.entity.name, attribute.path))
     }
 }
 

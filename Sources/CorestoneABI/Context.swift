@@ -272,7 +272,7 @@ public func cst_context_explain(
             throw CoreError(
                 .invalidArgument,
                 "\(form) is not a form of explanation; use CST_EXPLAIN_TEXT or CST_EXPLAIN_JSON, with or without "
-                    + "CST_EXPLAIN_ROWS", key: "form", value: .int(Int64(form)))
+                    + "CST_EXPLAIN_ROWS", entity: request.entityName, key: "form", value: .int(Int64(form)))
         }
         let found = try form & rows == 0 ? context.explain(request) : context.explainDictionaries(request)
         try out.fill(form & ~rows == json ? JSONText(found.report).text : found.description)

@@ -194,7 +194,7 @@ func requestsWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Boo
     return flags & writable != 0
 }
 
-/// Reads store options from a parameter or field with another name than "options".
+/// Reads store options from a parameter or field whose name is not "options".
 ///
 /// Errors begin with that name.
 func storeOptions(_ pointer: UnsafePointer<cst_store_options>?, named name: String) throws -> StoreOptions {
@@ -276,8 +276,11 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
     if given.external_limit != 0 { options.limits.externalBytes = Int(clamping: given.external_limit) }
     for pragma in try array(given.pragmas, given.pragma_count, "options.pragmas") {
         let name = try pragma.name.string("options.pragmas.name")
-        guard options.pragmas.updateValue(try pragma.value.string("options.pragmas.value"), forKey: name) == nil else {
-            throw CoreError(.invalidArgument, "options.pragmas contains \"\(name)\" twice; set it once", key: name)
+        let value = try pragma.value.string("options.pragmas.value")
+        guard options.pragmas.updateValue(value, forKey: name) == nil else {
+            throw CoreError(
+                .invalidArgument, "options.pragmas contains \"\(name)\" twice; set it once", key: name,
+                value: .string(value))
         }
     }
     options.foreignOptions = try strings(
@@ -291,7 +294,8 @@ func storeOptions(_ pointer: UnsafePointer<cst_store_options>?) throws -> StoreO
         }
         guard options.hostOptions.updateValue(given, forKey: name) == nil else {
             throw CoreError(
-                .invalidArgument, "options.host_option_names contains \"\(name)\" twice; set it once", key: name)
+                .invalidArgument, "options.host_option_names contains \"\(name)\" twice; set it once", key: name,
+                value: given)
         }
     }
     return options

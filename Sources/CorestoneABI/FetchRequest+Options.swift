@@ -8,12 +8,12 @@ private enum FetchOption: UInt32 {
     case includesSubentities, includesPendingChanges, includesPropertyValues, returnsFaults, refreshesRefetched
     case distinct, nulls, allowsSplit, rowsInMemory
 
-    init(_ number: UInt32) throws {
+    init(_ number: UInt32, of request: FetchRequest) throws {
         guard let option = FetchOption(rawValue: number) else {
             throw CoreError(
                 .invalidArgument,
                 "\(number) is not a fetch request option; use CST_FETCH_LIMIT to CST_FETCH_ROWS_IN_MEMORY",
-                key: "option", value: .int(Int64(number)))
+                entity: request.entityName, key: "option", value: .int(Int64(number)))
         }
         self = option
     }
@@ -50,7 +50,7 @@ public func cst_fetch_request_set_option(
 ) -> cst_status {
     boundary(error) {
         let request = try request(pointer)
-        let option = try FetchOption(number)
+        let option = try FetchOption(number, of: request)
         if let flag = option.flag {
             guard value == 0 || value == 1 else { throw refused(request, option, value, "0 or 1") }
             request[keyPath: flag] = value == 1
@@ -73,7 +73,7 @@ public func cst_fetch_request_option(
         let out = try required(out, "out_value")
         out.pointee = 0
         let request = try request(pointer)
-        let option = try FetchOption(number)
+        let option = try FetchOption(number, of: request)
         if let flag = option.flag {
             out.pointee = request[keyPath: flag] ? 1 : 0
         } else if let count = option.count {

@@ -121,7 +121,8 @@ private func reference(_ value: cst_value, _ entity: Entity?, file: String? = ni
     }
     let given: PropertyValue
     do { given = try propertyValue(value) } catch let error as CoreError {
-        throw error.with(entity: entity?.name, key: "reference")
+        throw error.within(
+            "the reference of \(entity?.name ?? "a row")", entity: entity?.name, key: "reference", file: file)
     }
     if let reference = StoreReference(given) { return reference }
     let found: String

@@ -37,11 +37,12 @@ public func cst_log_take_arguments(
 ) -> cst_status {
     boundary(error) {
         taken?.pointee = 0
+        let last = count - 1
         let texts = try array(arguments, count, "arguments").enumerated().map { place, text in
             guard let text else {
+                let shorter = place == last ? ", or \(place) as count" : ""
                 throw CoreError(
-                    .invalidArgument, "arguments[\(place)] is NULL; pass a string, or \(place) as count",
-                    key: "arguments")
+                    .invalidArgument, "arguments[\(place)] is NULL; pass a string\(shorter)", key: "arguments")
             }
             return String(cString: text)
         }

@@ -142,7 +142,8 @@ final class ConflictBox: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "\(number) is not a snapshot; use a snapshot from CST_SNAPSHOT_OBJECT to CST_SNAPSHOT_THEIRS",
-                key: "snapshot", value: .int(Int64(number)))
+                entity: conflict.objectIDs[index].entity.name, key: "snapshot", value: .int(Int64(number)),
+                objectURI: conflict.objectIDs[index].uri)
         }
     }
 

@@ -149,7 +149,8 @@ public func cst_revisions_copy_value(
                     + (values.isEmpty
                         ? "does not have values; check value_count first"
                         : "has \(values.count) \(values.count == 1 ? "value" : "values"); pass an index below value_count"),
-                key: "value", value: sizeValue(place))
+                entity: revisions.list[index].objectID.entity.name, key: "value", value: sizeValue(place),
+                objectURI: revisions.list[index].objectID.uri)
         }
         guard let value = old ? values[place].old : values[place].new else { return .notFound }
         try putOwned(value, out)

@@ -31,8 +31,8 @@ public func cst_context_aggregate(
         let request = try request(requestPointer)
         guard let aggregate = Aggregate(rawValue: aggregate) else {
             throw CoreError(
-                .invalidArgument, "\(aggregate) is not an aggregate; use a CST_AGGREGATE_ constant", key: "aggregate",
-                value: .int(Int64(aggregate)))
+                .invalidArgument, "\(aggregate) is not an aggregate; use a CST_AGGREGATE_ constant",
+                entity: request.entityName, key: "aggregate", value: .int(Int64(aggregate)))
         }
         let rows = try context.aggregate(aggregate, of: try key.optionalString("key"), request)
         out.pointee = try HandleTable.make(RowsBox(rows, model: request.entity.model), .rows)

@@ -31,7 +31,7 @@ extension AtomicTransaction {
         }
     }
 
-    /// Returns, for each constraint, the key of the row with the current row's values; nil without such a row.
+    /// Returns, for each constraint, the primary key of the row with the current row's values; nil without such a row.
     private func holders(_ rows: BatchRows) -> [Int64?] {
         let tree = nodes.tree(of: rows.entity)
         return rows.constraints.map { owner, _, slots in

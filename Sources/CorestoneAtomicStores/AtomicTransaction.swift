@@ -22,11 +22,17 @@ final class AtomicTransaction: SaveTransaction {
         for record in records {
             // An insert must not replace an existing row.
             guard nodes.node(entity.root, record.primaryKey) == nil else {
+                // The rows of other types come from the application.
+                let isOwnType = [.xml, .binary, .inMemory].contains(store.type)
+                let remedy =
+                    isOwnType
+                    ? "delete the new object with cst_context_delete (delete), and insert it again with "
+                        + "cst_context_insert (insert)"
+                    : "use references that are unique in the entity tree"
                 throw CoreError(
                     .storeIO, code: .persistentStoreSave,
                     "the primary key \(record.primaryKey) of a new \(entity.name) is already in use in "
-                        + "\(Coordinator.shown(store.path)); delete the object with cst_context_delete (delete), and "
-                        + "create it again with cst_context_insert (insert)",
+                        + "\(Coordinator.shown(store.path)); \(remedy)",
                     entity: entity.name, value: .int(record.primaryKey),
                     objectURI: ObjectID.uri(ofKey: record.primaryKey, entity: entity.name, store: store.identifier),
                     file: store.path.isEmpty ? nil : store.path)

@@ -117,7 +117,7 @@ package final class NodeStore: PersistentStore, WritableAfterMove, @unchecked Se
 
     /// Reserves primary keys in memory.
     ///
-    /// - Throws: `.storeCorrupt` if there are no unused keys.
+    /// - Throws: `.storeCorrupt` if there are no unused primary keys.
     func reserveKeys(of root: Entity, count: Int) throws -> Int64 {
         if let first = nodes.reserveKeys(of: root, count: count) { return first }
         throw CoreError(
@@ -188,7 +188,7 @@ package final class NodeStore: PersistentStore, WritableAfterMove, @unchecked Se
                 throw CoreError(
                     .storeIO, code: .persistentStoreOperation,
                     "\(path) was replaced by another store, with the identifier \"\(metadata.uuid)\" instead of "
-                        + "\"\(own)\"; \(StoreLocation.addingAgain), or revert the document with cst_document_revert "
+                        + "\"\(own)\"; \(StoreLocation.addingAgain), or revert a document with cst_document_revert "
                         + "(revert)",
                     value: .uuid(metadata.uuid), file: path)
             }

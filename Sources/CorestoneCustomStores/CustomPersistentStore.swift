@@ -325,7 +325,7 @@ extension HostChanges {
 }
 
 extension HostCalls {
-    /// Returns the keys of new rows, from the references that the application returns, or from generated references.
+    /// Returns the primary keys of new rows, from references that are generated or that the application returns.
     func keys(
         for rows: [NewRow], of host: any HostedStore, _ names: RowNames, _ place: HostStoreIdentity,
         made: (NewRow) -> StoreReference

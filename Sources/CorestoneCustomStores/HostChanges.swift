@@ -54,8 +54,8 @@ package final class HostChanges {
         deletedKeys = Array(repeating: [], count: names.model.entities.count)
     }
 
-    /// The keys of the rows of this save, by the index of the root entity. They are computed at the first use, when all
-    /// rows are known.
+    /// The primary keys of the rows of this save, by the index of the root entity. They are computed at the first use,
+    /// when all rows are known.
     private lazy var savedKeys: [UInt32: Set<Int64>] = {
         var keys: [UInt32: Set<Int64>] = [:]
         for row in inserted { keys[row.entity.rootIndex, default: []].insert(row.record.primaryKey) }
@@ -112,7 +112,7 @@ package final class HostChanges {
         }
     }
 
-    /// Returns the keys of all rows in `content`, entity by entity, or nil if `content` is nil.
+    /// Returns the primary keys of all rows in `content`, entity by entity, or nil if `content` is nil.
     package func allKeys() throws -> [(entity: Entity, key: Int64)]? {
         guard let content else { return nil }
         var rows: [(entity: Entity, key: Int64)] = []

@@ -28,12 +28,14 @@ package final class HostKind: StoreKind {
             throw HostCalls.failure(place, "be opened", nil, .persistentStoreOpen, error)
         }
         guard let (store, values) = opened else {
-            let allow = "open it without CST_STORE_MUST_EXIST (must_exist)"
+            let allow = "open the store without CST_STORE_MUST_EXIST (must_exist)"
+            // A read-only store is not created.
+            let mayCreate = options.mustExist && !options.isReadOnly
             let remedy: String
             if path.isEmpty {
-                remedy = options.mustExist ? "\(allow) to create it" : "pass its path"
+                remedy = mayCreate ? "\(allow) to create it" : "pass its path"
             } else {
-                remedy = options.mustExist ? "check the path, or \(allow)" : "check the path"
+                remedy = mayCreate ? "check the path, or \(allow)" : "check the path"
             }
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen, "\(place.subject) does not exist; \(remedy)", file: place.file)

@@ -209,16 +209,19 @@ package final class RowSink {
             throw refused(row, nil, "its entity is missing; pass an entity with each row", key: "entity")
         }
         guard Int(entity.index) < names.model.entities.count, names.model.entities[Int(entity.index)] === entity else {
-            throw refused(row, entity, "\(entity.name) belongs to another model; pass an entity of the store's model")
+            throw refused(
+                row, entity, "\(entity.name) belongs to another model; pass an entity of the store's model",
+                key: "entity")
         }
         if entity.isAbstract {
-            throw refused(row, entity, "\(entity.name) is abstract; pass the subentity of the row")
+            throw refused(
+                row, entity, "\(entity.name) is abstract; pass the subentity of the row", key: "entity")
         }
         if isExact, let wanted, !entity.isKind(of: wanted) {
             throw refused(
                 row, entity,
-                "\(wanted.name) was requested, but \(entity.name) does not inherit from it; push a row of \(wanted.name)"
-            )
+                "\(wanted.name) was requested, but \(entity.name) does not inherit from it; push a row of \(wanted.name)",
+                key: "entity")
         }
         return entity
     }

@@ -39,7 +39,7 @@ package final class FolderWatch: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the file, without symbolic links.
-    ///   - usesEvents: Whether to use events of the file system; false in tests.
+    ///   - usesEvents: Whether to use events of the file system; false simulates a file system without notifications.
     ///   - interval: The longest pause in milliseconds; 0 for the default.
     package init(_ path: String, usesEvents: Bool = true, interval: Int32 = 0) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)

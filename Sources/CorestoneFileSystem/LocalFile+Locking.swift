@@ -14,7 +14,10 @@ extension LocalFile {
         // The parent folder is locked, because a bundle itself is replaced.
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw systemFailure("cannot be written, because its folder cannot be opened")
+            let error = SystemError.last
+            throw failure(
+                "cannot be written, because its folder cannot be opened: \(error.text)"
+                    + (error.isMissing ? "; check the path" : error.remedyForReading("the folder", lost: nil)))
         }
         defer { close(descriptor) }
         return try LocalFile.writers.with {

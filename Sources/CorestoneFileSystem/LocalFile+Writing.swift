@@ -107,7 +107,12 @@ extension LocalFile {
 
     private func opened() throws -> Int32 {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw systemFailure("cannot be opened") }
+        guard descriptor >= 0 else {
+            let error = SystemError.last
+            throw failure(
+                "cannot be opened: \(error.text)"
+                    + (error.isMissing ? "; check the path" : error.remedyForReading("the folder", lost: nil)))
+        }
         return descriptor
     }
 
@@ -116,5 +121,10 @@ extension LocalFile {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw systemFailure("cannot be flushed to disk") }
     }
 
-    package func systemFailure(_ problem: String) -> CoreError { failure("\(problem): \(SystemError.last.text)") }
+    /// Creates the error for the last failed system call, which was to create or write the file.
+    package func systemFailure(_ problem: String) -> CoreError {
+        let error = SystemError.last
+        return failure(
+            "\(problem): \(error.text)" + (error.isMissing ? "; check the path" : error.remedyForWriting()))
+    }
 }

@@ -72,7 +72,7 @@ package struct LocalFile {
             names.append(name)
             guard names.count <= LocalFile.maximumEntries else {
                 throw failure(
-                    "contains more than \(LocalFile.maximumEntries) files, which is the limit; remove files that are not part of the model"
+                    "contains more than \(LocalFile.maximumEntries) files, which is the limit; move unrelated files to another folder"
                 )
             }
         }
@@ -87,7 +87,10 @@ package struct LocalFile {
     package func bytes(limit: Int, holes: Int = .max) throws -> [UInt8] {
         // O_NONBLOCK, because opening a pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw failure("cannot be read: \(SystemError.last.text)") }
+        guard descriptor >= 0 else {
+            let error = SystemError.last
+            throw failure("cannot be read: \(error.text)\(error.isMissing ? "; check the path" : "")")
+        }
         defer { close(descriptor) }
         var fileStatus = stat()
         guard fstat(descriptor, &fileStatus) == 0, fileStatus.st_mode & S_IFMT == S_IFREG else {

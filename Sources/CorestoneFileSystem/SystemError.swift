@@ -56,6 +56,8 @@ extension SystemError {
     ///   - folder: The folder that contains the file.
     ///   - rest: The end of the remedy.
     package func remedyForWriting(in folder: String = "its folder", _ rest: String = "") -> String {
+        // For example, the file belongs to another user, in a folder with the sticky bit.
+        if number == EPERM { return "; check the permissions of the file and of \(folder)\(rest)" }
         if isReadOnly { return "; make \(folder) writable\(rest)" }
         if isOutOfSpace { return "; free some space\(rest)" }
         return remedyForDescriptors

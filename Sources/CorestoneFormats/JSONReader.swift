@@ -158,7 +158,9 @@ package struct JSONReader {
     // MARK: Strings
 
     private mutating func string() throws -> String {
-        guard next == UInt8(ascii: "\"") else { throw error("has a member without a name in double quotes") }
+        guard next == UInt8(ascii: "\"") else {
+            throw error(next == nil ? "ends where a name is expected" : "has a member without a name in double quotes")
+        }
         place += 1
         var text: [UInt8] = []
         while let byte = next {
@@ -169,7 +171,7 @@ package struct JSONReader {
             case 0..<0x20:
                 let digits = "\(byte < 0x10 ? "000" : "00")\(String(byte, radix: 16, uppercase: true))"
                 throw failure(
-                    "has the control character U+\(digits) in a string, which must be written as \\u\(digits)",
+                    "has a string with the control character U+\(digits), which must be written as \\u\(digits)",
                     place - 1)
             default: text.append(byte)
             }

@@ -25,8 +25,8 @@ private func looksLikeXML(_ bytes: [UInt8]) -> Bool {
     return bytes.dropFirst(start).first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) } == UInt8(ascii: "<")
 }
 
-private func stringsError(_ problem: String, at offset: Int) -> CoreError {
-    CoreError(.storeCorrupt, code: .coreData, "the strings file \(problem)", offset: offset)
+private func stringsError(_ problem: String, at offset: Int, key: String? = nil) -> CoreError {
+    CoreError(.storeCorrupt, code: .coreData, "the strings file \(problem)", key: key, offset: offset)
 }
 
 /// The characters of a text, with the information that maps them to byte offsets.
@@ -101,7 +101,7 @@ private struct StringsReader {
             }
             guard next == ";" else {
                 let shown = key.count > 40 ? "\(key.prefix(40))…" : key
-                throw failure("does not have a semicolon after \(subject)\"\(shown)\"")
+                throw failure("does not have a semicolon after \(subject)\"\(shown)\"", key: key)
             }
             place += 1
             entries[key] = value
@@ -111,9 +111,14 @@ private struct StringsReader {
     private var next: Unicode.Scalar? { place < scalars.count ? scalars[place] : nil }
     private var afterNext: Unicode.Scalar? { place + 1 < scalars.count ? scalars[place + 1] : nil }
 
-    private func failure(_ problem: String) -> CoreError {
-        let line = scalars[..<min(place, scalars.count)].reduce(1) { $1 == "\n" ? $0 + 1 : $0 }
-        return stringsError("\(problem) (in line \(line))", at: text.offset(of: place))
+    private func failure(_ problem: String, key: String? = nil) -> CoreError {
+        let end = min(place, scalars.count)
+        // CR LF is one line end.
+        let line = (0..<end).reduce(1) { line, index in
+            let isLast = index + 1 == end || scalars[index + 1] != "\n"
+            return scalars[index] == "\n" || scalars[index] == "\r" && isLast ? line + 1 : line
+        }
+        return stringsError("\(problem) (in line \(line))", at: text.offset(of: place), key: key)
     }
 
     /// Skips white space and comments.

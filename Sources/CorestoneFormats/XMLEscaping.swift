@@ -25,7 +25,7 @@ package func escapedXML(
                 .model, code: .coreData,
                 "\"\(text.prefix(40))\(text.count > 40 ? "…" : "")\"\(place()) contains the character "
                     + "U+\(String(repeating: "0", count: 4 - digits.count))"
-                    + "\(digits), which XML cannot represent; remove it", value: .string(text))
+                    + "\(digits), which XML cannot represent; remove the character", value: .string(text))
         default: escaped.unicodeScalars.append(scalar)
         }
     }

@@ -53,7 +53,7 @@ private final class XMLPropertyListReader: XMLHandler {
         if let leaf { throw parser.corrupt("<\(name)> is not allowed within <\(leaf)>") }
         switch name {
         case "plist":
-            if count > 0 || !containers.isEmpty { throw parser.corrupt("a second <plist>") }
+            if count > 0 || !containers.isEmpty { throw parser.corrupt("a <plist> that is not the root element") }
         case "array", "dict":
             guard containers.count < limits.depth else {
                 throw parser.corrupt("more than \(limits.depth) nested containers")

@@ -76,7 +76,7 @@ extension EntityMapping {
     /// The kind that Xcode's mapping model compiler chooses.
     ///
     /// A mapping with both entities and without a policy is a copy or a transform. It is a transform if an attribute
-    /// has another expression than the source attribute with the same name.
+    /// has an expression that differs from the source attribute with the same name.
     var impliedKind: Kind {
         if policyClassName != nil { return .custom }
         guard sourceName != nil else { return .add }

@@ -3,7 +3,7 @@ import CorestoneModel
 import CorestoneValues
 
 extension MappingModel {
-    /// Returns whether the mapping model was created for these two models.
+    /// Whether the mapping model was created for these two models.
     ///
     /// Each source and each destination of an entity mapping needs a version hash that equals the hash of the entity in
     /// the model. A mapping model without sources and destinations does not match.
@@ -78,8 +78,9 @@ extension MappingModel {
 
     private static func skip(_ file: LocalFile, _ error: any Error) {
         let message = (error as? CoreError)?.message ?? "\(error)"
+        let isDamaged = (error as? CoreError)?.status == .model && !message.hasRemedy
         DebugLog.write(
-            "CoreData: warning: \(file.path) was skipped in the search for a mapping model: \(message); replace or remove it"
-        )
+            "CoreData: warning: \(file.path) was skipped in the search for a mapping model: \(message)"
+                + (isDamaged ? "; replace or remove the file" : ""))
     }
 }

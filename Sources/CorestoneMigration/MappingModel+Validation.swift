@@ -158,8 +158,9 @@ private struct MappingValidation {
         guard let name = mapping.destinationName else {
             if let first = properties.first {
                 report(
-                    "\(subject(mapping)) maps the property \"\(first.name)\", but does not have a destination; remove "
-                        + "its property mappings", entity: mapping.sourceName, key: first.name)
+                    "\(subject(mapping)) maps the property \"\(first.name)\", but does not have a destination; "
+                        + (mapping.kind == .remove ? "" : "set the destination, or ")
+                        + "remove the property mappings", entity: mapping.sourceName, key: first.name)
             }
             return
         }

@@ -78,7 +78,7 @@ public enum ArchivableClasses {
         withExtendedLifetime(former) {}
     }
 
-    /// Removes the registration of a class. Returns false if the name was not registered.
+    /// Deregisters a class. Returns false if the name was not registered.
     @discardableResult
     public static func unregister(_ className: String) -> Bool {
         let former = registry.withLock { registry in

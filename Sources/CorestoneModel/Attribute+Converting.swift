@@ -23,7 +23,8 @@ extension Attribute {
         case (.date, .decimal(let seconds)): return try accept(.date(seconds.double))
         case (.double, .decimal(let number)), (.float, .decimal(let number)): return try accept(.double(number.double))
         case (.integer16, .decimal(let number)), (.integer32, .decimal(let number)), (.integer64, .decimal(let number)):
-            return try accept(Int64(number.description).map { .int($0) } ?? value)
+            guard let whole = Int64(number.description) else { throw unreadable(value) }
+            return try accept(.int(whole))
         case (.string, _), (.uri, _), (.composite, _), (.undefined, _): return try accept(value)
         case (_, .text(let text)):
             guard let read = read(text.string) else { throw unreadable(value) }

@@ -105,7 +105,8 @@ public final class Attribute: Property, @unchecked Sendable {
         }
         guard isTransient || !ignoresChanges else {
             throw modelError(
-                "\(entity.name).\(path) ignores changes but is not transient; make it transient, or clear "
+                "\(entity.name).\(path) ignores changes but is not transient; make "
+                    + "\(composite == nil ? "it" : "the composite attribute") transient, or clear "
                     + "CST_PROPERTY_IGNORES_CHANGES (ignores_changes, setIgnoresChanges)",
                 entity: entity.name, key: path)
         }

@@ -70,7 +70,7 @@ extension Entity {
 
     /// Creates the error for an entity tree that is too deep.
     ///
-    /// - Parameter newParent: the parent that would exceed the limit; nil if the limit is already exceeded.
+    /// - Parameter newParent: the superentity that would exceed the limit; nil if the limit is already exceeded.
     func tooDeep(below newParent: Entity? = nil) -> CoreError {
         let complaint =
             newParent.map { "\(name) cannot inherit from \($0.name), because it would have" } ?? "\(name) has"

@@ -46,10 +46,10 @@ extension ExpressionDescription {
         case (.uri, _): if let uri = cast(value, "NSURL") { return uri }
         case (.objectID, _): break
         }
+        let found = malformedText(value) ?? value.kindPhrase + outOfRange(value)
         throw CoreError(
             .typeMismatch,
-            "the column \"\(name)\" has the type \(resultType.displayName), but its expression returns \(value.kindPhrase)"
-                + outOfRange(value),
+            "the column \"\(name)\" has the type \(resultType.displayName), but its expression returns \(found)",
             key: name,
             value: value)
     }
@@ -58,6 +58,19 @@ extension ExpressionDescription {
     private func outOfRange(_ value: PropertyValue) -> String {
         guard let range = resultType.integerRange, let number = value.number, number.isFinite else { return "" }
         return ", which is not in the range \(range.lowerBound) to \(range.upperBound)"
+    }
+
+    /// Returns a text and the form that it lacks, as the end of a sentence.
+    ///
+    /// Returns nil for other values, and for types to which text is not converted.
+    private func malformedText(_ value: PropertyValue) -> String? {
+        guard case .text = value else { return nil }
+        switch resultType {
+        case .uuid: return "\(value.excerpt), which is not the text of a UUID"
+        case .decimal: return "\(value.excerpt), which is not the text of a decimal"
+        case .binary: return "\(value.excerpt), which is not an even number of hexadecimal digits"
+        default: return nil
+        }
     }
 
     private func whole(_ value: PropertyValue) -> Int64? {

@@ -45,7 +45,7 @@ extension Model {
     /// Removes a configuration. Returns false if the name does not exist.
     @discardableResult
     public func removeConfiguration(named name: String) throws -> Bool {
-        try edit {
+        try edit(key: name) {
             guard let place = configurationPlaces[name] else { return false }
             configurations.remove(at: place)
             configurationPlaces = Dictionary(

@@ -142,7 +142,7 @@ extension Model {
         }
         let content = bytes
         self.init()
-        try file.reading { try read(content, asDraft: asDraft) }
+        try file.reading { try read(content, asDraft: asDraft, key: nil) }
     }
 
     /// Reads a model from the bytes of a file in any format.
@@ -157,9 +157,10 @@ extension Model {
         try read(bytes)
     }
 
-    private func read(_ bytes: [UInt8], asDraft: Bool = false) throws {
+    /// - Parameter key: The parameter with the bytes, for errors; nil for the bytes of a file.
+    private func read(_ bytes: [UInt8], asDraft: Bool = false, key: String? = "content") throws {
         if let kind = Model.foreignKind(bytes) {
-            throw CoreError(.invalidArgument, code: .coreData, "the data \(kind)", key: "content")
+            throw CoreError(.invalidArgument, code: .coreData, "the data \(kind)", key: key)
         }
         if bytes.starts(with: "bplist".utf8) { return try read(archive: try KeyedArchiveReader(bytes)) }
         if XMLParser.mayRead(bytes) { return try SourceModelReader(into: self, asDraft: asDraft).read(bytes) }

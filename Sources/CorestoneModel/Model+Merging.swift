@@ -118,7 +118,7 @@ extension Entity {
             return (
                 key,
                 "two models to merge have different entities named \"\(name)\": \(key) is \(one.phrase) in one and \(two.phrase) "
-                    + "in the other; make them equal, or rename one of the entities"
+                    + "in the other; make the two entities equal, or rename one"
             )
         }
         return nil

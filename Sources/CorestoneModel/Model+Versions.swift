@@ -1,7 +1,9 @@
 import CorestoneValues
 
 extension Model {
-    /// A checksum of the version hashes of all entities, which newer frameworks write into stores and bundles.
+    /// A checksum of the version hashes of all entities.
+    ///
+    /// Newer versions of Core Data write it into stores and bundles.
     public var versionChecksum: String { modelVersionChecksum(entityVersionHashes(of: self)) }
 
     /// Returns the checksums of all versions of a bundle, by name: the recorded ones, or else those of the models.

@@ -90,7 +90,7 @@ extension Model {
         let file = try named.withoutLinks()
         let source = LocalFile(path)
         if kind.isSource, file.exists {
-            let isNeeded = file.isSame(as: source) || file.contains(source)
+            let isNeeded = file.isSame(as: source) || file.contains(source) || source.contains(file)
             throw file.failure(
                 "already exists; \(isNeeded ? "" : "remove it first, or ")choose another path", .invalidArgument,
                 key: "target")

@@ -68,7 +68,7 @@ public final class Model: @unchecked Sendable {
     /// Adds an entity. Its name must be an identifier and unique within the model.
     @discardableResult
     public func addEntity(named name: String) throws -> Entity {
-        try change {
+        try change(entity: name) {
             guard entities.count < Model.maximumEntities else {
                 throw modelError(
                     "cannot add the entity \"\(name)\": the model has \(Model.maximumEntities) entities, which is the limit; split the "
@@ -96,7 +96,7 @@ public final class Model: @unchecked Sendable {
 
     /// Sets or replaces a fetch request template; nil removes it.
     public func setFetchRequestTemplate(_ template: FetchRequestTemplate?, forName name: String) throws {
-        try change {
+        try change(entity: template?.entityName, key: name) {
             try template?.predicate?.requireNoObject(
                 "the fetch request template \"\(name)\"", entity: template?.entityName, key: name,
                 variable: "a $variable")
@@ -108,7 +108,7 @@ public final class Model: @unchecked Sendable {
     ///
     /// - Throws: `.model` for the name "Default", which always denotes all entities.
     public func setConfiguration(_ configuration: ModelConfiguration) throws {
-        try change {
+        try change(key: configuration.name) {
             guard configuration.name != ModelConfiguration.defaultName else {
                 throw modelError(
                     "\"\(ModelConfiguration.defaultName)\" is the name of the configuration with all entities; "
@@ -120,7 +120,7 @@ public final class Model: @unchecked Sendable {
 
     /// Adds a configuration of a model from a file, in which any name may occur.
     func upsertConfiguration(_ configuration: ModelConfiguration) throws {
-        try change {
+        try change(key: configuration.name) {
             if let place = configurationPlaces[configuration.name] {
                 configurations[place] = configuration
             } else {
@@ -140,7 +140,7 @@ public final class Model: @unchecked Sendable {
 
     /// Sets one entry of the localisation; nil removes it.
     public func setLocalization(_ text: String?, forKey key: String) throws {
-        try change { localizationTexts[key] = text.map { Text($0) } }
+        try change(key: key) { localizationTexts[key] = text.map { Text($0) } }
     }
 
     /// Returns the entities of a configuration; all entities for nil and for the name "Default".
@@ -179,7 +179,7 @@ public final class Model: @unchecked Sendable {
         try checkAndFreeze { try $0() }
     }
 
-    /// Makes a draft immutable.
+    /// Freezes a draft.
     ///
     /// Failed checks become draft problems, so that the model can be inspected but not used.
     func freezeDraft() throws {

@@ -43,7 +43,7 @@ public final class Relationship: Property, @unchecked Sendable {
             guard let other else { return clearInverse() }
             guard other.entity.model === entity.model else {
                 throw modelError(
-                    "\(other.entity.name).\(other.name) belongs to another model and cannot be the inverse of \(entity.name).\(name); pass a relationship of the same model",
+                    "\(other.entity.name).\(other.name) belongs to another model and cannot be the inverse of \(entity.name).\(name); pass a relationship of the model of \(entity.name)",
                     entity: entity.name, key: name, value: .string(other.name))
             }
             guard !other.isRemoved else {

@@ -37,7 +37,7 @@ public enum ValueTransformers {
         register(FunctionTransformer(transform: transform, reverse: reverse), forName: name)
     }
 
-    /// Removes a registered transformer. Returns false if the name was not registered.
+    /// Deregisters a transformer. Returns false if the name was not registered.
     @discardableResult
     public static func unregister(_ name: String) -> Bool {
         let former = registered.withLock { $0.removeValue(forKey: name) }
@@ -119,8 +119,8 @@ private struct FunctionTransformer<Value>: ValueTransformer {
             let plain = value as? PropertyValue
             throw CoreError(
                 .typeMismatch,
-                "the transformer takes a value of type \(Value.self), not \(type(of: value))"
-                    + (plain == nil ? "" : "; pass the bytes of the value in a batch"), value: plain)
+                "the transformer takes a value of type \(Value.self), not \(plain?.kindPhrase ?? "\(type(of: value))")",
+                value: plain)
         }
         return try transform(value)
     }

@@ -100,7 +100,8 @@ public final class CoreError: Error, @unchecked Sendable {
         self.objectURI = objectURI
         self.children = children
         self.sqliteCode = sqliteCode
-        self.file = file
+        // In-memory and some custom stores have an empty path.
+        self.file = file?.isEmpty == true ? nil : file
         self.offset = offset
         self.payload = payload
     }
@@ -128,13 +129,16 @@ extension CoreError {
     /// - Parameters:
     ///   - beginning: the failure, such as "cannot read notes.xml"; the message of this error follows after a colon.
     ///   - entity, key, value, file: replace the fields of the error unless they are nil.
+    ///   - ending: the remedy, with its punctuation, for an error without a remedy.
     package func within(
-        _ beginning: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil, file: String? = nil
+        _ beginning: String, entity: String? = nil, key: String? = nil, value: PropertyValue? = nil,
+        file: String? = nil, ending: String = ""
     ) -> CoreError {
         CoreError(
-            status, "\(beginning): \(message)", domain: domain, customCode: code, entity: entity ?? self.entity,
-            key: key ?? self.key, value: value ?? self.value, predicate: predicate, objectURI: objectURI,
-            children: children, sqliteCode: sqliteCode, file: file ?? self.file, offset: offset, payload: payload)
+            status, "\(beginning): \(message)\(ending)", domain: domain, customCode: code,
+            entity: entity ?? self.entity, key: key ?? self.key, value: value ?? self.value, predicate: predicate,
+            objectURI: objectURI, children: children, sqliteCode: sqliteCode, file: file ?? self.file, offset: offset,
+            payload: payload)
     }
 
     /// Returns the error with `entity` and `key`, whose names are also put before the message.

@@ -34,7 +34,7 @@ public enum DebugLog {
                 return
             }
             write(
-                "CoreData: warning: \(name) is \"\(String(cString: value))\", but must be 0 to \(SQLDetail.counters.rawValue)"
+                "CoreData: warning: \(name) is \"\(String(cString: value))\", but must be an integer from 0 to \(SQLDetail.counters.rawValue)"
             )
         }
     }()

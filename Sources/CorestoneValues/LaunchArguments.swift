@@ -1,7 +1,7 @@
 /// The launch arguments that enable logging and checks in Core Data, such as `-com.apple.CoreData.SQLDebug 1`.
 ///
 /// Apple's framework reads them from the process's arguments. Here the application passes them, because a library
-/// cannot know who set the arguments of the process.
+/// cannot determine who set the arguments of the process.
 public enum LaunchArguments {
     /// The settings for stores that are opened later.
     package struct StoreSettings: Sendable {
@@ -46,7 +46,7 @@ public enum LaunchArguments {
             guard let value = text.flatMap(number), (0...largest).contains(value) else {
                 let found = text.map { "not \"\($0)\"" } ?? "but is the last argument"
                 throw CoreError(
-                    .invalidArgument, "\"\(argument)\" must be followed by a number from 0 to \(largest), \(found)",
+                    .invalidArgument, "\"\(argument)\" must be followed by an integer from 0 to \(largest), \(found)",
                     key: argument, value: text.map { .string($0) })
             }
             pairs.append((name, value))

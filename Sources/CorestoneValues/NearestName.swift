@@ -1,8 +1,9 @@
 /// Returns the candidate that is most similar to a misspelt name; nil if no candidate is similar.
 ///
-/// A candidate qualifies if it differs by one edit, or by at most one edit per three letters. Two different letters
-/// alone are not similar. An edit adds, omits or replaces a letter, or exchanges two adjacent letters. Names that
-/// differ only in case qualify. Of equally similar names, the first in alphabetical order is returned.
+/// Names that differ only in case qualify. Another candidate qualifies if it differs by one edit, or by at most one
+/// edit per three letters of the longer name. Names of one letter each that differ in more than case do not qualify.
+/// An edit adds, omits or replaces a letter, or exchanges two adjacent letters. Edits are counted in the first 200
+/// letters of both names. Of equally similar names, the first by code points is returned.
 public func nearestName(to name: String, among names: [String]) -> String? {
     let wanted = Array(name.unicodeScalars.prefix(200))
     let folded = name.lowercased()

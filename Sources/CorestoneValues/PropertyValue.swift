@@ -81,7 +81,7 @@ extension PropertyValue {
 }
 
 extension PropertyValue: Hashable {
-    /// Compares as `isEqual:` does: numbers by value regardless of type, and a URI with a string by its text.
+    /// Whether values are equal as in `isEqual:`: numbers by value, and a URI and a string by its text.
     ///
     /// No other types are converted.
     public static func == (a: PropertyValue, b: PropertyValue) -> Bool {

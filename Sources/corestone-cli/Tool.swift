@@ -65,7 +65,7 @@ enum Tool {
             return .done
         case "--help", "-h", "help":
             var words = arguments.dropFirst()
-            try output.toolText(words.isEmpty ? help : try text(of: try topic(&words), for: output))
+            try output.toolText(words.isEmpty ? help : try text(of: try topic(&words, isForHelp: true), for: output))
             return .done
         default:
             var words = arguments[...]
@@ -87,14 +87,17 @@ enum Tool {
     }
 
     /// Removes the words of a command or a group from the front, and returns the command or the group.
-    private static func topic(_ words: inout ArraySlice<String>) throws -> Topic {
+    ///
+    /// - Parameter isForHelp: Whether the words follow "help", where the tool's own options are not accepted.
+    private static func topic(_ words: inout ArraySlice<String>, isForHelp: Bool = false) throws -> Topic {
         let name = words.removeFirst()
         if let group = groups.first(where: { $0.name == name }) {
             guard let word = words.first, word != "--help", word != "-h" else { return .group(group) }
             words.removeFirst()
             return .command(try group.command(named: word))
         }
-        // "history purge" is a command, but "history" with any other word is the command "history" with an operand.
+        // A command may have two words, such as "history purge"; "history" with another second word is the command
+        // "history" with an operand.
         if let second = words.first, let found = commands.first(where: { $0.manual.command == "\(name) \(second)" }) {
             words.removeFirst()
             return .command(found)
@@ -106,7 +109,7 @@ enum Tool {
             if isOptionOfCommand(name) {
                 throw UsageError("\"\(name)\" must follow a command; see \(Tool.name) --help for the commands")
             }
-            let hint = nearestName(to: name, among: own).map { "; did you mean \($0)?" }
+            let hint = isForHelp ? nil : nearestName(to: name, among: own).map { "; did you mean \($0)?" }
             throw UsageError("\"\(name)\" is not an option\(hint ?? "; see \(Tool.name) --help")")
         }
         let names = commands.map { $0.manual.command } + groups.map(\.name)
@@ -114,7 +117,7 @@ enum Tool {
         throw UsageError("\"\(name)\" is not a command\(hint ?? "; see \(Tool.name) --help")")
     }
 
-    /// Returns whether any command has an option, such as "-o" or "--format=csv".
+    /// Whether any command has an option, such as "-o" or "--format=csv".
     private static func isOptionOfCommand(_ word: String) -> Bool {
         let name = String(word.prefix { $0 != "=" })
         let options = (commands + groups.flatMap(\.commands)).flatMap { $0.manual.options }

@@ -70,6 +70,8 @@ class World:
         from corestone import ManagedObject, Model
 
         self.corestone, self.random, self.write = corestone, random.Random(seed), write
+        # Faults of missing rows are logged to standard error by default.
+        corestone.log.set_callback(lambda line: None)
 
         class Person(ManagedObject, entity="Person"):
             """Overrides a property and has hooks."""

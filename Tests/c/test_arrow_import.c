@@ -319,9 +319,9 @@ static void upsert_arrow_rejects_unsuitable_keys(void) {
                                   {CST_TEXT_INIT("nam")},
                                   {CST_TEXT_INIT("name"), CST_TEXT_INIT("name")},
                                   {CST_TEXT_INIT("objectID")}};
-    const char *const words[] = {"does not have a column for the key Employee.notes",
-                                 "Employee.department cannot be a key", "did you mean \"name\"?",
-                                 "\"name\" is listed twice", "objectID cannot be a key"};
+    const char *const words[] = {"do not contain the key Employee.notes", "Employee.department cannot be a key",
+                                 "did you mean \"name\"?", "\"name\" is listed twice",
+                                 "do not contain the key Employee.objectID"};
     for (size_t i = 0; i < 5; i++) {
         struct ArrowArrayStream stream;
         source_export(&source, &stream);

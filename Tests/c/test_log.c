@@ -138,7 +138,7 @@ static void launch_arguments_of_core_data_are_accepted(void) {
 
     const char *const wrong[] = {"-com.apple.CoreData.SQLDebug", "7"};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_take_arguments(2, wrong, NULL, E));
-    CHECK_CONTAINS("a number from 0 to 4", cst_error_message(check_error()));
+    CHECK_CONTAINS("an integer from 0 to 4", cst_error_message(check_error()));
     const char *const missing[] = {"-com.apple.CoreData.SQLDebug"};
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_take_arguments(1, missing, NULL, E));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_log_set_sql_detail(5, E));

@@ -115,7 +115,7 @@ def test_plan_lists_duplicate_values(path: Path, default: str) -> None:
     (problem,) = migration_plan(path, wanted).problems
     assert (problem.entity, problem.key, problem.code) == ("Note", "title", 133021)
     count = 3 if default else 2
-    assert f'{count} objects of Note have title "a"' in problem.message
+    assert f'{count} objects of Note would have title "a"' in problem.message
     with pytest.raises(MigrationError, match="must be unique") as raised:
         Container(wanted, path)
     assert [each.message.split(" of ")[0] for each in raised.value.details] == [f"{count} objects"]

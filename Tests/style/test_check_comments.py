@@ -46,6 +46,38 @@ def test_short_summary_is_not_reported(text: str, file: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("/// Returns whether the store is open.\nvar isOpen: Bool", "a.swift"),
+        ("    /// Checks if the store is open.", "a.swift"),
+        ("/// Returns true if the store is open.", "a.swift"),
+        ("/* Reports whether the store is open. */", "a.h"),
+        ("/* True if the store is open. */", "a.h"),
+        ("bool a; /* true if the store is open */", "a.h"),
+        ('def f() -> bool:\n    """Returns whether the store is open."""', "a.py"),
+    ],
+)
+def test_boolean_summary_without_whether_is_reported(text: str, file: str) -> None:
+    assert problems(text, file)[0].endswith(" Boolean")
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("/// Whether the store is open.\nvar isOpen: Bool", "a.swift"),
+        ("/// Removes an object. Returns whether it was found.", "a.swift"),
+        ("/// Waits.\n///\n/// Returns whether it was long.", "a.swift"),
+        ("/// Removes an object.\n///\n/// - Returns: True if it was found.", "a.swift"),
+        ("/* Sets whether the store is open. */", "a.h"),
+        ("/* Reports which values are equal. */", "a.h"),
+        ('"""Throws if the store is open."""', "a.py"),
+    ],
+)
+def test_boolean_summary_with_whether_is_not_reported(text: str, file: str) -> None:
+    assert problems(text, file) == []
+
+
+@pytest.mark.parametrize(
     ("text", "file", "line"),
     [
         ("/// Saves.\n///\n/// - Throws: `.a` if it is; the errors of `b`.", "a.swift", 3),

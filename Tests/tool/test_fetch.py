@@ -250,7 +250,7 @@ def test_fetch_does_not_change_a_foreign_store(fixtures: Path) -> None:
         (["{zoo}", "Animal", "--limit", "1", "--limit", "2"], 2, "once"),
         (["/dev/null", "Animal"], 3, "/dev/null"),
         (["{zoo}.missing", "Animal"], 3, "does not exist"),
-        ([str(TOOL), "Animal"], 3, "pass the path of a store"),
+        ([str(TOOL), "Animal"], 3, "check the path"),
     ],
 )
 def test_fetch_mistakes_are_reported(zoo: Path, arguments: list[str], code: int, words: str) -> None:

@@ -673,10 +673,10 @@ def test_inherited_index_and_constraint_are_not_removed(notes: Path) -> None:
     edit(notes, "add", "index", "Note.byTitle", "title", "rank")
     edit(notes, "add", "constraint", "Note", "title", "rank")
     for part, message in (
-        ("index:Draft.byTitle", 'Draft does not have an index "byTitle" of its own; use Note.byTitle'),
+        ("index:Draft.byTitle", 'Draft does not have an index "byTitle" of its own; use index:Note.byTitle'),
         (
             "constraint:Draft.title,rank",
-            'Draft does not have a unique constraint "title,rank" of its own; use Note.title,rank',
+            'Draft does not have a unique constraint "title,rank" of its own; use constraint:Note.title,rank',
         ),
     ):
         found = run("model", "remove", notes, part)
@@ -711,12 +711,12 @@ def test_version_is_not_added_to_a_version(notes: Path) -> None:
     [
         (
             ["remove", "Note"],
-            'Tag.count is derived by "notes.@count", which refers to the unknown property "notes" of Tag',
+            'Tag.count would be derived by "notes.@count", which refers to the unknown property "notes" of Tag',
         ),
         (["remove", "Tag.notes"], "correct the derivation, or remove Tag.count"),
         (
             ["remove", "Note.rank"],
-            'Tag.total is derived by "notes.rank.@sum", which refers to the unknown property "rank" of Note',
+            'Tag.total would be derived by "notes.rank.@sum", which refers to the unknown property "rank" of Note',
         ),
         (["set", "Tag.count", "derivationExpression=nots.@count"], 'did you mean "notes"?'),
         (
@@ -725,7 +725,7 @@ def test_version_is_not_added_to_a_version(notes: Path) -> None:
         ),
         (
             ["set", "Tag.count", "derivationExpression=count:("],
-            'Tag.count is derived by "count:(", which cannot be read',
+            'Tag.count would be derived by "count:(", which cannot be read',
         ),
         (
             ["add", "attribute", "Tag.more", "String", "derivationExpression=title"],
@@ -743,6 +743,14 @@ def test_invalid_derivation_is_not_written(notes: Path, words: list[str], messag
     assert contents(notes).read_bytes() == before
     edit(notes, "remove", "Note", "Tag.count", "Tag.total")
     assert list(Model.load(notes)) == ["Tag"]
+
+
+def test_attribute_with_an_invalid_derivation_is_not_added(notes: Path) -> None:
+    found = run("model", "add", notes, "attribute", "Tag.more", "String", "derivationExpression=zzzzzz")
+    assert found.returncode == 3
+    assert f"cannot write {notes}: Tag.more would be derived by" in found.stderr
+    assert "; correct the derivation" in found.stderr
+    assert "or remove" not in found.stderr  # the file does not contain the attribute
 
 
 def test_references_follow_a_renamed_part(notes: Path) -> None:

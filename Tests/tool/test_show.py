@@ -248,7 +248,7 @@ def test_model_of_every_format_reads_a_store_without_cached_model(zoo: Path, tmp
 def test_read_only_reason_is_shown(zoo: Path, tmp_path: Path) -> None:
     store = tmp_path / "zoo.sqlite"
     identifier = corestone.metadata(zoo)["NSStoreUUID"]
-    inferred = "its model was inferred from its tables; open it with the model it was written with"
+    inferred = "its model was inferred from its tables; open the store with the model it was written with"
     newer = "it was written by version 99999 of the framework, but {} is the newest supported version"
     for sql, version, source, reason in (
         ("", None, "cached", None),

@@ -54,7 +54,7 @@ extern cst_error *error; /* the error of the last call that failed */
 void give_up(const char *why);
 /* Appends text to the message below the events. Returns false, so that a command can return it. */
 bool say(const char *format, ...);
-/* Returns whether a call succeeded; otherwise appends its error to the message. */
+/* Whether a call succeeded. If not, appends its error to the message. */
 bool done(cst_status status);
 void open_store(const char *path);
 void close_store(void);
@@ -68,7 +68,7 @@ bool set(cst_object *event, const char *name, cst_value value);
 void print_date(char *into, size_t size, const char *format, cst_value date);
 /* Prints the section of an event: its day. */
 void print_day(char day[DAY], const cst_object *event);
-/* Returns whether the table equals the results of a fetch. */
+/* Whether the table equals the results of a fetch. */
 bool is_table_right(void);
 
 /* events_table.c */

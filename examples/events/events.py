@@ -74,7 +74,7 @@ class Calendar:
         self.table.load(self.controller)
 
     def is_table_right(self) -> bool:
-        """Returns whether the table equals the results of a fetch."""
+        """Whether the table equals the results of a fetch."""
         found = [(day_of(event), event, cell(event)) for event in self.ctx.execute(self.request)]
         shown = [(section.day, row.event, row.text) for section in self.table.sections for row in section.rows]
         days = [section.day for section in self.table.sections]

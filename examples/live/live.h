@@ -36,7 +36,7 @@ extern cst_error *error; /* the error of the last call that failed */
 void give_up(const char *call);
 /* Appends text to the message below the list. Returns false, so that a command can return it. */
 bool say(const char *format, ...);
-/* Returns whether a call succeeded; otherwise appends its error to the message. */
+/* Whether a call succeeded. If not, appends its error to the message. */
 bool done(cst_status status);
 void open_list(const char *path, const char *author);
 void close_list(void);

@@ -38,7 +38,7 @@ extern cst_error *error; /* the error of the last call that failed */
 void give_up(const char *call);
 /* Sets the message below the order. Returns false, so that a command can return it. */
 bool say(const char *format, ...);
-/* Returns whether a call succeeded; otherwise its error becomes the message. */
+/* Whether a call succeeded. If not, its error becomes the message. */
 bool done(cst_status status);
 bool whole(const char *text, const char *what, int64_t *out);
 bool price_value(const char *text, cst_value *out);

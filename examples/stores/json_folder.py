@@ -88,7 +88,7 @@ class JSONFolder(IncrementalStore):
             return known or self.opening.metadata
 
     def _is_begun(self, folder: Path) -> bool:
-        """Returns whether a folder contains only files that the interrupted creation of a store leaves."""
+        """Whether a folder contains only files that the interrupted creation of a store leaves."""
         return {each.name for each in folder.iterdir()} <= {".lock", ".journal", METADATA}
 
     def move(self, path: str) -> None:
@@ -206,7 +206,7 @@ class JSONFolder(IncrementalStore):
             )
 
     def _has_conflicts(self, request: SaveChangesRequest) -> bool:
-        """Returns whether rows on which the save is based were changed or removed, and reports each as a conflict."""
+        """Whether rows on which the save is based were changed or removed. Reports each as a conflict."""
         based = [(node, node.old_version) for node in request.updated_objects]
         based += [(node, node.version) for node in (*request.deleted_objects, *request.locked_objects)]
         found = self._found([node.object_id for node, _ in based])

@@ -161,7 +161,7 @@ def root(entity: Entity) -> Entity:
 
 
 def keeps_members(relationship: PropertyDescription, inverse: PropertyDescription | None) -> bool:
-    """Returns whether the row of the owner contains the members of a to-many relationship.
+    """Whether the row of the owner contains the members of a to-many relationship.
 
     Otherwise, the row of each member contains its single owner."""
     return relationship.is_ordered or inverse is None or inverse.is_to_many

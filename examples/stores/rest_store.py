@@ -530,7 +530,7 @@ def constants(expression: Expression) -> list[Any] | None:
 
 
 def suits(value: Any, kind: AttributeType) -> bool:
-    """Returns whether a constant has the type of the attribute, so that it is not converted."""
+    """Whether a constant has the type of the attribute, so that it is not converted."""
     try:
         if kind in WHOLE:
             # JSON parsers may round integers of more than 53 bits.

@@ -28,8 +28,8 @@ extern "C" {
  * CST_E_STORE_CORRUPT for bytes that are not an archive, or an archive that exceeds a limit. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_copy_json(cst_bytes archive, cst_buffer *out_json, cst_error **error);
 
-/* Fills a buffer with the keyed archive for JSON in the form of cst_archive_copy_json, as NSKeyedArchiver writes it.
- * The archive is the value of a transformable attribute without a registered transformer. Fails with
+/* Fills a buffer with a keyed archive that is created from JSON in the form of cst_archive_copy_json. The archive has
+ * NSKeyedArchiver's format. It is the value of a transformable attribute without a registered transformer. Fails with
  * CST_E_INVALID_ARGUMENT for JSON in another form. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_from_json(cst_string json, cst_buffer *out_archive, cst_error **error);
 
@@ -49,7 +49,7 @@ typedef struct cst_archive_class_callbacks {
     /* May be NULL. Called once for each value that from_fields created or that was set, on any thread. */
     void (*free_value)(void *userdata, void *value);
     void *userdata;
-    /* May be NULL. Called once, after the class was replaced or unregistered and its last value was freed. */
+    /* May be NULL. Called once, after the class was replaced or deregistered and its last value was freed. */
     cst_destroy_fn destroy;
 } cst_archive_class_callbacks;
 #define CST_ARCHIVE_CLASS_CALLBACKS_INIT {sizeof(cst_archive_class_callbacks), NULL, NULL, NULL, NULL, NULL}
@@ -62,7 +62,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_archive_register_class(cst_string class
                                                                 const cst_archive_class_callbacks *callbacks,
                                                                 cst_error **error);
 
-/* Unregisters a class of the host. Returns CST_NOT_FOUND if no class of that name is registered. */
+/* Deregisters a class of the host. Returns CST_NOT_FOUND if no class of that name is registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_archive_unregister_class(cst_string class_name, cst_error **error);
 
 /* Fills a buffer with the types of values that a transformable attribute of a Foundation class accepts. The types are

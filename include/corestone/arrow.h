@@ -144,7 +144,7 @@ typedef struct cst_arrow_column {
 typedef struct cst_arrow_import_options {
     size_t struct_size;
     uint64_t flags; /* CST_ARROW_IMPORT_… */
-    /* The properties of columns with other names than their properties. */
+    /* The properties of columns whose names differ from their properties' names. */
     size_t column_count;
     const cst_arrow_column *columns;
     /* The attributes by which an upsert finds existing objects, or only "objectID".
@@ -180,9 +180,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_arrow(cst_context *context
 
 /* Updates the object that has the keys of a row, and inserts an object for each other row.
  *
- * Nothing is changed on failure. Only properties with a column are set. An object whose values are equal remains unchanged. A key with a null
- * does not match. With the key "objectID", null inserts an object, and an unknown URI fails. `out_inserted` and
- * `out_updated` receive the numbers of rows, and may be NULL. Otherwise like cst_context_insert_arrow.
+ * Nothing is changed on failure. Only properties with a column are set. An object whose values are equal remains
+ * unchanged. A key with a null does not match. With the key "objectID", null inserts an object, and an unknown URI
+ * fails. `out_inserted` and `out_updated` receive the numbers of rows, and may be NULL. Otherwise like
+ * cst_context_insert_arrow.
  *
  * CST_E_INVALID_ARGUMENT if several objects have the keys of a row. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_upsert_arrow(cst_context *context, const cst_entity *entity,

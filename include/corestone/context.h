@@ -160,11 +160,11 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_object(cst_context *contex
  * saved is detached from the context. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_delete(cst_context *context, cst_object *object, cst_error **error);
 
-/* Reports whether the context has inserted, changed or deleted objects that are not saved. */
+/* Whether the context has inserted, changed or deleted objects that are not saved. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_changes(const cst_context *context, bool *out_changes,
                                                            cst_error **error);
 
-/* Reports whether a save would write anything: changes of transient properties alone do not count. */
+/* Whether a save would write anything: changes of transient properties alone do not count. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_has_persistent_changes(const cst_context *context, bool *out_changes,
                                                                       cst_error **error);
 

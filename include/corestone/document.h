@@ -91,7 +91,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_document_observe(cst_document *document
 CST_EXPORT CST_ANY_THREAD cst_status cst_document_set_autosave(cst_document *document, uint32_t changes,
                                                                uint32_t idle_ms, cst_error **error);
 
-/* Saves the unsaved changes of the document's context, but not those of its child contexts.
+/* Saves the unsaved changes of the document's context, but not those of its nested contexts.
  *
  * CST_E_CONFLICT if another context or process changed the same objects in the file; set a merge policy of the context,
  * or call cst_document_revert.

@@ -46,7 +46,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_parent(const cst_entity *entity,
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_child_at(const cst_entity *entity, size_t index,
                                                          cst_entity **out_child CST_BORROWED, cst_error **error);
 
-/* Reports whether the entity is `other` or one of its subentities, at any depth. */
+/* Whether the entity is `other` or one of its subentities, at any depth. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_kind_of(const cst_entity *entity, const cst_entity *other,
                                                            bool *out_kind, cst_error **error);
 
@@ -54,7 +54,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_kind_of(const cst_entity *ent
  * abstract too. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_entity_set_abstract(cst_entity *entity, bool is_abstract, cst_error **error);
 
-/* Reports whether the entity is abstract. */
+/* Whether the entity is abstract. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_is_abstract(const cst_entity *entity, bool *out_abstract,
                                                             cst_error **error);
 

@@ -58,7 +58,7 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_error_predicate(const cst_
 /* Returns SQLite's extended result code, or 0 if SQLite was not involved. */
 CST_EXPORT CST_ANY_THREAD int32_t cst_error_sqlite_code(const cst_error *error);
 
-/* Returns the byte offset in the text of a predicate or of a model at which parsing stopped, or -1. */
+/* Returns the byte offset at which reading stopped in a text or a file, such as a predicate or a model, or -1. */
 CST_EXPORT CST_ANY_THREAD int64_t cst_error_offset(const cst_error *error);
 
 /* Returns the number of details.

@@ -48,7 +48,7 @@ extern "C" {
         if (cst_example_failed((call), &error, #call, __FILE__, __LINE__)) statement;                                  \
     } while (0)
 
-/* Reports whether a status is a failure. If so, prints the error to stderr, releases it and sets *error to NULL; *error
+/* Whether a status is a failure. If so, prints the error to stderr, releases it and sets *error to NULL; *error
  * may be NULL before. The macros call this function. */
 static inline bool cst_example_failed(cst_status status, cst_error **error, const char *call, const char *file,
                                       int line) {

@@ -152,7 +152,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_predicate(const cst_exp
 CST_EXPORT CST_ANY_THREAD cst_status cst_expression_copy_format(const cst_expression *expression, cst_buffer *out_text,
                                                                 cst_error **error);
 
-/* Reports whether two expressions have the same structure; false for an invalid handle. */
+/* Whether two expressions have the same structure; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_expression_equal(const cst_expression *a, const cst_expression *b);
 
 /* Returns a hash that is equal for equal expressions, or 0 for an invalid handle. */

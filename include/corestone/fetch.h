@@ -3,7 +3,7 @@
  * A fetch request describes a fetch: the entity, a predicate, the order, limit and offset, and the columns of rows.
  * cst_fetch_request_new creates a request, the set functions configure it, and cst_context_fetch and other functions of
  * context.h execute it. cst_sort_values sorts any values by the same rules. cst_context_fetch_asynchronously runs a
- * request in the background.
+ * request on another thread.
  *
  * The caller owns requests. A request is used by one thread at a time, and may be executed any number of times; a fetch
  * reads it during the call only.
@@ -121,7 +121,7 @@ enum {
     CST_SORT_COMPARATOR = 1u << 4 /* by the comparator of the call; in memory only */
 };
 
-/* Sets the locale for localized selectors and the option [l], in the whole process, in ICU's spelling: "de_DE". An
+/* Sets the locale for the selectors localized… and the option [l], in the whole process, in ICU's spelling: "de_DE". An
  * empty string selects an order that is independent of languages. Null, the initial value, selects the locale of the
  * environment (LC_ALL, LC_COLLATE, LANG). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_sort_set_locale(cst_string locale, cst_error **error);

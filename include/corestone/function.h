@@ -39,7 +39,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_function_register(cst_string name, cst_
 CST_EXPORT CST_ANY_THREAD cst_status cst_function_register_typed(cst_string name, cst_string signature,
                                                                  cst_function function, cst_error **error);
 
-/* Unregisters a function. Returns CST_NOT_FOUND if no function of that name is registered. */
+/* Deregisters a function. Returns CST_NOT_FOUND if no function of that name is registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_function_unregister(cst_string name, cst_error **error);
 
 #ifdef __cplusplus

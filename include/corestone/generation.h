@@ -46,10 +46,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_query_generation(cst_context 
                                                                     cst_query_generation *generation,
                                                                     cst_error **error);
 
-/* Reports whether a generation is cst_query_generation_current; false for an invalid handle. */
+/* Whether a generation is cst_query_generation_current; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_query_generation_is_current(const cst_query_generation *generation);
 
-/* Reports whether two handles represent the same generation; false for an invalid handle. */
+/* Whether two handles represent the same generation; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_query_generation_equal(const cst_query_generation *a, const cst_query_generation *b);
 
 /* Returns a hash that is equal for equal generations, or 0 for an invalid handle. */

@@ -277,11 +277,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_past_token(cst_coordin
                                                                      cst_history_token **out_token CST_OWNED,
                                                                      cst_error **error);
 
-/* Reports whether all values of a coordinator of a past state are known; true for other coordinators. */
+/* Whether all values of a coordinator of a past state are known; true for other coordinators. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_is_past_complete(cst_coordinator *coordinator, bool *out_complete,
                                                                       cst_error **error);
 
-/* Reports whether the value of a property is known. False for a value that a transaction after the past state replaced
+/* Whether the value of a property is known. False for a value that a transaction after the past state replaced
  * without recording it. Always true for objects of other coordinators. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_known(const cst_object *object, cst_key key, bool *out_known,
                                                        cst_error **error);
@@ -412,21 +412,21 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_move_history_consumer(cst_c
                                                                            const cst_history_token *to,
                                                                            cst_error **error);
 
-/* Unregisters a consumer of the history of a store. Returns CST_NOT_FOUND if the consumer was not registered. */
+/* Deregisters a consumer of the history of a store. Returns CST_NOT_FOUND if the consumer was not registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_unregister_history_consumer(cst_coordinator *coordinator,
                                                                                  cst_store *store, cst_string name,
                                                                                  cst_error **error);
 
 /* Fills a buffer with the consumers of a store's history as a JSON array. Each is an object with "name", "transaction",
- * "lastSeen" (seconds since 2001-01-01 00:00:00 UTC), "lease" (seconds) and "living" (false if the lease has
- * expired). */
+ * "lastSeen" (seconds since 2001-01-01 00:00:00 UTC), "lease" (seconds) and "living" (whether the consumer is active:
+ * false if the lease has expired). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_history_consumers(cst_coordinator *coordinator,
                                                                             cst_store *store, cst_buffer *out_json,
                                                                             cst_error **error);
 
 /* The part of a history that a purge keeps. Start from CST_HISTORY_RETENTION_INIT. A transaction beyond any of the
- * limits is deleted if every living consumer has read it. Without limits, the transactions that every living consumer
- * has read are deleted; without limits and living consumers, nothing is deleted. */
+ * limits is deleted if every active consumer has read it. Without limits, the transactions that every active consumer
+ * has read are deleted; without limits and active consumers, nothing is deleted. */
 typedef struct cst_history_retention {
     size_t struct_size;
     bool has_age;
@@ -439,7 +439,7 @@ typedef struct cst_history_retention {
 
 #define CST_HISTORY_RETENTION_INIT {sizeof(cst_history_retention), false, false, false, 0, 0, 0}
 
-/* Deletes the transactions of a store that are beyond a limit, if every living consumer has read them. The deletion is
+/* Deletes the transactions of a store that are beyond a limit, if every active consumer has read them. The deletion is
  * divided into steps, between which other threads and processes can save. A store that CloudKit mirrors (with ANSCK
  * tables) keeps at least the transactions of seven days, and transactions that were not exported to CloudKit. `keep`
  * may be NULL for no limits. `out_report`, which may be NULL, receives a report as JSON: "transactions" and "changes"

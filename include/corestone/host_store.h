@@ -60,8 +60,8 @@ typedef struct cst_store_opening {
     cst_string configuration; /* null: the whole model */
     bool read_only;           /* the store is opened read-only */
     bool must_exist;          /* return CST_NOT_FOUND for a store that does not exist yet */
-    /* True if `path`, as a path of the file system, does not name a file, or names an empty file. A host whose paths
-     * are not files must determine itself whether the store is new. */
+    /* Whether `path`, as a path of the file system, does not name a file, or names an empty file. A host whose
+     * paths are not files must determine itself whether the store is new. */
     bool is_new;
     /* The metadata for a new store, as a binary property list.
      *
@@ -230,7 +230,7 @@ typedef struct cst_store_callbacks {
      * of their relationships. */
     cst_status (*relationship)(void *store, const cst_entity *entity, cst_key relationship, size_t count,
                                const cst_row *owners, cst_row_sink *sink, cst_error **error);
-    /* Called when a context registers or unregisters objects, also when the context is reset or deallocated. For each
+    /* Called when a context registers or deregisters objects, also when the context is reset or deallocated. For each
      * context there is one call for all objects, when the outermost call of the thread returns. New objects are
      * registered after their save. May be NULL. */
     void (*did_register)(void *store, size_t count, const cst_row *rows);
@@ -253,7 +253,7 @@ typedef struct cst_store_callbacks {
     cst_status (*replace_store)(void *userdata, cst_string path, cst_string source_path, cst_error **error);
 
     void *userdata;
-    /* May be NULL. Called once: on failure, or after the type was unregistered and its last store was closed. */
+    /* May be NULL. Called once: on failure, or after the type was deregistered and its last store was closed. */
     cst_destroy_fn destroy;
 } cst_store_callbacks;
 #define CST_STORE_CALLBACKS_INIT                                                                                       \
@@ -285,7 +285,7 @@ typedef struct cst_store_callbacks {
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_register(cst_string name, const cst_store_callbacks *callbacks,
                                                              cst_error **error);
 
-/* Unregisters a type of stores. Its open stores stay open. Returns CST_NOT_FOUND if no type of that name is
+/* Deregisters a type of stores. Its open stores stay open. Returns CST_NOT_FOUND if no type of that name is
  * registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_type_unregister(cst_string name, cst_error **error);
 

@@ -75,7 +75,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_validate(const cst_mappin
                                                                 const cst_model *source, const cst_model *destination,
                                                                 cst_error **error);
 
-/* Reports whether the version hashes of all entity mappings of a mapping model equal those of two models. False if an
+/* Whether the version hashes of all entity mappings of a mapping model equal those of two models. False if an
  * entity mapping does not have a hash, and for a mapping model without entity mappings. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_mapping_model_matches(const cst_mapping_model *mapping,
                                                                const cst_model *source, const cst_model *destination,

@@ -176,9 +176,9 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_migration_manager_reset(cst_migration_m
  * CST_MIGRATION_POLICY_CALLBACKS_INIT. */
 typedef struct cst_migration_policy_callbacks {
     size_t struct_size;
-    /* True if the stages do not need objects of other batches. The mapping then runs in batches, each of which is saved
-     * and released. Otherwise all objects of the migration are in memory until one save at the end. Objects that were
-     * created before are then registered in the context (cst_context_copy_changed). */
+    /* Whether the stages do not need objects of other batches. If so, the mapping runs in batches, each of which is
+     * saved and released. Otherwise all objects of the migration are in memory until one save at the end. Objects that
+     * were created before are then registered in the context (cst_context_copy_changed). */
     bool batch_safe;
     /* May be NULL. Called once for each mapping and migration: creates a value for the stages. */
     cst_status (*create)(void *userdata, cst_string mapping, void **out_instance, cst_error **error);
@@ -204,7 +204,7 @@ typedef struct cst_migration_policy_callbacks {
     cst_status (*call)(void *instance, cst_migration_manager *manager, cst_string selector, size_t count,
                        const cst_value *arguments, cst_value *out_value, cst_error **error);
     void *userdata;
-    /* May be NULL. Called once, after the policy was replaced or unregistered and its last migration has ended. */
+    /* May be NULL. Called once, after the policy was replaced or deregistered and its last migration has ended. */
     cst_destroy_fn destroy;
 } cst_migration_policy_callbacks;
 #define CST_MIGRATION_POLICY_CALLBACKS_INIT                                                                            \
@@ -230,11 +230,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_register(cst_string na
                                                                    const cst_migration_policy_callbacks *callbacks,
                                                                    cst_error **error);
 
-/* Unregisters a migration policy. Running migrations continue to use the policy. Returns CST_NOT_FOUND if no policy of
+/* Deregisters a migration policy. Running migrations continue to use the policy. Returns CST_NOT_FOUND if no policy of
  * that name is registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_unregister(cst_string name, cst_error **error);
 
-/* Reports whether a migration policy is registered under exactly this name, by code in any language. */
+/* Whether a migration policy is registered under exactly this name, by code in any language. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_policy_is_registered(cst_string name, bool *out_registered,
                                                                         cst_error **error);
 

@@ -58,7 +58,7 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_model_add_entity(cst_model *model, cst_
 /* Checks the model as a coordinator does, and freezes it. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_freeze(cst_model *model, cst_error **error);
 
-/* Reports whether the model is frozen and usable. False for a draft with problems (cst_model_load_draft). */
+/* Whether the model is frozen and usable. False for a draft with problems (cst_model_load_draft). */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_frozen(const cst_model *model, bool *out_frozen, cst_error **error);
 
 /* Adds a version identifier, a label of the model's version. The metadata of a store contains the identifiers under
@@ -175,7 +175,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_bound_template(const cst_mod
                                                                    cst_error **error);
 
 /* Sets the entities of a configuration, a subset of the model for one of several stores. Adds the configuration if
- * there is none of that name. */
+ * it does not exist. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_set_configuration(cst_model *model, cst_string name, size_t count,
                                                                  const cst_string *entities, cst_error **error);
 
@@ -257,19 +257,20 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_source(const cst_model *mode
  * current version; in both cases the current version stays the same.
  *
  * Other files in a bundle are kept, and permissions as far as the system allows; a symbolic link is followed. At any
- * time, even after a crash, the path has either the complete former content or the complete new content. Concurrent
- * writes are serialised.
+ * time, even after a crash, the path has either the complete former content or the complete new content (for a folder,
+ * only if the file system can exchange two folders). Concurrent writes are serialised.
  *
  * CST_E_INVALID_ARGUMENT for another extension and for a version that cannot be a file name.
- * CST_E_STORE_BUSY if another process keeps the folder locked. */
+ * CST_E_STORE_BUSY if another process or coordinator still holds the lock of the folder after 30 seconds. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_write(const cst_model *model, cst_string path, cst_string version,
                                                      uint32_t flags, cst_error **error);
 
 /* Compiles a source with all its versions, or converts a compiled model to a source. Reads `path` like cst_model_load
  * and writes `target`, whose extension selects the format; .xcdatamodel and .mom receive the current version only.
  * `module` is the Swift module of classes whose module a source does not name; null means no module. In an existing
- * compiled bundle all versions are replaced and other files are kept. A target that is a source must not exist. Fails
- * with CST_E_INVALID_ARGUMENT for a target that contains `path`, or anything but a compiled model. */
+ * compiled bundle all versions are replaced and other files are kept. An existing .mom is replaced. Fails with
+ * CST_E_INVALID_ARGUMENT for a target that contains `path`, an existing source, or a .momd with other files than those
+ * of a model. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_convert(cst_string path, cst_string target, cst_string module,
                                                        uint32_t flags, cst_error **error);
 
@@ -291,7 +292,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_checksum(const cst_model *mo
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_copy_version_checksums(cst_string path, cst_buffer *out_texts,
                                                                       size_t *out_count, cst_error **error);
 
-/* Reports whether the store at `store_path` has exactly the entities of a configuration.
+/* Whether the store at `store_path` has exactly the entities of a configuration.
  *
  * The entities must have the version hashes of the model, as for isConfiguration:compatibleWithStoreMetadata:. A null
  * `configuration` stands for all entities. A store without version hashes is never compatible. */
@@ -299,7 +300,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible(const cst_model *mo
                                                              cst_string store_path, bool *out_compatible,
                                                              cst_error **error);
 
-/* Reports whether a store with `metadata` would be compatible, like cst_model_is_compatible. `metadata` is a binary or
+/* Whether a store with `metadata` would be compatible, like cst_model_is_compatible. `metadata` is a binary or
  * XML property list, the content of Z_METADATA. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible_metadata(const cst_model *model, cst_string configuration,
                                                                       cst_bytes metadata, bool *out_compatible,
@@ -308,7 +309,8 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_model_is_compatible_metadata(const cst_
 /* Loads the localisation of a model from a .strings file. `path` is that file, or the path of a model. For a model, the
  * file is <Model>Model.strings in the folder of the model or in the subfolder <language>.lproj. cst_model_load does
  * this automatically. `language` is for example "de" or "zh-Hans"; null selects the user's language, from LANGUAGE,
- * LC_ALL, LC_MESSAGES, LANG. Returns CST_NOT_FOUND if there is no such file. */
+ * LC_ALL, LC_MESSAGES, LANG. Returns CST_NOT_FOUND if the model does not have such a file. A missing .strings
+ * file fails with CST_E_STORE_IO. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_model_load_strings(cst_model *model, cst_string path, cst_string language,
                                                             cst_error **error);
 

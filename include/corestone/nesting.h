@@ -1,9 +1,9 @@
-/* corestone/nesting.h: child contexts, and merging saved changes.
+/* corestone/nesting.h: nested contexts, and merging saved changes.
  *
- * A child context is nested in its parent context: it fetches the objects of the parent, saved or not, and its save
- * passes the changes to the parent. Use a child for changes that may be discarded. Contexts of one coordinator do not
- * see each other's saves until they merge them, automatically (cst_context_set_automatically_merges) or by
- * cst_context_merge_changes. The caller owns a child context. A child retains its parent and has a queue of its own.
+ * A nested context is a child of another context, its parent. It fetches the objects of the parent, saved or not, and
+ * its save passes the changes to the parent. Use a child for changes that may be discarded. Contexts of one coordinator
+ * do not see each other's saves until they merge them, automatically (cst_context_set_automatically_merges) or by
+ * cst_context_merge_changes. The caller owns a nested context. A child retains its parent and has a queue of its own.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,7 +35,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_context_parent(const cst_context *conte
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_automatically_merges(cst_context *context, bool merges,
                                                                           cst_error **error);
 
-/* Reports whether the context automatically merges saves. */
+/* Whether the context automatically merges saves. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_automatically_merges(const cst_context *context, bool *out_merges,
                                                                       cst_error **error);
 

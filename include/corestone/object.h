@@ -36,8 +36,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get(const cst_object *object, cst_
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_try_get(const cst_object *object, cst_key key,
                                                       cst_value *out_value CST_BORROWED);
 
-/* Sets an attribute like cst_object_set, if that does not read the store, wait or call the host, and if the value need not be converted in an unusual way.
- * Otherwise changes nothing and returns CST_UNCHANGED or, like cst_object_set, a failure: call cst_object_set then. */
+/* Sets an attribute like cst_object_set, unless that would read the store, wait, call the host or convert the value.
+ *
+ * The exception is an integer for a Double attribute, which is converted. Otherwise changes nothing and returns
+ * CST_UNCHANGED or, like cst_object_set, a failure: call cst_object_set then. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_try_set(cst_object *object, cst_key key, const cst_value *value);
 
 /* Where a host that caches values of an object finds out whether they are still valid. Start from
@@ -45,8 +47,9 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_try_set(cst_object *object, cst_ke
  *
  * Every change of a value of the object increments *changes, whether it is a change by the host, an undo, a redo, a
  * rollback, a refresh, a merge, a save or a deletion, and so does the end of the object's membership in its context.
- * Other events may increment it too. The number starts again at 0 after 2^32 changes. A cached value of cst_object_try_get
- * is valid while *changes has the value that it had after the call, on the thread with the ID *thread (cst_thread_id). */
+ * Other events may increment it too. The number starts again at 0 after 2^32 changes. A cached value of
+ * cst_object_try_get is valid while *changes has the value that it had after the call, on the thread with the ID
+ * *thread (cst_thread_id). */
 typedef struct cst_object_stamp {
     size_t struct_size;
     const uint32_t *changes; /* valid until the handle of the object is released */
@@ -54,7 +57,8 @@ typedef struct cst_object_stamp {
 } cst_object_stamp;
 #define CST_OBJECT_STAMP_INIT {sizeof(cst_object_stamp), 0, 0}
 
-/* Fills a struct that was initialised with CST_OBJECT_STAMP_INIT. */
+/* Fills a struct with the addresses of an object's change counter and thread ID. The struct must be initialised with
+ * CST_OBJECT_STAMP_INIT. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_get_stamp(const cst_object *object, cst_object_stamp *out_stamp,
                                                           cst_error **error);
 
@@ -127,7 +131,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_get_transformed(const cst_object *
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_set_transformed(cst_object *object, cst_key key, void *value,
                                                               cst_error **error);
 
-/* Reports whether a property has been set since the last fetch or save, even to an equal value. */
+/* Whether a property has been set since the last fetch or save, even to an equal value. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_is_changed(const cst_object *object, cst_key key, bool *out_changed,
                                                          cst_error **error);
 
@@ -157,7 +161,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_members(const cst_object *obj
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_fetched(cst_object *object, cst_string property,
                                                            cst_results **out_objects CST_OWNED, cst_error **error);
 
-/* Reports whether an object is a member of a to-many relationship. */
+/* Whether an object is a member of a to-many relationship. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_member(const cst_object *object, cst_key key,
                                                          const cst_object *member, bool *out_contained,
                                                          cst_error **error);
@@ -282,7 +286,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_values(const cst_object *obje
                                                           const cst_key *keys, cst_rows **out_rows CST_OWNED,
                                                           cst_error **error);
 
-/* Reports whether a persistent property has another value than at the last fetch or save. */
+/* Whether the value of a persistent property differs from that at the last fetch or save. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_persistent_changes(const cst_object *object, bool *out_changes,
                                                                      cst_error **error);
 
@@ -293,7 +297,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_persistent_changes(const cst_o
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_related_ids(const cst_object *object, cst_key key,
                                                                cst_results **out_ids CST_OWNED, cst_error **error);
 
-/* Reports whether the members of a relationship are not loaded, or its target is a fault. Does not read the store. */
+/* Whether the members of a relationship are not loaded, or its target is a fault. Does not read the store. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_has_relationship_fault(const cst_object *object, cst_key key,
                                                                      bool *out_fault, cst_error **error);
 

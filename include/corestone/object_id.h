@@ -22,7 +22,7 @@ extern "C" {
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_copy_uri(const cst_object_id *id, cst_buffer *out_uri,
                                                             cst_error **error);
 
-/* Reports whether an object ID is temporary. The permanent ID of the object differs. */
+/* Whether an object ID is temporary. The permanent ID of the object differs. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_is_temporary(const cst_object_id *id, bool *out_temporary,
                                                                 cst_error **error);
 
@@ -30,7 +30,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_is_temporary(const cst_object
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_entity(const cst_object_id *id, cst_entity **out_entity CST_BORROWED,
                                                           cst_error **error);
 
-/* Reports whether two IDs identify the same object; false for an invalid handle. */
+/* Whether two IDs identify the same object; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_object_id_equal(const cst_object_id *a, const cst_object_id *b);
 
 /* Returns a hash that is equal for equal IDs, or 0 for an invalid handle. */

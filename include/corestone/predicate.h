@@ -128,17 +128,17 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_side(const cst_predicate
 CST_EXPORT CST_ANY_THREAD cst_status cst_predicate_copy_format(const cst_predicate *predicate, cst_buffer *out_text,
                                                                cst_error **error);
 
-/* Reports whether two predicates have the same structure; false for an invalid handle. */
+/* Whether two predicates have the same structure; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_predicate_equal(const cst_predicate *a, const cst_predicate *b);
 
 /* Returns a hash that is equal for equal predicates, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD uint64_t cst_predicate_hash(const cst_predicate *predicate);
 
-/* Reports whether an object satisfies the predicate. Evaluated in memory, on the queue of the object. */
+/* Whether an object satisfies the predicate. Evaluated in memory, on the queue of the object. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate(const cst_predicate *predicate, const cst_object *object,
                                                           bool *out_result, cst_error **error);
 
-/* Reports whether a value of any type satisfies the predicate. `variables` is NULL, or a CST_DICTIONARY of the values
+/* Whether a value of any type satisfies the predicate. `variables` is NULL, or a CST_DICTIONARY of the values
  * of $names. Objects are evaluated on their queue. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_predicate_evaluate_value(const cst_predicate *predicate, const cst_value *value,
                                                                 const cst_value *variables, bool *out_result,

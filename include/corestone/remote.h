@@ -24,7 +24,7 @@ extern "C" {
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_set_merges_remote_changes(cst_context *context, bool merges,
                                                                            cst_error **error);
 
-/* Reports whether the context automatically merges changes by other processes and coordinators. */
+/* Whether the context automatically merges changes by other processes and coordinators. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_context_merges_remote_changes(const cst_context *context, bool *out_merges,
                                                                        cst_error **error);
 

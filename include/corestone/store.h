@@ -165,8 +165,8 @@ typedef struct cst_store_options {
     void *migration_userdata;
     /* The part of the history to keep (cst_history_retention in history.h). Other transactions are purged when the
      * store is opened, and after every thousand transactions that the coordinator writes, on a thread of the
-     * coordinator. A purge also keeps transactions that a living consumer has not read. NULL: the history is not purged
-     * automatically. */
+     * coordinator. A purge also keeps transactions that an active consumer has not read. NULL: the history is not
+     * purged automatically. */
     const struct cst_history_retention *history_retention;
     /* Mapping models that a migration tries first (mapping.h).
      *
@@ -360,9 +360,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_metadata(cst_coordinato
                                                                   cst_bytes plist, cst_error **error);
 
 /* Copies an open store in its current state, with its backing files. Meanwhile other threads and processes can read.
- * They can also save if the store has a write-ahead log; otherwise saves wait for the end of the copy. `path` must be
- * unused, or an older copy of the store, which is replaced atomically. `progress` counts bytes. `progress` and
- * `options` may be NULL. */
+ * They can also save if the store has a write-ahead log. Otherwise saves of this coordinator wait for the end of the
+ * copy, and saves of other processes to an SQLite store at most for their time-out. `path` must be unused, or an older
+ * copy of the store, which is replaced atomically. An incomplete copy remains after CST_E_STORE_BUSY because of backing
+ * files that were removed during the copy. `progress` counts bytes. `progress` and `options` may be NULL. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_backup_store(cst_coordinator *coordinator, cst_store *store,
                                                                   cst_string path, const cst_store_options *options,
                                                                   cst_progress_fn progress, void *userdata,
@@ -531,7 +532,7 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_path(const cst_store
 /* Returns the configuration for which the store was added, or a null string for the whole model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_configuration(const cst_store *store);
 
-/* Reports whether the store is read-only; cst_store_read_only_reason returns the reason. */
+/* Whether the store is read-only; cst_store_read_only_reason returns the reason. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_is_read_only(const cst_store *store, bool *out_read_only,
                                                             cst_error **error);
 
@@ -565,7 +566,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_metadata(cst_string path, cs
 /* Replaces the metadata of the store at `path` immediately. Otherwise like cst_coordinator_set_metadata. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_set_metadata(cst_string path, cst_bytes plist, cst_error **error);
 
-/* Reports whether Apple's framework would accept the store at `path` with `model`.
+/* Whether Apple's framework would accept the store at `path` with `model`.
  *
  * The answer is correct as far as the file permits a conclusion. A `model` of NULL stands for the model in the store.
  * Does not change the store. `out_report` is filled with JSON: {"accepted": …, "problems": […], "extrapolations": […]};
@@ -577,7 +578,7 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_store_check_apple(cst_string path, cst_
 /* The kinds of problems that cst_store_check finds: the codes of its details. */
 enum {
     CST_PROBLEM_DATABASE = 1,      /* the SQLite database itself is damaged */
-    CST_PROBLEM_ROW = 2,           /* a row is not of an entity of its table, or lacks a version or a key */
+    CST_PROBLEM_ROW = 2,           /* a row is not of an entity of its table, or lacks a version or a primary key */
     CST_PROBLEM_REFERENCE = 3,     /* a to-one relationship refers to a missing row, or to one of another entity */
     CST_PROBLEM_PAIR = 4,          /* a pair of a many-to-many relationship refers to a missing row */
     CST_PROBLEM_PRIMARY_KEY = 5,   /* the next primary key is already in use */

@@ -29,7 +29,7 @@ typedef struct cst_transformer_callbacks {
     /* May be NULL. Called once for each value that reverse created or that was set, on any thread. */
     void (*free_value)(void *userdata, void *value);
     void *userdata;
-    /* May be NULL. Called once, after the transformer was replaced or unregistered and its last value was freed. */
+    /* May be NULL. Called once, after the transformer was replaced or deregistered and its last value was freed. */
     cst_destroy_fn destroy;
 } cst_transformer_callbacks;
 #define CST_TRANSFORMER_CALLBACKS_INIT {sizeof(cst_transformer_callbacks), NULL, NULL, NULL, NULL, NULL}
@@ -48,10 +48,10 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register(cst_string name,
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_register_functions(cst_string name, cst_string transform,
                                                                         cst_string reverse, cst_error **error);
 
-/* Unregisters a transformer. Returns CST_NOT_FOUND if no transformer of that name is registered. */
+/* Deregisters a transformer. Returns CST_NOT_FOUND if no transformer of that name is registered. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_unregister(cst_string name, cst_error **error);
 
-/* Reports whether a transformer is registered under a name. False for the built-in transformers. */
+/* Whether a transformer is registered under a name. False for the built-in transformers. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_transformer_is_registered(cst_string name, bool *out_registered,
                                                                    cst_error **error);
 

@@ -89,7 +89,7 @@ typedef struct cst_results cst_results;
  * Used on the queue of its context. See cursor.h. */
 typedef struct cst_cursor cst_cursor;
 
-/* A fetch that runs in the background. Created by cst_context_fetch_asynchronously. cst_asynchronous_fetch_cancel
+/* A fetch that runs on another thread. Created by cst_context_fetch_asynchronously. cst_asynchronous_fetch_cancel
  * stops it. See fetch.h. */
 typedef struct cst_asynchronous_fetch cst_asynchronous_fetch;
 

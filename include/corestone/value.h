@@ -34,7 +34,7 @@ typedef struct cst_host_callbacks {
     cst_status (*element)(void *object, size_t index, cst_value *out_value, cst_error **error);
     /* Returns the name of the object's class for messages, NUL-terminated. */
     const char *(*class_name)(void *object);
-    /* Returns whether two objects with the same callbacks are equal. Equal objects must have equal hashes. */
+    /* Whether two objects with the same callbacks are equal. Equal objects must have equal hashes. */
     bool (*is_equal)(void *object, void *other);
     uint64_t (*hash)(void *object);
     /* Returns a negative number if `object` comes first, a positive number if `other` does. CST_NOT_FOUND means that

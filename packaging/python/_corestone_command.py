@@ -25,7 +25,7 @@ def main() -> NoReturn:
 
 
 def _finds_sqlite() -> bool:
-    """Returns whether the dynamic linker finds SQLite. Without it, the tool would fail with a message of the linker."""
+    """Whether the dynamic linker finds SQLite. Without it, the tool would fail with a message of the linker."""
     import ctypes
 
     try:

@@ -158,7 +158,7 @@ class _Writer:
         raise ValueError(f"`{c_type}` has no ctypes type; add it to scripts/api/python_layer.py")
 
     def _is_code(self, name: str) -> bool:
-        """Returns whether a callback type is a pointer to any function, which is passed as an address."""
+        """Whether a callback type is a pointer to any function, which is passed as an address."""
         return not name.endswith("_fn")
 
     def _function_type(self, returns: str, parameters: list[Parameter]) -> str:

@@ -35,12 +35,12 @@ static inline __attribute__((always_inline)) void platform_call_begin(void) {
     if (platform_own_calls.depth++ == 0) platform_own_calls.frame = (uintptr_t)__builtin_frame_address(0);
 }
 
-/* Returns whether both addresses are on the stack with which the calling thread started.
+/* Whether both addresses are on the stack with which the calling thread started.
  *
  * False for addresses on the stack of a coroutine, for example, or if the bounds of the thread's stack are unknown. */
 bool platform_on_own_stack(uintptr_t one, uintptr_t other);
 
-/* Returns whether a callback was left by longjmp, so that the call that is counted as the outermost one has ended. A
+/* Whether a callback was left by longjmp, so that the call that is counted as the outermost one has ended. A
  * nested call has a lower stack address than its outermost call. A later call with a lower address cannot be
  * distinguished from a nested one. */
 static inline __attribute__((always_inline)) bool platform_call_was_abandoned(void) {

@@ -20,7 +20,7 @@ static inline uint64_t platform_thread_id(void) {
     return __builtin_expect(id != 0, 1) ? id : platform_name_thread();
 }
 
-/* Returns whether `*owner` is the calling thread's number. */
+/* Whether `*owner` is the calling thread's number. */
 static inline bool platform_is_owner(const uint64_t *owner) {
     uint64_t id = platform_own_thread;
     return __atomic_load_n(owner, __ATOMIC_ACQUIRE) == id && id != 0;
@@ -75,8 +75,8 @@ static inline bool platform_holds_connection(void) { return platform_stores_held
 /* Returns a pointer to two zeros, for the `owner` of objects that no thread may use. */
 uint64_t *platform_no_owner(void);
 
-/* True in a child that was forked after platform_prepare(). The library cannot be used in such a child; see
- * CST_E_FORKED. */
+/* Whether the process is a child that was forked after platform_prepare(). The library cannot be used in such a child;
+ * see CST_E_FORKED. */
 extern bool platform_forked;
 static inline bool platform_is_forked(void) { return platform_forked; }
 
@@ -113,11 +113,11 @@ void platform_event_clear(int descriptor);
  * A change is a write, a creation, a move or a removal. */
 int platform_folder_watch(const char *folder);
 
-/* Returns whether the file `name`, or a file whose name begins with `name` and a hyphen, changed since the last call.
+/* Whether the file `name`, or a file whose name begins with `name` and a hyphen, changed since the last call.
  * Also true if the folder itself changed, or if events were lost. */
 bool platform_folder_changed(int descriptor, const char *name);
 
-/* Returns whether a watch of the folder reports the writes of all processes. False for known network and user-space
+/* Whether a watch of the folder reports the writes of all processes. False for known network and user-space
  * file systems, and if the file system cannot be determined. */
 bool platform_folder_reports_writes(const char *folder);
 

@@ -108,12 +108,12 @@ extension CustomStore {
     public static var abilities: HostStoreAbilities { [] }
     public static func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {
         throw CoreError.unsupportedOperation(
-            "return metadata unless it is open", type: "\(self)", path: path,
+            "report metadata while closed", type: "\(self)", path: path,
             reason: "metadata(ofStoreAt:) is not implemented; call addStore and metadata(of:), or implement it")
     }
     public static func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
         throw CoreError.unsupportedOperation(
-            "change metadata unless it is open", type: "\(self)", path: path,
+            "change metadata while closed", type: "\(self)", path: path,
             reason: "setMetadata(_:ofStoreAt:) is not implemented; call addStore, setMetadata(_:of:) and save, or "
                 + "implement it")
     }

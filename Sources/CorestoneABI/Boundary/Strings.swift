@@ -130,7 +130,7 @@ extension UnsafeMutablePointer where Pointee == cst_buffer {
         try text.withUTF8 { try fill(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Makes room for `count` bytes and a NUL.
+    /// Reserves space for `count` bytes and a NUL.
     ///
     /// - Parameter remedy: The remedy in the error if memory cannot be allocated.
     func reserve(_ count: Int, remedy: StaticString = "free some memory") throws {

@@ -144,11 +144,15 @@ final class ForeignFunction: @unchecked Sendable {
 
     private func miscounted(_ count: Int) -> CoreError {
         let parameters = signature.parameters.count
-        let remedy =
+        // Validators, transformers and operators pass a fixed number of arguments.
+        let call =
             parameters == 0
             ? "call it without arguments"
             : "pass \(parameters) \(parameters == 1 ? "argument" : "arguments"), or \(parameters - 1) to use the "
                 + "receiver as the first parameter"
+        let remedy =
+            "\(call), or register a function with \(count + 1) \(count == 0 ? "parameter" : "parameters") "
+            + "(cst_function_register_typed, register_function)"
         return CoreError(
             .predicate,
             "the function \"\(name)\" has \(parameters) \(parameters == 1 ? "parameter" : "parameters"), but \(count) "
@@ -167,7 +171,7 @@ final class ForeignFunction: @unchecked Sendable {
     private func found(_ value: PropertyValue, _ type: ForeignType) -> String {
         switch value {
         case .int, .double, .decimal:
-            return type.range.map { "\(value.excerpt); pass a whole number from \($0)" } ?? value.kind
+            return type.range.map { "\(value.excerpt); pass an integer from \($0)" } ?? value.kind
         case .text, .uri: return type == .text ? "a string with a NUL byte" : value.kind
         case .object(is ObjectIDReference): return "an object ID"
         case .object(is HostObject): return "a host object"

@@ -62,7 +62,7 @@ final class SaveBox {
 
     func end() { changes = nil }
 
-    /// Returns the keys of all rows of an atomic store.
+    /// Returns the primary keys of all rows of an atomic store.
     func all() throws -> [(entity: Entity, key: Int64)] {
         if let allKeys { return allKeys }
         guard let found = try changes?.allKeys() else {

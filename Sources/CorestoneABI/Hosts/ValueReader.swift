@@ -100,8 +100,9 @@ struct ValueReader {
         guard cells.count % 2 == 0 else {
             throw CoreError(
                 .invalidArgument,
-                "a CST_DICTIONARY of \(cells.count) \(cells.count == 1 ? "element" : "elements") does not have a value "
-                    + "for its last key; pass keys and values in turn", key: parameter, value: .int(Int64(cells.count)))
+                "a CST_DICTIONARY of \(cells.count) \(cells.count == 1 ? "element" : "elements")"
+                    + "\(parameter.map { " in \($0)" } ?? "") does not have a value for its last key; pass keys and "
+                    + "values in turn", key: parameter, value: .int(Int64(cells.count)))
         }
         var members: [String: PropertyValue] = [:]
         members.reserveCapacity(cells.count / 2)
@@ -109,11 +110,15 @@ struct ValueReader {
             guard cells[place].type == CST_STRING else {
                 throw CoreError(
                     .invalidArgument,
-                    "key \(place / 2 + 1) of a CST_DICTIONARY is of type \(typeName(cells[place].type)), not "
-                        + "CST_STRING", key: parameter, value: .int(Int64(cells[place].type)))
+                    "key \(place / 2 + 1) of a CST_DICTIONARY\(parameter.map { " in \($0)" } ?? "") is of type "
+                        + "\(typeName(cells[place].type)), not CST_STRING", key: parameter,
+                    value: .int(Int64(cells[place].type)))
             }
-            members[try cells[place].as.string.string("a key of a CST_DICTIONARY")] = try element(
-                cells[place + 1], nesting)
+            let name: String
+            do { name = try cells[place].as.string.string("a key of a CST_DICTIONARY") } catch let error as CoreError {
+                throw error.with(entity: nil, key: parameter)
+            }
+            members[name] = try element(cells[place + 1], nesting)
         }
         return members
     }

@@ -21,7 +21,7 @@ enum BinaryColumnType: String {
     /// Concatenated UTF-8. `ends` contains the end offset of each value.
     case text, uri
     case bytes
-    /// The key of the target in 64 bits, then the index of the target's entity in the list of entities in 32 bits.
+    /// The primary key of the target in 64 bits, then the index of its entity in the list in 32 bits.
     case object
 
     /// Creates the encoding of a slot; nil for a property that rows do not store.

@@ -114,7 +114,7 @@ struct BinaryFormat: AtomicFormat {
     private func content(of bytes: [UInt8], _ path: String) throws -> [String: PropertyListValue] {
         let file = try dictionary(bytes, path)
         guard let version = file[Key.version]?.integer else {
-            throw BinaryFormat.damaged(path, "it is a property list without the key \(Key.version)")
+            throw BinaryFormat.damaged(path, "it is a property list without the key \(Key.version)", key: Key.version)
         }
         guard version == BinaryFormat.version else {
             throw CoreError(
@@ -123,20 +123,26 @@ struct BinaryFormat: AtomicFormat {
                     + "open it with the version of Corestone that wrote it", value: .int(version), file: path)
         }
         guard let content = file[Key.content]?.data else {
-            throw BinaryFormat.damaged(path, "it does not have data for the key \(Key.content)")
+            throw BinaryFormat.damaged(path, "it does not have data for the key \(Key.content)", key: Key.content)
         }
         guard let expected = file[Key.checksum]?.integer else {
-            throw BinaryFormat.damaged(path, "it does not have an integer for the key \(Key.checksum)")
+            throw BinaryFormat.damaged(
+                path, "it does not have an integer for the key \(Key.checksum)", key: Key.checksum)
         }
         let found = Int64(checksum(content))
         guard expected == found else {
             throw BinaryFormat.damaged(
                 path, "the checksum of its content does not match: it is \(found), not \(expected)", value: .int(found))
         }
-        return try dictionary(content, path)
+        return try dictionary(content, path, "the root of its content")
     }
 
-    private func dictionary(_ bytes: [UInt8], _ path: String) throws -> [String: PropertyListValue] {
+    /// Decodes a property list.
+    ///
+    /// - Parameter root: The phrase for its root in the error.
+    private func dictionary(
+        _ bytes: [UInt8], _ path: String, _ root: String = "its root"
+    ) throws -> [String: PropertyListValue] {
         var limits = PropertyListLimits()
         limits.size = .max
         limits.isStrict = true
@@ -148,7 +154,7 @@ struct BinaryFormat: AtomicFormat {
                 "\(path) cannot be read as a binary store: \(error.message.withoutRemedy); restore it from a backup",
                 key: error.key, value: error.value, file: path, offset: error.offset)
         }
-        throw BinaryFormat.damaged(path, "its root is not a dictionary")
+        throw BinaryFormat.damaged(path, "\(root) is not a dictionary")
     }
 
     private func metadata(in content: [String: PropertyListValue], _ path: String) throws -> StoreMetadata {

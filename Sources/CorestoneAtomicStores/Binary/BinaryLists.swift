@@ -49,7 +49,7 @@ struct BinaryLists {
                 }
                 let fault =
                     name.isEmpty
-                    ? "a relationship without a name; restore it from a backup"
+                    ? "a relationship without a name; restore the file from a backup"
                     : "the relationship \"\(name)\", which the model does not have; open the store with the model it "
                         + "was written with"
                 throw CoreError(
@@ -230,7 +230,7 @@ struct BinaryLists {
 
     /// Creates the error for damaged members of a relationship.
     ///
-    /// - Parameter owner: The key of the object that has the members or the target.
+    /// - Parameter owner: The primary key of the object that has the members or the target.
     private func damaged(
         _ relationship: Relationship, _ problem: String, _ owner: Int64? = nil, value: PropertyValue? = nil
     ) -> CoreError {

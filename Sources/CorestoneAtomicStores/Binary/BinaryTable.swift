@@ -209,12 +209,12 @@ extension BinaryTable {
                 }
             }
             try nodes.put(writer.finish()) { properties, values in
-                let names = properties.map(\.name).listed
+                let names = properties.map(\.path).listed
                 return BinaryFormat.damaged(
                     path,
                     "object \(key) of \(entity.name) has the same \(names) as another object, but "
-                        + "\(properties.count == 1 ? "it" : "their combination") must be unique",
-                    entity: entity.name, key: properties.first?.name, value: values.first, object: uri(key))
+                        + "\(properties.count == 1 ? names : "their combination") must be unique",
+                    entity: entity.name, key: properties.first?.path, value: values.first, object: uri(key))
             }
         }
         nodes.reserveKeys(of: entity.root, upTo: lastKey)
@@ -273,12 +273,14 @@ extension BinaryTable {
     }
 
     private static func unknown(_ entity: String, _ key: String?, _ path: String) -> CoreError {
-        let name = entity.isEmpty ? "an entity without a name" : "the entity \"\(entity)\""
-        let found = key.map { "the property \(entity).\($0)" } ?? name
+        let name = key.map { "the property \(entity).\($0)" } ?? "the entity \"\(entity)\""
+        let fault =
+            entity.isEmpty
+            ? "an entity without a name; restore the file from a backup"
+            : "\(name), which the model does not have; open the store with the model it was written with"
         return CoreError(
             .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
-            "\(path) has \(found), which the model does not have; open the store with the model it was written with",
-            entity: entity.isEmpty ? nil : entity, key: key, file: path)
+            "\(path) has \(fault)", entity: entity.isEmpty ? nil : entity, key: key, file: path)
     }
 
     /// Creates the error for a column whose type differs from the type in the model.

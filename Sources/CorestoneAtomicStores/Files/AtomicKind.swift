@@ -55,7 +55,7 @@ package struct AtomicKind: StoreKind {
                 throw CoreError(
                     error.isReadOnly ? .storeReadOnly : .storeIO, code: .persistentStoreOperation,
                     "cannot remove \(path): \(error.text)"
-                        + (error.isReadOnly ? "; make its folder writable" : ""), file: path)
+                        + (error.number == EACCES ? "; make its folder writable" : ""), file: path)
             }
         }
         return true

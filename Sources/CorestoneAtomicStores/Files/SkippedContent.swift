@@ -24,6 +24,6 @@ final class SkippedContent {
         let more = names.count > 1 ? " and of \(names.count - 1) more \(noun)" : ""
         return
             "the file has \(first)\(more) that the model does not have and a save would lose; migrate the store with "
-            + "CST_STORE_MIGRATE (migrate, corestone migrate), or add them to the model"
+            + "CST_STORE_MIGRATE (migrate, corestone migrate), or use a model that has this content"
     }
 }

@@ -18,7 +18,7 @@ final class NodeTree {
     private var numbers: [Int64]? = []
     private var last: (number: Int64, block: NodeBlock)?
     private(set) var count = 0
-    /// The highest key that was ever assigned.
+    /// The highest primary key that was ever assigned.
     var lastKey: Int64 = 0
     var uniques: [UniqueIndex] = []
     /// The indexes of to-one relationships, created when the referring rows of a target are first needed.
@@ -70,7 +70,7 @@ final class NodeTree {
         if numbers?.last == number { numbers?.removeLast() }
     }
 
-    /// Calls `body` with the rows in the order of keys, until `body` returns false.
+    /// Calls `body` with the rows in the order of primary keys, until `body` returns false.
     func forEach(_ body: (Record) throws -> Bool) rethrows {
         let order = numbers ?? blocks.keys.sorted()
         numbers = order

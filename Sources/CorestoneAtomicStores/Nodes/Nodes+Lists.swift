@@ -9,7 +9,7 @@ extension Nodes {
         }
     }
 
-    /// Returns the members of a listed relationship, in the order of the owners' keys.
+    /// Returns the members of a listed relationship, in the order of the owners' primary keys.
     func lists(of relationship: Relationship) -> [(owner: Int64, members: [Int64])] {
         // With the delete rule "no action", members can still refer to a deleted owner.
         listOwners(of: relationship).filter { node(relationship.entity.root, $0) != nil }

@@ -33,13 +33,13 @@ final class Nodes {
         let owner: Int64
     }
 
-    /// The highest assigned key of all trees, if the trees share one range of keys; else nil.
+    /// The highest assigned primary key of all trees, if the trees share one range of keys; else nil.
     private var sharedLastKey: Int64?
 
     /// Creates empty content.
     ///
-    /// - Parameter lastSharedKey: The highest key that counts as assigned, if keys must be unique in the whole store;
-    ///   else nil.
+    /// - Parameter lastSharedKey: The highest primary key that counts as assigned, if keys must be unique in the whole
+    ///   store; else nil.
     init(_ model: Model, lastSharedKey: Int64? = nil) {
         (self.model, sharedLastKey) = (model, lastSharedKey)
         trees = model.entities.map { _ in NodeTree() }
@@ -86,7 +86,7 @@ final class Nodes {
 
     func node(_ root: Entity, _ key: Int64) -> Node? { trees[Int(root.index)][key] }
 
-    /// Returns the keys of an entity tree in ascending order.
+    /// Returns the primary keys of an entity tree in ascending order.
     func keys(of root: Entity) -> [Int64] {
         var keys: [Int64] = []
         keys.reserveCapacity(trees[Int(root.index)].count)
@@ -97,7 +97,7 @@ final class Nodes {
         return keys
     }
 
-    /// Reserves keys, which are never reserved again. Returns the first key; nil if not enough keys are left.
+    /// Reserves primary keys, which are never reserved again. Returns the first key; nil if not enough keys are left.
     func reserveKeys(of root: Entity, count: Int) -> Int64? {
         let last = lastKey(of: root)
         let (end, overflow) = last.addingReportingOverflow(Int64(count))
@@ -143,10 +143,10 @@ final class Nodes {
         trees[Int(root.index)].lastKey = max(trees[Int(root.index)].lastKey, key)
     }
 
-    /// Returns the highest assigned key of an entity tree.
+    /// Returns the highest assigned primary key of an entity tree.
     func lastKey(of root: Entity) -> Int64 { sharedLastKey ?? trees[Int(root.index)].lastKey }
 
-    /// The highest assigned key of the store, if the trees share their keys; else 0.
+    /// The highest assigned primary key of the store, if the trees share their keys; else 0.
     var lastSharedKey: Int64 { sharedLastKey ?? 0 }
 
     /// Adds a row, or replaces the row with the same key.
@@ -225,7 +225,7 @@ final class Nodes {
         return order.filter(known.contains) + keys.filter { !placed.contains($0) }
     }
 
-    /// Returns the keys of the objects that may have members in a listed relationship, in order.
+    /// Returns the primary keys of the objects that may have members in a listed relationship, in order.
     func listOwners(of relationship: Relationship) -> [Int64] {
         let lists =
             relationship.inverse?.isToMany == false
@@ -237,7 +237,7 @@ final class Nodes {
     func memberCount(_ relationship: Relationship, _ owner: Int64) -> Int {
         if let inverse = relationship.inverse, !inverse.isToMany { return targetIndex(inverse).count(of: owner) }
         guard let list = pairs[relationship.key]?[owner] else { return 0 }
-        // The keys of deleted rows remain in a relationship without an inverse.
+        // The primary keys of deleted rows remain in a relationship without an inverse.
         if relationship.inverse != nil { return list.count }
         return list.keys.count { node(relationship.destination.root, $0) != nil }
     }

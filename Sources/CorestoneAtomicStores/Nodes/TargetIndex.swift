@@ -15,12 +15,12 @@ final class TargetIndex {
         entities = Set(relationship.entity.withDescendants.map(\.index))
     }
 
-    /// Returns the keys of the objects that refer to a target, in ascending order.
+    /// Returns the primary keys of the objects that refer to a target, in ascending order.
     func sources(of target: Int64) -> [Int64] { sources[target]?.sorted() ?? [] }
 
     func count(of target: Int64) -> Int { sources[target]?.count ?? 0 }
 
-    /// Returns the key of a row's target.
+    /// Returns the primary key of a row's target.
     private func target(of record: Record?, _ model: Model) -> Int64? {
         guard let record, entities.contains(record.header.pointee.entity) else { return nil }
         let entity = model.entities[Int(record.header.pointee.entity)]

@@ -35,7 +35,7 @@ final class UniqueIndex {
         return record.view(slot, layout.slots[slot]).propertyValue
     }
 
-    /// Returns the key of the row with the given values.
+    /// Returns the primary key of the row with the given values.
     func holder(of values: UniqueValues) -> Int64? { keys[values] }
 
     func move(_ key: Int64, from former: UniqueValues?, to values: UniqueValues?) {

@@ -54,7 +54,7 @@ struct NodeOrder {
     /// - Parameter most: The number of rows that are needed. If it is a large part of all rows, all rows are returned.
     func sorted(first most: Int) throws -> ContiguousArray<Record> {
         if records.count < 2 { return records }
-        // Rows are in the order of keys, so their position is the tie-breaker.
+        // Rows are in the order of primary keys, so their position is the tie-breaker.
         if most < records.count / 4 { return ContiguousArray(try best(most).map { records[$0] }) }
         var order = Array(records.indices)
         try sort(&order)

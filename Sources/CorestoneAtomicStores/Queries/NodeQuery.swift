@@ -9,7 +9,7 @@ import CorestoneValues
 struct NodeQuery {
     let fetch: StoreFetch
     let rows: NodeRows
-    /// The keys of the rows that may match; nil for all.
+    /// The primary keys of the rows that may match; nil for all.
     let candidates: NodeCandidates?
     /// The conditions that the store evaluates for each row: first the quick tests, then `condition`.
     private let quick: [QuickTest]
@@ -70,7 +70,7 @@ struct NodeQuery {
         let isWindowed = remainder == nil
         let isSorted = !fetch.sortDescriptors.isEmpty && !isUnordered && fetch.result != .count
         let (offset, limit) = isWindowed ? (max(fetch.offset, 0), max(fetch.limit, 0)) : (0, 0)
-        // Rows are in the order of keys, so without sort descriptors the first matches are the window.
+        // Rows are in the order of primary keys, so without sort descriptors the first matches are the window.
         let end = limit == 0 || offset.addingReportingOverflow(limit).overflow ? .max : offset + limit
         let enough = isSorted || !stopsEarly ? .max : end
         var found: ContiguousArray<Record> = []

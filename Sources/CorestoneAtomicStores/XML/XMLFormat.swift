@@ -14,7 +14,8 @@ struct XMLFormat: AtomicFormat {
     static let version = "134481920"
     /// The last assigned key of an empty store, as in Apple's framework.
     static let lastReservedKey: Int64 = 101
-    /// The highest valid key of a file. Larger keys are reported as damage, because the next keys could overflow.
+    /// The highest valid primary key of a file. Larger keys are reported as damage, because the next keys could
+    /// overflow.
     static let maximumKey: Int64 = 1 << 60
 
     func nodes(_ model: Model) -> Nodes { Nodes(model, lastSharedKey: XMLFormat.lastReservedKey) }

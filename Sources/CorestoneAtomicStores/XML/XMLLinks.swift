@@ -13,17 +13,17 @@ struct XMLLinks {
     /// The rows in the order of the file, and the offset at which each ends.
     private var records: [Record] = []
     private var offsets: [Int] = []
-    /// The rows by key, after all rows are read.
+    /// The rows by primary key, after all rows are read.
     private var table = KeyTable()
     private var lists: [List] = []
     private var members: [Int64] = []
-    /// The keys of objects whose entity the model does not have.
+    /// The primary keys of objects whose entity the model does not have.
     private var skipped: Set<Int64> = []
     /// The sums of both sides, by relationship.
     private var sums: [UInt32: Sums] = [:]
     /// The non-numeric IDs with their temporary keys, for messages.
     private var wordKeys: [String: Int64] = [:]
-    /// The highest key of the file. The keys of non-numeric IDs follow it.
+    /// The highest primary key of the file. The keys of non-numeric IDs follow it.
     private var highest: Int64 = 0
 
     /// The members or the target of one object in one relationship.
@@ -113,18 +113,18 @@ struct XMLLinks {
 
     private func put(_ record: Record, at offset: Int) throws {
         try nodes.put(record) { properties, values in
-            let names = properties.map(\.name).listed
-            let subject = properties.count == 1 ? "it" : "their combination"
+            let names = properties.map(\.path).listed
+            let subject = properties.count == 1 ? names : "their combination"
             return reader.damaged(
                 "object \(id(record.primaryKey)) of \(entity(record).name) has the same \(names) as another object, but \(subject) must "
-                    + "be unique", at: offset, entity: entity(record).name, key: properties.first?.name,
+                    + "be unique", at: offset, entity: entity(record).name, key: properties.first?.path,
                 value: values.first, object: uri(record))
         }
     }
 
     /// Creates the error for an invalid member.
     ///
-    /// - Parameter key: The key of the invalid member.
+    /// - Parameter key: The primary key of the invalid member.
     private func damaged(_ list: List, _ problem: String, _ key: Int64) -> CoreError {
         reader.damaged(
             "\(described(list)) \(problem)", at: list.offset, entity: entity(records[list.owner]).name,

@@ -10,7 +10,7 @@ final class XMLObjects {
     private unowned let reader: XMLStoreReader
     private var writer: RecordWriter
     private var links: XMLLinks
-    /// The temporary, negative keys of objects with non-numeric IDs. `XMLLinks` assigns the final keys.
+    /// The temporary, negative primary keys of objects with non-numeric IDs. `XMLLinks` assigns the final keys.
     private var wordKeys: [String: Int64] = [:]
     private var highestKey: Int64 = 0
     /// The record of content that the model does not have; nil to throw an error for such content.
@@ -22,7 +22,7 @@ final class XMLObjects {
     private var kind: XMLKind?
     /// The index of the object's entity in the model.
     private var place = 0
-    /// The object's key; negative if the ID is not numeric, 0 before the ID is read.
+    /// The object's primary key; negative if the ID is not numeric, 0 before the ID is read.
     private var ownKey: Int64 = 0
     /// The targets of the relationship that is being read.
     private var targets: [Int64] = []
@@ -62,7 +62,10 @@ final class XMLObjects {
             }
         }
         guard let type else { throw reader.damaged("an <object> does not have a type") }
-        guard let id else { throw reader.damaged("an <object> does not have an id") }
+        guard let id else {
+            let known = names.place(named: String(cString: type)).map { names.kinds[$0].entity.name }
+            throw reader.damaged("an <object> does not have an id", entity: known)
+        }
         ownKey = 0
         try find(type)
         let key = try key(UnsafeBufferPointer(start: id, count: strlen(id)))
@@ -143,12 +146,17 @@ final class XMLObjects {
 
     /// Creates the error for an unknown attribute.
     ///
-    /// - Parameter element: The element with the attribute. Elements other than `<object>` are within an object.
-    private func unknownAttribute(_ name: UnsafePointer<CChar>, _ element: String) -> CoreError {
+    /// - Parameters:
+    ///   - element: The element with the attribute. Elements other than `<object>` are within an object.
+    ///   - property: The name of the element's property; nil if it is not known yet.
+    private func unknownAttribute(
+        _ name: UnsafePointer<CChar>, _ element: String, _ property: UnsafePointer<CChar>? = nil
+    ) -> CoreError {
         let isObject = element == "object"
         return reader.damaged(
             "<\(element)> has the unknown attribute \"\(reader.short(String(cString: name)))\", which a save would lose",
-            entity: isObject ? nil : kind?.entity.name, value: .string(String(cString: name)),
+            entity: isObject ? nil : kind?.entity.name, key: property.map { String(cString: $0) },
+            value: .string(String(cString: name)),
             object: isObject ? nil : ownURI, remedy: "remove the attribute")
     }
 
@@ -224,7 +232,7 @@ final class XMLObjects {
             } else if XMLAttributeList.isSame(name, "type") {
                 type = value
             } else {
-                throw unknownAttribute(name, "attribute")
+                throw unknownAttribute(name, "attribute", found)
             }
         }
         guard let found else { throw incomplete("attribute", nil, lacks: "name") }
@@ -316,7 +324,7 @@ final class XMLObjects {
             } else if XMLAttributeList.isSame(name, "idrefs") {
                 references = value
             } else {
-                throw unknownAttribute(name, "relationship")
+                throw unknownAttribute(name, "relationship", found)
             }
         }
         guard let found else { throw incomplete("relationship", nil, lacks: "name") }
@@ -369,7 +377,11 @@ final class XMLObjects {
             }
         }
         if !relationship.isToMany, let target = targets.first {
-            if targets.count > 1 { throw damaged(member, "is to-one, but refers to \(targets.count) objects") }
+            if targets.count > 1 {
+                throw damaged(
+                    member, "is to-one, but refers to \(targets.count) objects",
+                    value: references.map { reader.short(String(cString: $0)) })
+            }
             // The entity of the target is set after all objects are read.
             writer.setTarget(target, entity: 0, member.slot, member.layout)
         }

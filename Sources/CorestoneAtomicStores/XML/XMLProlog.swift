@@ -8,10 +8,10 @@ struct XMLProlog {
     /// The bytes that the parser reads instead of the beginning of the file, with the same length.
     private(set) var bytes: [UInt8] = []
 
-    init(_ file: [UInt8], _ damaged: (String, Int) -> CoreError) throws {
+    init(_ file: [UInt8], _ damaged: (String, Int, PropertyValue?) -> CoreError) throws {
         for mark in [[0xFE, 0xFF], [0xFF, 0xFE], [0x00, 0x3C], [0x3C, 0x00]] as [[UInt8]] where file.starts(with: mark)
         {
-            throw damaged("its encoding is UTF-16, but must be UTF-8", 0)
+            throw damaged("its encoding is UTF-16, but must be UTF-8", 0, nil)
         }
         guard let (start, end) = try XMLProlog.documentType(in: file, damaged) else { return }
         bytes = Array(file[..<end])
@@ -20,7 +20,7 @@ struct XMLProlog {
 
     /// Returns the range of the document type; nil without one.
     private static func documentType(
-        in file: [UInt8], _ damaged: (String, Int) -> CoreError
+        in file: [UInt8], _ damaged: (String, Int, PropertyValue?) -> CoreError
     ) throws -> (start: Int, end: Int)? {
         var place = file.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         func isAt(_ text: StaticString) -> Bool {
@@ -62,21 +62,23 @@ struct XMLProlog {
                 quote = byte
             } else if quote == nil, byte == UInt8(ascii: "[") {
                 throw damaged(
-                    "its document type has an internal subset, which is not allowed; remove the subset", start)
+                    "its document type has an internal subset, which is not allowed; remove the subset", start, nil)
             } else if quote == nil, byte == UInt8(ascii: ">") {
                 break
             } else if quote == nil, [0x09, 0x0A, 0x0D, 0x20].contains(byte) {
                 words.append([])
                 continue
             } else if byte < 0x20 || byte > 0x7E {
-                throw damaged("its document type contains the invalid byte \(byte); remove the byte", place - 1)
+                throw damaged(
+                    "its document type contains the invalid byte \(byte); remove the byte", place - 1,
+                    .int(Int64(byte)))
             }
             words[words.count - 1].append(byte)
         }
         words.removeAll(where: \.isEmpty)
         guard file[place - 1] == UInt8(ascii: ">"), [2, 4].contains(words.count), words[1] == Array("database".utf8),
             words.count == 2 || words[2] == Array("SYSTEM".utf8), words.count == 2 || words[3].count > 1
-        else { throw damaged("its document type must be <!DOCTYPE database SYSTEM \"…\">", start) }
+        else { throw damaged("its document type must be <!DOCTYPE database SYSTEM \"…\">", start, nil) }
         return (start, place)
     }
 }

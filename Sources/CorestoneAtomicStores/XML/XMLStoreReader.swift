@@ -106,7 +106,7 @@ final class XMLStoreReader {
     // MARK: Parsing
 
     private func parse() throws {
-        let prolog = try XMLProlog(bytes) { self.damaged($0, at: $1, remedy: nil) }.bytes
+        let prolog = try XMLProlog(bytes) { self.damaged($0, at: $1, value: $2, remedy: nil) }.bytes
         guard let parser = XML_ParserCreate(nil) else {
             throw CoreError(
                 .noMemory, "out of memory: cannot read \(path); free some memory, or use an SQLite store", file: path)
@@ -253,7 +253,10 @@ final class XMLStoreReader {
         if propertyList.count == 0 { return }
         do { metadataValues = try decodeXMLPropertyList(propertyList.array).dictionary } catch let error as CoreError
             where error.status != .noMemory
-        { throw damaged("<metadata> is invalid: \(error.message.withoutRemedy)") }
+        {
+            throw damaged(
+                "<metadata> is invalid: \(error.message.withoutRemedy)", key: error.key, value: error.value)
+        }
         if metadataValues == nil { throw damaged("<metadata> does not contain a dictionary") }
     }
 

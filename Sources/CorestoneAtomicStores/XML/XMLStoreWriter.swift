@@ -52,7 +52,7 @@ struct XMLStoreWriter {
     /// Checks the memory for a reallocation of the buffer and for one more object.
     private func requireMemory() throws { try MemoryCheck.require(file.count * 3 + (2 << 20), to: "encode the store") }
 
-    /// Returns the rows of all entities in the order of their keys, which are unique in the file.
+    /// Returns the rows of all entities in the order of their primary keys, which are unique in the file.
     private func objects() -> [Node] {
         var all: [Node] = []
         var isSorted = true

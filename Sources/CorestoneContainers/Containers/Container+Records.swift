@@ -136,8 +136,8 @@ extension Coordinator {
         let subject = entity.map { "\($0).\(key ?? "") cannot refer to \"\(uri)\", which" } ?? "\"\(uri)\""
         throw CoreError(
             .invalidArgument,
-            "\(subject) is not the URI of an object in an open store; use the @id of a record, or open its store with "
-                + "cst_container_load (load, loadStores)",
+            "\(subject) is not the URI of an object in an open store; use the @id of a record, or open the object's "
+                + "store with cst_container_load (load, loadStores)",
             entity: entity, key: key, value: .string(uri), objectURI: object?.objectID.uri)
     }
 }
@@ -238,7 +238,7 @@ private struct RecordWork {
             do { return try attribute.converted(value) } catch let error as CoreError {
                 throw CoreError(
                     error.status,
-                    "\(attribute.entity.name).\(attribute.path) takes a date, not \(value.excerpt); write it as 2020-01-31, "
+                    "\(attribute.entity.name).\(attribute.path) takes a date, not \(value.excerpt); write the date as 2020-01-31, "
                         + "2020-01-31T12:00:00Z or 2020-01-31T12:00:00+02:00, or as a number of "
                         + "seconds since 2001-01-01 UTC",
                     entity: attribute.entity.name, key: attribute.path, value: value)

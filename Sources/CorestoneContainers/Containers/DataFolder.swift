@@ -64,7 +64,7 @@ enum DataFolder {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
                 "cannot create the folder \(folder) for \(path): \(error.text); "
-                    + (error.isReadOnly ? "make its parent folder writable, or " : "")
+                    + (error.isReadOnly ? "make the folder \(LocalFile(folder).folder.path) writable, or " : "")
                     + "pass another path for the store", file: path)
         }
     }

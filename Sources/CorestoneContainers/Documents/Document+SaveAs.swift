@@ -25,7 +25,7 @@ extension Document {
     ///   `.unsupported` if the new type does not support a feature of the model.
     ///   `.storeBusy` if another process or coordinator writes to the file.
     ///   `.storeReadOnly` if the file is not writable.
-    ///   `.unsavedChanges` for another type if other contexts of the coordinator, including child contexts, have
+    ///   `.unsavedChanges` for another type if other contexts of the coordinator, including nested contexts, have
     ///   unsaved changes. The error has a child for each of these contexts, with its counts by entity.
     ///   The errors of a save.
     ///   After an error, the file at the path is unchanged, and the document keeps its path and its changes. If the

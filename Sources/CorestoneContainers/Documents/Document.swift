@@ -194,7 +194,7 @@ public final class Document: @unchecked Sendable {
         return flags
     }
 
-    /// Returns whether a context of the document's coordinator has unsaved changes, or an untitled document was edited.
+    /// Whether a context of the document's coordinator has unsaved changes, or an untitled document was edited.
     ///
     /// If all changes since the last save are undone, a document with a path does not have unsaved changes; an untitled
     /// document still does. The call waits for the queues of the contexts.
@@ -357,7 +357,7 @@ public final class Document: @unchecked Sendable {
         }
     }
 
-    /// Saves the unsaved changes of the context, but not those of its child contexts.
+    /// Saves the unsaved changes of the context, but not those of its nested contexts.
     ///
     /// - Throws: `.invalidArgument` for an untitled document.
     ///   `.invalidHandle` if the document is closed.
@@ -426,7 +426,7 @@ public final class Document: @unchecked Sendable {
         }
     }
 
-    /// Discards unsaved changes, including those of child contexts, and reads the current file.
+    /// Discards unsaved changes, including those of nested contexts, and reads the current file.
     ///
     /// All undo steps are removed.
     ///
@@ -434,7 +434,7 @@ public final class Document: @unchecked Sendable {
     /// and existing objects become invalid.
     ///
     /// - Throws: `.storeIO` if the file no longer exists.
-    ///   `.unsavedChanges` for a child context that has changes and is confined to another thread.
+    ///   `.unsavedChanges` for a nested context that has changes and is confined to another thread.
     ///   `.invalidHandle` if the document is closed.
     ///   The errors of opening another file.
     ///   Nothing is discarded in these cases.
@@ -508,7 +508,7 @@ public final class Document: @unchecked Sendable {
     /// The unsaved changes of the document's contexts. Waits for their queues.
     public var unsavedChanges: [UnsavedChanges] { coordinator.unsavedChanges }
 
-    /// Whether child contexts, or other contexts of the document's coordinator, have unsaved changes.
+    /// Whether nested contexts, or other contexts of the document's coordinator, have unsaved changes.
     private var hasChangesElsewhere: Bool {
         coordinator.hasUnsavedChanges(besides: context)
     }
@@ -538,7 +538,7 @@ public final class Document: @unchecked Sendable {
         let isFirst = try coordinator.closeDown(
             waits: unsaved != .discard, called: path.map { "the document \($0)" } ?? "the untitled document"
         ) {
-            // Child contexts are saved first, so that their changes are in this context.
+            // Nested contexts are saved first, so that their changes are in this context.
             if unsaved == .save, hasChangesElsewhere { try coordinator.saveContexts() }
             if unsaved != .discard, try hasUnsavedChanges() {
                 guard unsaved == .save else { throw refusal }

@@ -10,10 +10,11 @@ enum UntitledDocumentFolder {
         let parent = temporaryFolder
         let path = parent + "/corestone-document-" + UUIDValue.random().description
         guard mkdir(path, 0o700) == 0 else {
+            let error = SystemError.last
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
-                "cannot create the temporary folder \(path) of a document: \(SystemError.last.text); "
-                    + "set TMPDIR to a writable folder with free space",
+                "cannot create the temporary folder \(path) of a document: "
+                    + "\(error.text)\(error.remedyForTemporaryFile)",
                 file: path)
         }
         return path

@@ -61,7 +61,7 @@ enum AppleOptions {
     static func warnings(_ names: [String], path: String) throws -> [String] {
         try names.map { name in
             if known.contains(name), let reason = reasons.first(where: { name.hasPrefix($0.prefix) }) {
-                return "\(Coordinator.shown(path)) was opened with \(name), which has no effect: \(reason.text)"
+                return "\(Coordinator.shown(path)) ignores the option \(name): \(reason.text)"
             }
             let nearest = nearestName(to: name, among: known + replacements.keys.sorted())
             let guess = nearest.map { near in
@@ -94,18 +94,18 @@ extension StoreTypes {
         var warnings = try AppleOptions.warnings(options.foreignOptions, path: path)
         if type != .sqlite {
             let unused = [
-                (!options.pragmas.isEmpty, "pragmas"), (options.analyzes, "analyzing"), (options.vacuums, "vacuuming"),
+                (!options.pragmas.isEmpty, "pragmas"), (options.analyzes, "analysing"), (options.vacuums, "vacuuming"),
                 (options.keepsHistory || options.keepsCompleteHistory, "history"),
                 (options.historyRetention != nil, "purging the history"),
             ].filter(\.0).map(\.1)
             if !unused.isEmpty {
                 warnings.append(
-                    "\(Coordinator.shown(path)) was opened with options for \(unused.joined(separator: ", ")), which have no effect "
+                    "\(Coordinator.shown(path)) ignores the options for \(unused.joined(separator: ", ")), which have no effect "
                         + "on a store of type \(type.rawValue); use an SQLite store")
             }
             if try options.fileMode != nil && !kind(of: type).hasFile {
                 warnings.append(
-                    "\(Coordinator.shown(path)) was opened with a file mode, which has no effect on a store "
+                    "\(Coordinator.shown(path)) ignores the file mode, which has no effect on a store "
                         + "of type \(type.rawValue); use an SQLite, XML or Binary store")
             }
         }

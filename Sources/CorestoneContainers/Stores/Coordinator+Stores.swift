@@ -94,10 +94,10 @@ extension Coordinator {
     /// The copy includes backing files and the application's metadata, even if the metadata is unsaved. The old store
     /// is then removed from the coordinator, as by `remove`; its file is kept.
     ///
-    /// The new store has another identifier than the old one, so every object gets a new ID; `storesDidChange` reports
-    /// the IDs. Existing objects in contexts belong to the removed store, and their unsaved changes can no longer be
-    /// saved. The transactions of the old store are not copied: a persistent history records the copied objects as
-    /// insertions.
+    /// The identifier of the new store differs from that of the old one, so every object gets a new ID;
+    /// `storesDidChange` reports the IDs. Existing objects in contexts belong to the removed store, and their unsaved
+    /// changes can no longer be saved. The transactions of the old store are not copied: a persistent history records
+    /// the copied objects as insertions.
     ///
     /// - Parameters:
     ///   - type: The type of the new store.
@@ -237,7 +237,8 @@ extension Coordinator {
                 try removeHostedStores(kind.type, at: path)
             }
         }
-        guard let place = try StoreTypes.place(path, kind), try StoreTypes.place(source, kind) != nil else {
+        let place = try StoreTypes.place(path, kind)
+        guard let place, try StoreTypes.place(source, kind) != nil else {
             let reason =
                 kind.hasFile
                 ? "a store at \(StoreLocation.inMemoryPath) is in memory; call cst_coordinator_migrate_store "
@@ -247,7 +248,9 @@ extension Coordinator {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "cannot replace \(Coordinator.shown(path)) with \(Coordinator.shown(source)), because \(reason)",
-                key: kind.hasFile ? "path" : "type", file: path.isEmpty ? nil : path)
+                key: !kind.hasFile ? "type" : place == nil ? "path" : "source_path",
+                value: .string(!kind.hasFile ? kind.type.rawValue : place == nil ? path : source),
+                file: path.isEmpty ? nil : path)
         }
         if let there = try StoreType(ofStoreAt: path), there != kind.type {
             // If the source does not exist, the remedy below would destroy the only store. So the source is checked.
@@ -337,12 +340,12 @@ extension StoreTypes {
 
     /// Returns the location of a store's file; nil for a store without a file.
     static func place(of store: Store) throws -> StoreLocation? {
-        // The type of a custom store may have been unregistered.
+        // The type of a custom store may have been deregistered.
         if store.references != nil { return nil }
         return try place(store.path, kind(of: store.type))
     }
 
-    /// Returns whether a store can be read and does not have objects.
+    /// Whether a store can be read and does not have objects.
     static func isEmpty(_ kind: any StoreKind, _ path: String, _ model: Model) -> Bool {
         guard let backing = try? kind.open(path, model: model, options: .readOnly) else { return false }
         defer { backing.close() }

@@ -9,8 +9,10 @@ extension Coordinator {
     /// Copies an open store in its current state, with its backing files.
     ///
     /// The copy is an independent store with the same identifier. Other contexts and processes can read in the
-    /// meantime. They can also save, except to an atomic store, an SQLite store with a rollback journal, or an SQLite
-    /// store in memory: saves to these stores wait for the end of the copy.
+    /// meantime. They can also save to an SQLite store with a write-ahead log. Saves to an SQLite store with a rollback
+    /// journal or in memory wait for the end of the copy; those of other processes fail with `.storeBusy` after their
+    /// time-out. During the copy of an atomic store, saves to all stores of this coordinator wait, and saves of other
+    /// processes do not wait.
     ///
     /// - Parameters:
     ///   - path: An unused path, or an earlier copy of this store, which is replaced atomically; relative to the
@@ -21,12 +23,14 @@ extension Coordinator {
     ///     store, but must not save. If it returns false, the call fails with `.cancelled`.
     /// - Throws: `.invalidArgument` if the store is not open in this coordinator, or if `path` is another store or an
     ///   open store.
-    ///   `.unsupported` for an in-memory or a custom store.
+    ///   `.unsupported` for a store of type `.inMemory` or a custom store.
     ///   `.notAStore` if `path` is a file but not a store.
-    ///   `.storeBusy` if another process locks the earlier copy.
+    ///   `.storeBusy` if another process locks the earlier copy, or if backing files were repeatedly removed during the
+    ///   copy.
     ///   `.storeIO` if the copy cannot be written.
     ///   `.cancelled` if `progress` returns false.
-    ///   The file at `path` is unchanged after an error.
+    ///   The file at `path` is unchanged after an error, except that an incomplete copy remains if `.storeBusy` reports
+    ///   removed backing files.
     public func backup(
         _ store: Store, to path: String, options: StoreOptions = StoreOptions(),
         progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
@@ -56,9 +60,9 @@ extension Coordinator {
                 "\(Coordinator.shown(store.path)) cannot be copied to \(path), because "
                     + (store.type == .inMemory
                         ? "an in-memory store does not have a file"
-                        : "it is a custom store of type \(store.type.rawValue)")
+                        : "it is a custom store of type \"\(store.type.rawValue)\"")
                     + "; migrate it with cst_coordinator_migrate_store (migrate_store, migrateStore)",
-                file: store.path.isEmpty ? nil : store.path)
+                key: "type", value: .string(store.type.rawValue), file: store.path.isEmpty ? nil : store.path)
         }
         if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {
             throw CoreError(
@@ -112,10 +116,10 @@ extension Coordinator {
     private func sqlite(_ store: Store, _ operation: String) throws -> any SQLiteUpkeep {
         try requireOwn(store)
         if let backing = store.backing as? any SQLiteUpkeep { return backing }
+        let shown = store.path.isEmpty ? "the store without a path" : store.path
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "\(Coordinator.shown(store.path)) is a store of type \(store.type.rawValue), which does not support \(operation); use "
-                + "an SQLite store",
-            file: store.path.isEmpty ? nil : store.path)
+            "\(shown) has the type \"\(store.type.rawValue)\", which does not support \(operation); use an SQLite store",
+            key: "type", value: .string(store.type.rawValue), file: store.path.isEmpty ? nil : store.path)
     }
 }

@@ -116,7 +116,7 @@ extension MigrationGuard {
             return [
                 MigrationFinding(
                     .storeSkipped, store: path, message: "the file is a database but not a store, and was skipped",
-                    remedy: "move it out of the folder")
+                    remedy: "leave the file out of the check")
             ]
         } catch let error as CoreError {
             let errors = error.children.isEmpty ? [error] : error.children

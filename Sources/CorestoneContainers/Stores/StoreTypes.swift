@@ -78,7 +78,7 @@ public enum StoreTypes {
         return gone != nil
     }
 
-    /// Returns whether the application registered the type, so that a store's path need not be a file path.
+    /// Whether the application registered the type, so that a store's path need not be a file path.
     ///
     /// - Throws: `.invalidArgument` (134000) with the known types if the type is unknown.
     public static func isHosted(_ type: StoreType) throws -> Bool { try kind(of: type).isHosted }

@@ -3,11 +3,11 @@ import CorestoneModel
 import CorestoneValues
 
 extension ArrowOptions {
-    func check() throws {
+    func check(_ entity: String?) throws {
         guard batchSize > 0 else {
             throw CoreError(
                 .invalidArgument, "the batch size of an Arrow export is \(batchSize), but must be 1 or more",
-                key: "batch_size", value: .int(Int64(batchSize)))
+                entity: entity, key: "batch_size", value: .int(Int64(batchSize)))
         }
     }
 }
@@ -16,9 +16,12 @@ extension ArrowOptions {
 final class ArrowBatches {
     let row: ArrowField
     let batchSize: Int
+    private let entity: Entity?
     private var builders: [ArrowBuilder] = []
 
-    init(_ row: ArrowField, batchSize: Int) { (self.row, self.batchSize) = (row, batchSize) }
+    init(_ row: ArrowField, of entity: Entity?, batchSize: Int) {
+        (self.row, self.entity, self.batchSize) = (row, entity, batchSize)
+    }
 
     /// Appends a row for each object, and a row of nulls for a missing one (`Context.isMissing`).
     ///
@@ -34,14 +37,19 @@ final class ArrowBatches {
     /// Calls `body`, which must append one row, with the builder of the current batch.
     func append(_ body: (ArrowBuilder) throws -> Void) throws {
         if builders.last.map({ $0.count < batchSize }) != true { builders.append(ArrowBuilder(row)) }
-        try body(builders[builders.count - 1])
+        try naming { try body(builders[builders.count - 1]) }
     }
 
     /// Returns all batches, or one empty batch if there are no rows. Rows must not be appended afterwards.
     func finished() throws -> ArrowStream.Source {
         if builders.isEmpty { builders.append(ArrowBuilder(row)) }
         row.finaliseType()
-        return .batches(try builders.map(SharedArrowBatch.init)[...])
+        return .batches(try naming { try builders.map(SharedArrowBatch.init)[...] })
+    }
+
+    /// Adds the entity to an error without one.
+    private func naming<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch let error as CoreError { throw error.with(entity: entity?.name, key: nil) }
     }
 }
 

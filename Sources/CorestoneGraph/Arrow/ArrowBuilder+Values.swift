@@ -86,8 +86,8 @@ extension ArrowBuilder {
     private func unsupportedColumnError(_ value: PropertyValue) -> CoreError {
         CoreError(
             .typeMismatch,
-            "the column \"\(field.name)\" has \(value.kind), which does not have an Arrow type; leave the column out",
-            entity: field.property?.entity.name, key: field.name, value: value)
+            "the column \"\(title)\" has \(value.kind), which does not have an Arrow type; leave the column out",
+            entity: field.property?.entity.name, key: title, value: value)
     }
 }
 

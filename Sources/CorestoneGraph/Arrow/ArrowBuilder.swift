@@ -7,6 +7,10 @@ import Glibc
 final class ArrowBuilder {
     let field: ArrowField
     let children: [ArrowBuilder]
+    /// The name of the column, for messages; for an element of a composite attribute with the name of the element.
+    let title: String
+    /// The property of the column; nil for a column without a property.
+    private let property: Property?
     private(set) var count = 0
     private(set) var nullCount = 0
     /// The values, for booleans as bits. Decimals are mantissas until the batch is finished.
@@ -24,10 +28,20 @@ final class ArrowBuilder {
     /// The largest 32-bit offset, in bytes or in list members. A variable, so that tests can lower it.
     nonisolated(unsafe) package static var largestOffset = Int(Int32.max)
 
-    init(_ field: ArrowField) {
-        self.field = field
+    convenience init(_ field: ArrowField) { self.init(field, title: field.name, nil) }
+
+    private init(_ field: ArrowField, title: String, _ owner: Property?) {
+        let property = field.property ?? owner
+        (self.field, self.title, self.property) = (field, title, property)
         isLarge = field.isLarge
-        children = field.children.map(ArrowBuilder.init)
+        children = field.children.map { child in
+            switch field.source {
+            case .row: ArrowBuilder(child)
+            case .composite: ArrowBuilder(child, title: "\(title).\(child.name)", property)
+            // The items of a list.
+            default: ArrowBuilder(child, title: title, property)
+            }
+        }
     }
 
     deinit {
@@ -190,9 +204,9 @@ final class ArrowBuilder {
         guard !field.isTypeFinal else {
             throw CoreError(
                 .unsupported,
-                "the column \"\(field.name)\" of an Arrow export exceeds the range of 32-bit offsets in one "
+                "the column \"\(title)\" of an Arrow export exceeds the range of 32-bit offsets in one "
                     + "record batch; pass a smaller batch_size (batchSize)",
-                entity: field.property?.entity.name, key: field.name)
+                entity: property?.entity.name, key: title)
         }
         field.isLarge = true
         try widenOffsets()
@@ -227,9 +241,10 @@ final class ArrowBuilder {
                 guard let units = decimal(place).scaled(to: scale) else {
                     throw CoreError(
                         .typeMismatch,
-                        "the column \"\(field.name)\" has \(decimal(place)), which does not fit a decimal of 38 digits with scale "
-                            + "\(scale); export with CST_ARROW_DECIMAL_TEXT (decimal_text, showsDecimalsAsText)",
-                        entity: field.property?.entity.name, key: field.name, value: .decimal(decimal(place)))
+                        "the column \"\(title)\" has \(decimal(place)), which does not fit a decimal of 38 digits with "
+                            + "scale \(scale); export with CST_ARROW_DECIMAL_TEXT (decimal_text, showsDecimalsAsText)",
+                        entity: field.property?.entity.name, key: field.property?.path ?? title,
+                        value: .decimal(decimal(place)))
                 }
                 values.start!.storeBytes(of: units, toByteOffset: place * 16, as: Int128.self)
             }
@@ -264,12 +279,12 @@ final class ArrowBuilder {
             platform_arrow_make_array(
                 out, Int64(count), Int64(nullCount), buffers, Int64(buffers.count), Int64(children.count))
         else {
-            let part = field.name.isEmpty ? "a record batch" : "the column \"\(field.name)\""
+            let part = title.isEmpty ? "a record batch" : "the column \"\(title)\""
             throw CoreError(
                 .noMemory,
                 "out of memory: cannot allocate \(part) of an Arrow export; export fewer rows or columns, or a stream "
                     + "with a smaller batch_size (batchSize)",
-                entity: field.property?.entity.name, key: field.name.isEmpty ? nil : field.name)
+                entity: property?.entity.name, key: title.isEmpty ? nil : title)
         }
         _ = (validity.take(), offsets.take(), values.take())
         (count, nullCount, used, capacity, isLarge) = (0, 0, 0, 0, field.isLarge)

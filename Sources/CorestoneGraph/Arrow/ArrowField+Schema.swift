@@ -21,7 +21,7 @@ extension ArrowField {
         }
         do {
             for (place, child) in children.enumerated() {
-                try child.export(to: out.pointee.children[place]!, entity: nil)
+                try child.export(to: out.pointee.children[place]!, entity: entity)
             }
         } catch {
             out.pointee.release(out)

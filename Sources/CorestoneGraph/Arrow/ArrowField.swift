@@ -74,7 +74,7 @@ final class ArrowField {
         return properties.compactMap { ($0 as? Relationship)?.destination.root } + children.flatMap(\.reached)
     }
 
-    /// Makes the type final. The decimals appended so far determine the type of a decimal column.
+    /// Determines the final type. The decimals appended so far determine the type of a decimal column.
     func finaliseType() {
         for child in children { child.finaliseType() }
         if case .decimal = type { type = decimals.type }

@@ -29,7 +29,7 @@ extension ArrowStream {
         _ results: Results, in context: Context? = nil, of entity: Entity? = nil, keyPaths: [String] = [],
         options: ArrowOptions = ArrowOptions()
     ) throws {
-        try options.check()
+        try options.check(entity?.name)
         let first = results.isEmpty ? nil : try results.object(at: 0)
         guard let entity = entity ?? first?.entity else {
             throw CoreError(
@@ -39,7 +39,7 @@ extension ArrowStream {
         }
         let row = ArrowField(row: try ArrowFields(entity, includesSubentities: true, options).fields(keyPaths))
         for column in row.children { column.isOfList = true }
-        let batches = ArrowBatches(row, batchSize: options.batchSize)
+        let batches = ArrowBatches(row, of: entity, batchSize: options.batchSize)
         let context = context ?? first?.context
         try context?.checkQueue()
         for start in stride(from: 0, to: results.count, by: 1000) {
@@ -68,13 +68,13 @@ extension ArrowStream {
         _ rows: FetchedRows, of entity: Entity? = nil, columns requested: [FetchedColumn] = [],
         options: ArrowOptions = ArrowOptions()
     ) throws {
-        try options.check()
+        try options.check(entity?.name)
         let values = try rows.rows
         let fields = try rows.columns.enumerated().map { place, name in
             try entity.flatMap { rows.attributeField(name, $0, requested, options) }
                 ?? ArrowField(name, place, of: values, options, entity)
         }
-        let batches = ArrowBatches(ArrowField(row: fields), batchSize: options.batchSize)
+        let batches = ArrowBatches(ArrowField(row: fields), of: entity, batchSize: options.batchSize)
         for row in values {
             try batches.append { builder in
                 for (child, value) in zip(builder.children, row) { try child.append(value) }

@@ -54,7 +54,7 @@ public final class ArrowStream: @unchecked Sendable {
             do { return try nextBatch(out) } catch {
                 // The stream ends, because continuing would silently omit the rows of the failed batch.
                 source = .end
-                throw error
+                throw (error as? CoreError)?.with(entity: entity?.name, key: nil) ?? error
             }
         }
     }

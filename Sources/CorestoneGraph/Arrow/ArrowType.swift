@@ -51,7 +51,7 @@ enum ArrowType: Equatable {
         }
     }
 
-    /// Returns the common type of both types; nil if there is none.
+    /// Returns the common type of both types; nil without a common type.
     func joined(_ other: ArrowType) -> ArrowType? {
         switch (self, other) {
         case _ where self == other, (_, .null): self

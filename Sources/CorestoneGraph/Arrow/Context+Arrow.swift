@@ -21,7 +21,7 @@ extension Context {
     public func fetchArrow(
         _ request: FetchRequest, keyPaths: [String] = [], options: ArrowOptions = ArrowOptions()
     ) throws -> ArrowStream {
-        try options.check()
+        try options.check(request.entityName)
         if keyPaths.isEmpty, request.computesRows {
             return try ArrowStream(
                 fetchDictionaries(request), of: request.entity, columns: request.propertiesToFetch, options: options)
@@ -39,7 +39,7 @@ extension Context {
             if let rows = try storedRows(request, row) {
                 return ArrowStream(row, of: request.entity, .rows(rows), batchSize: options.batchSize)
             }
-            let batches = ArrowBatches(row, batchSize: options.batchSize)
+            let batches = ArrowBatches(row, of: request.entity, batchSize: options.batchSize)
             if request.includesPendingChanges {
                 let cursor = try cursor(objects)
                 while case let objects = try cursor.next(), !objects.isEmpty { try batches.append(objects, of: self) }

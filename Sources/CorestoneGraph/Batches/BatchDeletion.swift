@@ -41,7 +41,7 @@ final class BatchDeletion {
         }
     }
 
-    /// Marks rows for deletion. Returns the keys of the rows that were not marked before.
+    /// Marks rows for deletion. Returns the primary keys of the rows that were not marked before.
     private func mark(_ keys: some Sequence<Int64>, _ root: Entity) -> [Int64] {
         let fresh = keys.filter { marked[root.index, default: []].insert($0).inserted }
         deletedKeys[root.index, default: []] += fresh
@@ -87,7 +87,7 @@ final class BatchDeletion {
             if isMember { unlinkedRows[root.index, default: []].formUnion(left) }
             guard let inverse, !isMember else { continue }
             if !inverse.isOptional, let key = left.first {
-                throw requiredReferenceError(inverse, of: relationship, key)
+                throw try requiredReferenceError(inverse, of: relationship, key)
             }
             for key in left { referringSlots[root.index, default: [:]][key, default: []].insert(Int(inverse.slot)) }
         }
@@ -95,27 +95,34 @@ final class BatchDeletion {
 
     private func requiredReferenceError(
         _ inverse: Relationship, of relationship: Relationship, _ key: Int64
-    ) -> CoreError {
-        let uri = ObjectID(store: run.store, entity: inverse.entity, reference: key).uri
+    ) throws -> CoreError {
+        let uri = try uri(of: key, inverse.entity)
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
             "cannot delete \(inverse.destination.name) rows to which the required \(inverse.entity.name).\(inverse.name) of "
                 + "\(uri) refers; delete or reassign the \(inverse.entity.name) rows first, or set the delete rule of "
                 + "\(relationship.entity.name).\(relationship.name) to cascade",
             entity: inverse.entity.name,
-            key: inverse.name, objectURI: uri, file: run.store.path)
+            key: inverse.name, objectURI: uri, file: run.store.path.isEmpty ? nil : run.store.path)
+    }
+
+    /// Returns the URI of a row of an entity or its subentities.
+    private func uri(of key: Int64, _ entity: Entity) throws -> String {
+        var owner = entity
+        try forEachGroup(of: [key], entity.root) { found, _ in owner = found }
+        return ObjectID(store: run.store, entity: owner, reference: key).uri
     }
 
     private func deny(_ relationship: Relationship, _ keys: [Int64]) throws {
         guard let key = keys.first(where: { !isMarked($0, relationship.destination.root) }) else { return }
-        let uri = ObjectID(store: run.store, entity: relationship.destination, reference: key).uri
+        let uri = try uri(of: key, relationship.destination)
         throw CoreError(
             .validation, code: .validationRelationshipDeniedDelete,
             "cannot delete \(relationship.entity.name) rows: \(relationship.entity.name).\(relationship.name) has the "
                 + "delete rule deny and refers to \(uri); delete the \(relationship.destination.name) rows or clear "
                 + "\(relationship.entity.name).\(relationship.name) first",
             entity: relationship.entity.name,
-            key: relationship.name, objectURI: uri, file: run.store.path)
+            key: relationship.name, objectURI: uri, file: run.store.path.isEmpty ? nil : run.store.path)
     }
 
     /// Clears the to-one references to deleted rows that the delete rules nullify.

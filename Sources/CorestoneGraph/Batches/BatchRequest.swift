@@ -68,7 +68,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
                 ? "cannot run a batch request for \(entity.name): \(context.coordinator.withoutStores)"
                 : "the affected stores cannot hold \(entity.name) objects; change the stores of the request "
                     + "with cst_batch_set_stores (stores, affectedStores)",
-            entity: entity.name, file: affectedStores?.first?.path)
+            entity: entity.name, file: affectedStores?.first.flatMap { $0.path.isEmpty ? nil : $0.path })
     }
 
     /// Finds the rows of all stores before the first store is changed.
@@ -76,7 +76,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
     /// Returns nil if each store finds its own rows.
     func find(in stores: [Store], for context: Context) throws -> [ObjectID]? { nil }
 
-    /// Makes the change in one store within its transaction, and adds the rows to `changes`.
+    /// Changes one store within its transaction, and adds the rows to `changes`.
     func write(_ run: BatchRun, _ changes: inout ExternalChanges) throws {}
 }
 

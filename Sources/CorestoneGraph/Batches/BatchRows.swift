@@ -244,8 +244,11 @@ extension Entity {
                 )
             }
             do { return .bytes(try transformer.bytes(for: value)) } catch let error as CoreError {
+                let remedy =
+                    error.status == .typeMismatch && !error.message.hasRemedy ? "; pass the bytes of the value" : ""
                 throw error.within(
-                    "\(name).\(attribute.path) cannot be transformed", entity: name, key: attribute.path, value: value)
+                    "\(name).\(attribute.path) cannot be transformed", entity: name, key: attribute.path, value: value,
+                    ending: remedy)
             }
         }
     }

@@ -89,7 +89,8 @@ extension Context {
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(id.entity.name) \(id.uri) does not exist: \(cause); \(remedy)",
-            entity: id.entity.name, objectURI: id.uri, file: id.store?.path)
+            entity: id.entity.name, objectURI: id.uri,
+            file: id.store.flatMap { $0.path.isEmpty ? nil : $0.path })
     }
 
     /// Returns the object of an ID and loads its values; nil if the store does not have the row.

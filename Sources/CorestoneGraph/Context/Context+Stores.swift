@@ -41,11 +41,11 @@ extension Context {
     public func assign(_ object: ManagedObject, to store: Store) throws {
         try checkQueue()
         if object.state.contains(.detached) { throw object.detachedError() }
-        func refused(_ reason: String) -> CoreError {
+        func refused(_ reason: String, key: String? = nil) -> CoreError {
             CoreError(
                 .invalidArgument,
                 "\(object.objectID.uri) cannot be assigned to \(Coordinator.shown(store.path)): \(reason)",
-                entity: object.entity.name, objectURI: object.objectID.uri,
+                entity: object.entity.name, key: key, objectURI: object.objectID.uri,
                 file: store.path.isEmpty ? nil : store.path)
         }
         guard object.context === self else {
@@ -58,15 +58,18 @@ extension Context {
             throw refused(
                 object.isDeleted
                     ? "it is deleted; insert a new object"
-                    : "it has a permanent ID and cannot change its store; insert a new object")
+                    : object.hasTemporaryID
+                        ? "it is an unsaved object of the parent context; call cst_context_assign (assign) there"
+                        : "it has a permanent ID and cannot change its store; insert a new object")
         }
         guard coordinator.stores.contains(where: { $0 === store }) else {
-            throw refused("the store is not open in this context's coordinator; pass a store of that coordinator")
+            throw refused(
+                "the store is not open in this context's coordinator; pass a store of that coordinator", key: "store")
         }
         guard store.mayContain(object.entity) else {
             throw refused(
                 "the store's configuration \"\(store.configuration ?? "")\" does not contain \(object.entity.name); "
-                    + "pass another store")
+                    + "pass another store", key: "store")
         }
         changeTracker.assign(store, to: object)
     }

@@ -88,7 +88,7 @@ public final class Context: @unchecked Sendable {
         self.init(coordinator, parent: parent, queue: type, nil)
     }
 
-    /// Creates a child context. Any thread may create it.
+    /// Creates a nested context. Any thread may create it.
     ///
     /// The child fetches the parent's objects, including unsaved changes, and saves into the parent, where the changes
     /// are pending until the parent is saved.

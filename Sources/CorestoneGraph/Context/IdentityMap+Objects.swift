@@ -20,7 +20,7 @@ extension IdentityMap {
         return removeUnlessUsed(known, from: table, isEntityCertain: isEntityCertain)
     }
 
-    /// Removes a registered object that was created with another entity than that of its row.
+    /// Removes a registered object whose entity differs from that of its row.
     ///
     /// Returns the object if it stays registered; see `registered(in:_:entityIndex:isEntityCertain:)`.
     @inline(never)

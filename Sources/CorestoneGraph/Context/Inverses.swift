@@ -95,7 +95,7 @@ extension ManagedObject {
         forgetIfUnchanged()
     }
 
-    /// Whether an unsaved change set the target to nil or to another object than `owner`.
+    /// Whether an unsaved change set the target to nil or to an object that is not `owner`.
     func refersElsewhere(_ relationship: Relationship, than owner: ManagedObject) -> Bool {
         let slot = Int(relationship.slot)
         guard let overlay, overlay.isChanged(slot), state.isDisjoint(with: [.propagated, .detached]) else {

@@ -26,9 +26,9 @@ extension Context {
     /// The counted single faults as readable lines; empty if there were no single faults.
     public var singleFaultReport: String { singleFaults.map { $0.description + "\n" }.joined() }
 
-    /// Sets the maximum number of faults of a group that are loaded when one of them fires, including that fault.
+    /// Sets the maximum number of faults that are loaded together when a fault fires, including that fault.
     ///
-    /// The default is 256. With 1, only the fault that fires is loaded.
+    /// They are faults that the same fetch returned. The default is 256. With 1, only the fault that fires is loaded.
     ///
     /// - Throws: `.invalidArgument` below 1 and above 65,536.
     public func setFaultBatchSize(_ size: Int) throws {

@@ -15,6 +15,6 @@ extension Context {
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(object.entity.name) \(uri) at index \(row) of the results was deleted or rolled back and does "
                 + "not have values; fetch the objects again",
-            entity: object.entity.name, value: .int(Int64(row)), objectURI: uri)
+            entity: object.entity.name, key: "index", value: .int(Int64(row)), objectURI: uri)
     }
 }

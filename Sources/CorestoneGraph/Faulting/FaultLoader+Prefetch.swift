@@ -10,10 +10,11 @@ extension FaultLoader {
             for (place, name) in names.enumerated() {
                 let property = try current.requireProperty(named: name)
                 guard let relationship = property as? Relationship else {
+                    let remedy = place == 0 ? "leave the key path out" : "end the key path before it"
                     throw CoreError(
                         .invalidArgument,
                         "cannot prefetch \"\(keyPath)\": \(current.name).\(name) is \(property.kindPhrase), not a "
-                            + "relationship; leave it out",
+                            + "relationship; \(remedy)",
                         entity: current.name, key: name)
                 }
                 sources = try prefetch(relationship, of: sources, pathContinues: place < names.count - 1)

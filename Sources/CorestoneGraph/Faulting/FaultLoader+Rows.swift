@@ -22,7 +22,8 @@ extension FaultLoader {
                     .objectGone, code: .managedObjectReferentialIntegrity,
                     "\(object.objectID.uri) refers to a row of \(actual.name), not of \(object.entity.name); "
                         + "fetch the object, or use the ID \(ObjectID(store: store, entity: actual, reference: object.primaryKey).uri)",
-                    entity: object.entity.name, objectURI: object.objectID.uri, file: store.path)
+                    entity: object.entity.name, objectURI: object.objectID.uri,
+                    file: store.path.isEmpty ? nil : store.path)
             }
             guard let slot else { throw object.deleted(from: store) }
             return try handleInaccessible(object, reading: slot)

@@ -95,13 +95,14 @@ extension Aggregate {
         switch last {
         case let relationship as Relationship where self != .count:
             let destination = relationship.destination
-            let suitable = destination.attributes.first { !needsNumbers || $0.type.isNumber }
+            let suitable = destination.attributes.first {
+                !$0.isTransient && ($0.type.isNumber || !needsNumbers && $0.type.isOrdered)
+            }
             throw fault(
                 "\(relationship.entity.name).\(relationship.name) is a relationship; use an attribute of "
                     + destination.name + (suitable.map { ", as in \(key).\($0.name)" } ?? ""))
         case let attribute as Attribute where needsNumbers && !attribute.type.isNumber:
-            let isOrdered = [.string, .date, .binary, .uuid, .uri].contains(attribute.type)
-            let remedy = isOrdered ? "use count, minimum or maximum" : "use count"
+            let remedy = attribute.type.isOrdered ? "use count, minimum or maximum" : "use count"
             throw fault(
                 "\(attribute.entity.name).\(attribute.path) is of type \(attribute.type.displayName), but must be a number; "
                     + remedy)
@@ -117,4 +118,7 @@ extension AttributeType {
         default: false
         }
     }
+
+    /// Whether the type does not have numbers, but has a minimum and a maximum.
+    fileprivate var isOrdered: Bool { [.string, .date, .binary, .uuid, .uri].contains(self) }
 }

@@ -11,7 +11,7 @@ extension Context {
         guard let relationship = property as? Relationship, relationship.isToMany else {
             let remedy =
                 property is Relationship
-                ? "prefetch it in the fetch of its objects with cst_fetch_request_set_prefetch (prefetch, "
+                ? "prefetch it in the fetch of \(entity.name) with cst_fetch_request_set_prefetch (prefetch, "
                     + "relationshipKeyPathsForPrefetching)"
                 : "pass a to-many relationship"
             throw CoreError(

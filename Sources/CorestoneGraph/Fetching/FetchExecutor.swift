@@ -170,7 +170,7 @@ extension FetchExecutor {
         }
     }
 
-    /// Returns the objects of a fetch that returned only some of the rows, in the order of its keys.
+    /// Returns the objects of a fetch that returned only some of the rows, in the order of its primary keys.
     private func faults(for outcome: StoreFetchOutcome, _ request: FetchRequest, store: Store) -> [ManagedObject] {
         let known = objects(for: outcome.batch, entity: request.entity, store: store)
         return withExtendedLifetime(known) {

@@ -1,6 +1,6 @@
 import CorestoneModel
 
-/// The keys of the objects in a lazy list, and the objects of the batches that were used last.
+/// The primary keys of the objects in a lazy list, and the objects of the batches that were used last.
 final class ObjectBatches {
     /// The primary key, entity and store of one object, in 16 bytes.
     struct Entry {
@@ -139,7 +139,7 @@ final class ObjectBatches {
 }
 
 extension Context {
-    /// Returns the keys of the objects of a request.
+    /// Returns the primary keys of the objects of a request.
     ///
     /// Rows are read only if they must be evaluated in memory, and in batches if possible.
     func foundEntries(_ request: FetchRequest) throws -> ObjectBatches.Found {

@@ -2,8 +2,8 @@ import CorestoneValues
 
 /// A request that `Context.execute` executes: a fetch, an asynchronous fetch or a batch request.
 ///
-/// A request must be changed by one thread at a time. A context reads the request only during the call to which it is
-/// passed.
+/// Two threads must not change a request at the same time. A context reads the request only during the call to which
+/// it is passed.
 open class PersistentStoreRequest: @unchecked Sendable {
     /// The types of requests, with the values of Core Data.
     public enum RequestType: UInt32, Sendable {
@@ -34,7 +34,7 @@ open class PersistentStoreRequest: @unchecked Sendable {
             "a context cannot execute requests of the class \(type(of: self)) (type \(requestType)); "
                 + (requestType == RequestType.save.rawValue
                     ? "call save instead" : "use a fetch request, or a batch insert, update or delete request"),
-            value: .int(Int64(requestType)))
+            key: "request_type", value: .int(Int64(requestType)))
     }
 }
 

@@ -4,7 +4,7 @@ import CorestoneValues
 extension Context {
     /// The query generation that the context reads; nil, the default, if it reads the newest state.
     ///
-    /// It is also nil for a child context, and if no store supports generations. It is `current` after the context was
+    /// It is also nil for a nested context, and if no store supports generations. It is `current` after the context was
     /// pinned to the current generation and before its first read.
     public var queryGenerationToken: QueryGenerationToken? {
         guard let token = generation?.token else { return nil }
@@ -22,7 +22,7 @@ extension Context {
     ///
     /// - Parameter token: `.current` for the newest state at the context's first read; the token of another context for
     ///   its state; nil to unpin the context.
-    /// - Throws: `.invalidArgument` for a child context, for a token of another coordinator, and within a hook.
+    /// - Throws: `.invalidArgument` for a nested context, for a token of another coordinator, and within a hook.
     ///   `.unsupported` for a store that cannot be pinned.
     ///   `.objectGone` if a store of the token was removed, although the context is then pinned in the other stores.
     ///   `.wrongThread` on a thread other than the context's.
@@ -55,16 +55,17 @@ extension Context {
         if let foreign {
             throw CoreError(
                 .invalidArgument,
-                "the query generation of \(foreign.store.path) belongs to another coordinator; use a query generation of this coordinator",
-                key: "generation", file: foreign.store.path)
+                "the query generation of \(Coordinator.shown(foreign.store.path)) belongs to another coordinator; use a "
+                    + "query generation of this context's coordinator",
+                key: "generation", file: foreign.store.path.isEmpty ? nil : foreign.store.path)
         }
         generation = Generation(token: token, isChosen: !token.isCurrent)
         if let gone = token.pins.first(where: { !$0.store.isOpen }) {
             throw CoreError(
                 .objectGone, code: .persistentStoreOperation,
-                "\(gone.store.path) was removed from the coordinator and is no longer in the query generation; pin the context to "
+                "\(Coordinator.shown(gone.store.path)) was removed from the coordinator and is no longer in the query generation; pin the context to "
                     + "the current query generation with cst_context_set_query_generation (pin, setQueryGeneration)",
-                file: gone.store.path)
+                file: gone.store.path.isEmpty ? nil : gone.store.path)
         }
     }
 }

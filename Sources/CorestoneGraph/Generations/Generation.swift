@@ -11,7 +11,7 @@ struct Generation: Sendable {
     var isChosen = false
 }
 
-/// The generation of a context. The context's child contexts read it too, on their own threads.
+/// The generation of a context. The context's nested contexts read it too, on their own threads.
 final class GenerationState: Sendable {
     let isSet = Atomic(false)
     let value = Locked<Generation?>(nil)

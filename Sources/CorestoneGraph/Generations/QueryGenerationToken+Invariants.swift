@@ -23,7 +23,7 @@ extension GenerationState {
     /// - A state that the application chose is not `current`.
     ///
     /// Called after the context set its generation. Only the context's queue sets and clears the generation. In
-    /// between, threads of child contexts only replace `current` by a state, which does not affect these conditions.
+    /// between, threads of nested contexts only replace `current` by a state, which does not affect these conditions.
     func checkInvariants() {
         #if DEBUG
             let generation = value.withLock { $0 }
@@ -53,7 +53,7 @@ extension Generation {
 
 extension Context {
     /// Verifies, in debug builds:
-    /// - A child context does not have a generation. It reads the pins of its outermost parent.
+    /// - A nested context does not have a generation. It reads the pins of its outermost parent.
     /// - All pins are of stores of the context's coordinator, although a store may have been removed since.
     ///
     /// Called after the context set its generation.

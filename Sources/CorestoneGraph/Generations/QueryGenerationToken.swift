@@ -1,7 +1,7 @@
 import CorestoneValues
 
 // How a context reads one state of its stores. Steps 1 and 7 run on the context's queue, and steps 2 to 6 on the
-// reading thread. Child contexts read the generation of their outermost parent on their own threads, so
+// reading thread. Nested contexts read the generation of their outermost parent on their own threads, so
 // `GenerationState` guards it with a lock and an atomic flag.
 //
 // 1. `Context.setQueryGeneration` sets the generation: the token of a state, or `current`, which does not have pins
@@ -95,7 +95,7 @@ extension Coordinator {
             let stores = stores
             if stores.count <= 1 { return try pinned(stores) }
             return try performAndWait(
-                "pin the current query generation of \(stores.map(\.path).listed)"
+                "pin the current query generation of \(stores.map { Coordinator.shown($0.path) }.listed)"
             ) { try pinned(stores) }
         }
     }

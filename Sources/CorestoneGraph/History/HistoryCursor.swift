@@ -101,7 +101,7 @@ public final class HistoryCursor {
         return matching.isEmpty ? nil : chosen(head, matching)
     }
 
-    /// Evaluates the predicate.
+    /// Whether a subject satisfies the predicate.
     ///
     /// A nil author differs from every name, so `author != 'x'` includes transactions without an author.
     private func holds(_ predicate: Predicate, _ subject: HistorySubject) throws -> Bool {
@@ -185,8 +185,10 @@ extension HistoryToken {
     /// - Parameters:
     ///   - opensPast: Whether the token selects a past state to open, and not the position of a reader.
     ///   - deletes: Whether the token is the position up to which transactions are deleted.
+    ///   - isOfConsumer: Whether this is the position of a registered consumer, which a registration keeps.
     package static func expired(
-        _ number: Int64, _ bounds: HistoryBounds, _ store: Store, opensPast: Bool = false, deletes: Bool = false
+        _ number: Int64, _ bounds: HistoryBounds, _ store: Store, opensPast: Bool = false, deletes: Bool = false,
+        isOfConsumer: Bool = false
     ) -> CoreError {
         let isReplaced = number > bounds.highest
         let reason =
@@ -202,7 +204,7 @@ extension HistoryToken {
             ? "choose a token from transaction \(bounds.lowest.addingClamped(-1)) to \(bounds.highest)"
             : deletes
                 ? "pass a token of the present file"
-                : isReplaced
+                : isReplaced || isOfConsumer
                     ? continuation + ". First remove a registered consumer with "
                         + "cst_coordinator_unregister_history_consumer (unregister_history_consumer, "
                         + "unregisterHistoryConsumer)"
@@ -218,9 +220,11 @@ extension HistoryBounds {
     /// Checks that all transactions after `number` still exist.
     ///
     /// - Throws: Code 134301 if some were deleted, or if `number` is higher than the last transaction.
-    package func requireKept(after number: Int64, _ store: Store, opensPast: Bool = false) throws {
+    package func requireKept(
+        after number: Int64, _ store: Store, opensPast: Bool = false, isOfConsumer: Bool = false
+    ) throws {
         guard lowest.addingClamped(-1) <= number, number <= highest else {
-            throw HistoryToken.expired(number, self, store, opensPast: opensPast)
+            throw HistoryToken.expired(number, self, store, opensPast: opensPast, isOfConsumer: isOfConsumer)
         }
     }
 }

@@ -37,7 +37,7 @@ struct HistoryDeletion {
             if let progress, !progress(transactions, changes) {
                 let result =
                     switch transactions {
-                    case 0: "transactions were not deleted"
+                    case 0: "nothing was deleted"
                     case 1: "the deleted transaction stays deleted"
                     default: "the \(transactions) deleted transactions stay deleted"
                     }

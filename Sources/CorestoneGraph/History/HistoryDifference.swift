@@ -108,7 +108,7 @@ extension ObjectID {
 extension Property {
     fileprivate var isElement: Bool { (self as? Attribute)?.composite != nil }
 
-    /// Compares values. The members of an unordered relationship are compared as sets.
+    /// Whether two values are equal. The members of an unordered relationship are compared as sets.
     fileprivate func isSame(_ one: PropertyValue, _ other: PropertyValue) -> Bool {
         guard let relationship = self as? Relationship, relationship.isToMany, !relationship.isOrdered,
             case .array(let ones) = one, case .array(let others) = other

@@ -99,7 +99,7 @@ extension Coordinator {
             let bounds = try history.bounds()
             let known = try history.consumers().first { $0.name == name }
             let number = known?.transactionNumber ?? start ?? bounds.highest
-            try bounds.requireKept(after: number, store)
+            try bounds.requireKept(after: number, store, isOfConsumer: known != nil)
             let consumer = HistoryConsumer(
                 name: name, transactionNumber: number, lastSeen: ReferenceDate.currentSeconds, lease: lease)
             try transaction.setHistoryConsumer(consumer)
@@ -270,7 +270,8 @@ extension Store {
         CoreError(
             .invalidArgument,
             type == .sqlite
-                ? "\(path) does not have a history; open the store with CST_STORE_HISTORY (history)"
+                ? "\(path) does not have a history; open the store \(isReadOnly ? "for writing, with" : "with") "
+                    + "CST_STORE_HISTORY (history)"
                 : "\(Coordinator.shown(path)) does not have a history; use an SQLite store that is opened with "
                     + "CST_STORE_HISTORY (history)",
             key: "store", file: path.isEmpty ? nil : path)
@@ -292,7 +293,8 @@ extension Store {
 extension HistoryToken {
     fileprivate func number(for store: Store) throws -> Int64 {
         if let number = transactionNumbers[store.identifier] { return number }
-        throw HistoryToken.unknown(store, self)
+        let hasHistory = try store.readHistory { _ in true } == true
+        throw HistoryToken.unknown(store, self, hasHistory: hasHistory)
     }
 }
 

@@ -37,7 +37,7 @@ public struct HistoryToken: Sendable, Hashable {
     ///
     /// The result is negative if this token is earlier in at least one store and not later in any. It is positive in
     /// the opposite case, and zero for equal positions. Returns nil if this token is earlier in one store and later in
-    /// another, as with tokens of different stores.
+    /// another, as with tokens of different stores that have transactions.
     ///
     /// If only one of the tokens contains a store, the other token counts as the beginning of the store's history.
     public func order(against other: HistoryToken) -> Int? {
@@ -78,7 +78,7 @@ extension HistoryToken: CustomStringConvertible {
 
     /// Creates a token from the text that `json` returned.
     ///
-    /// - Throws: `.invalidArgument` for any other text.
+    /// - Throws: `.invalidArgument` if the text is not a JSON object of UUIDs and integers of at least 0.
     public init(json: String) throws {
         let value: PropertyValue
         do { value = try decodeJSON(Array(json.utf8), allowsTwins: false) } catch let error as CoreError {
@@ -94,7 +94,8 @@ extension HistoryToken: CustomStringConvertible {
             }
             guard case .int(let last) = number, last >= 0 else {
                 throw HistoryToken.unreadable(
-                    "the number of the store \"\(store)\" is \(number.excerpt), not an integer of at least 0", json)
+                    "the number of the store \"\(store)\" is \(number.excerpt), but must be an integer from 0 to "
+                        + "\(Int64.max) without a fraction", json)
             }
             numbers[identifier] = last
         }

@@ -55,7 +55,7 @@ struct HookState {
         return CoreError(
             .validation, code: .managedObjectValidation,
             "the context is still dirty after \(rounds) attempts to save, because a hook or validator changed \(changes) "
-                + "each time; set only values that differ in will_save (willSave) and validators, and do not insert or "
+                + "each time; in will_save (willSave) and validators, set only values that differ, and do not insert or "
                 + "delete objects in each call",
             entity: object?.entity.name, key: keys.first, objectURI: object?.objectID.uri)
     }

@@ -172,13 +172,13 @@ extension CoreError {
         if conflicts.count > shown { message += "\n  and \(conflicts.count - shown) more" }
         message +=
             merges == 0
-            ? "\n  call cst_object_refresh (refresh) on the objects or change them, and save again, or set another "
+            ? "\n  resolve each conflict as its error in the details describes, and save again, or set another "
                 + "merge policy with cst_context_set_merge_policy (merge_policy, mergePolicy)"
             : "\n  the merge policy resolved conflicts \(merges) times, but each save found new ones; save again"
         let only = conflicts.count == 1 ? conflicts[0].error : nil
         return CoreError(
             .conflict, code: code, message, entity: only?.entity, key: only?.key, value: only?.value,
-            objectURI: only?.objectURI, children: conflicts.map(\.error), file: store.path,
-            payload: ConflictList(conflicts))
+            objectURI: only?.objectURI, children: conflicts.map(\.error),
+            file: store.path.isEmpty ? nil : store.path, payload: ConflictList(conflicts))
     }
 }

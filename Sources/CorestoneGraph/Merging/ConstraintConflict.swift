@@ -17,7 +17,8 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
     /// There is one object in a conflict with a stored object, and more than one in a conflict within the context.
     public let conflictingSnapshots: [ConflictSnapshot]
     private let entityName: String
-    private let path: String
+    /// The path of the store; nil for a store without a path.
+    private let path: String?
 
     init(
         _ objects: [ManagedObject], _ constraint: [String], _ values: [PropertyValue], database: Record? = nil,
@@ -27,7 +28,7 @@ public final class ConstraintConflict: SaveConflict, @unchecked Sendable {
         constraintValues = Dictionary(zip(constraint, values.map(\.withoutObject))) { first, _ in first }
         conflictingSnapshots = objects.map { $0.snapshot() }
         entityName = objects[0].entity.name
-        path = store.path
+        path = store.path.isEmpty ? nil : store.path
         let entity = database.map { context.entity(at: $0.header.pointee.entity) }
         databaseObjectID = entity.flatMap { entity in
             database.map { ObjectID(store: store, entity: entity, reference: $0.primaryKey) }

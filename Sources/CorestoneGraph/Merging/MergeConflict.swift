@@ -13,7 +13,7 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         case context = 1
         /// Another process or another coordinator.
         ///
-        /// The row cache has another state than the store, or does not contain a row that the store contains.
+        /// The row cache differs from the store, or does not contain a row that the store contains.
         case store
     }
 
@@ -46,23 +46,24 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     private let isGone: Bool
     /// Whether the object has unsaved changes; false for an object that is only locked by `detectConflicts(for:)`.
     private let isChangedHere: Bool
-    /// The URI for the key of the row.
+    /// The URI for the primary key of the row.
     private let uri: String
     /// The newest row, while the save runs its merge policy; nil afterwards, or if the row is deleted.
     private(set) var row: Record?
     private var chunk: RecordChunk?
-    private let path: String
+    /// The path of the store; nil for a store without a path.
+    private let path: String?
 
     /// Creates the conflict of an object.
     ///
     /// - Parameters:
     ///   - row: The newest row of the store, whose memory is retained; nil if the row is deleted.
     ///   - cached: The row in the row cache; nil if the cache does not contain it.
-    ///   - key: The key of the row, even if the object does not have a permanent ID yet.
+    ///   - key: The primary key of the row, even if the object does not have a permanent ID yet.
     init(_ object: ManagedObject, row: Record?, cached: Record?, in context: Context, store: Store, key: Int64) {
         self.row = row
         chunk = row?.chunk.takeUnretainedValue()
-        path = store.path
+        path = store.path.isEmpty ? nil : store.path
         (isInserted, isGone, isChangedHere) = (object.isInserted, row == nil, object.hasChanges)
         uri = ObjectID(store: store, entity: object.entity, reference: key).uri
         let base = object.record.map { Record($0) }
@@ -125,17 +126,18 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
         let otherPolicy = "set another merge policy with cst_context_set_merge_policy (merge_policy, mergePolicy)"
         let remedy =
             isInserted
-            ? (isGone ? "save again to get a new reference" : "fetch the object of that row and change it instead")
-                + ", or \(otherPolicy)"
+            ? (isGone
+                ? "\(otherPolicy), and save again to get a new reference"
+                : "fetch the object of that row and change it instead, or \(otherPolicy)")
             : isGone
-                ? "call cst_context_rollback (rollback), or delete it in this context too with cst_context_delete "
-                    + "(delete)"
-                : "call cst_object_refresh (refresh) on it and save again, or \(otherPolicy)"
+                ? "call cst_context_rollback (rollback), or delete the object in this context too with "
+                    + "cst_context_delete (delete)"
+                : "call cst_object_refresh (refresh) on the object and save again, or \(otherPolicy)"
         let theirs = differences.filter(\.isChangedThere)
         let concerned = theirs.isEmpty ? differences : theirs
         return CoreError(
             .conflict, code: .managedObjectMerge, "\(message)\n  \(remedy)", entity: objectID.entity.name,
-            key: concerned.first?.key, objectURI: uri,
+            key: concerned.first?.key, value: concerned.first?.theirs, objectURI: uri,
             children: isGone
                 ? []
                 : concerned.map {

@@ -29,5 +29,7 @@ struct MergeState {
     }
 
     /// Releases all objects.
-    mutating func removeAll() { (mergedIn, deletedElsewhere, reinsertedElsewhere, deferred) = ([], ObjectsByID(), [], [:]) }
+    mutating func removeAll() {
+        (mergedIn, deletedElsewhere, reinsertedElsewhere, deferred) = ([], ObjectsByID(), [], [:])
+    }
 }

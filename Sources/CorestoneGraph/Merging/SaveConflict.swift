@@ -50,7 +50,7 @@ public class SaveConflict: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "the conflict of \(objectIDs[0].entity.name) \(objectIDs[0].uri) can be resolved only while a save "
-                    + "runs its merge policy\(remedy)",
+                    + "runs the merge policy\(remedy)",
                 entity: objectIDs[0].entity.name, objectURI: objectIDs[0].uri)
         }
         try resolve(as: type, in: context)

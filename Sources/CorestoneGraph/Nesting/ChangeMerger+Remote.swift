@@ -23,7 +23,7 @@ extension ChangeMerger {
         if !found.isEmpty || !changes.isComplete && context.observation.trackers.hasObservers(.event) {
             try mergeChanges(found, late: [])
         }
-        // Child contexts may have registered other objects.
+        // Nested contexts may have registered other objects.
         for child in context.links.children.merging { child.post(changes, of: store) }
     }
 

@@ -8,11 +8,11 @@ import CorestoneValues
 /// 2. `merge` updates the registered objects, and removes those whose rows were deleted. Objects with unsaved changes
 ///    keep these; see `ConflictResolver` for the save of such objects.
 /// 3. A change that cannot be merged yet is deferred until the object's own changes are saved or discarded.
-/// 4. The event ends: observers are notified of the merged objects, and child contexts merge the same changes.
+/// 4. The event ends: observers are notified of the merged objects, and nested contexts merge the same changes.
 struct ChangeMerger {
     let context: Context
 
-    /// Merges a save, and posts it to the child contexts that merge automatically.
+    /// Merges a save, and posts it to the nested contexts that merge automatically.
     ///
     /// - Parameter late: The objects for which an earlier merge skipped these changes.
     func mergeChanges(_ ids: ChangedIDs, late: [ManagedObject]) throws {
@@ -20,7 +20,7 @@ struct ChangeMerger {
         for inbox in context.links.children.merging { inbox.post(ids) }
     }
 
-    /// Merges a save without notifying child contexts.
+    /// Merges a save without notifying nested contexts.
     ///
     /// - Parameter late: The objects for which an earlier merge skipped these changes.
     func merge(_ ids: ChangedIDs, late: [ManagedObject] = []) throws {

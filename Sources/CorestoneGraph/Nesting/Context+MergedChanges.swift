@@ -12,12 +12,12 @@ extension Context {
     /// - Parameter ids: The IDs in the `didSave` notification of the other context, which may be a context of another
     ///   coordinator.
     /// - Throws: `.wrongThread` on a thread other than the context's.
-    ///   Errors of reading.
+    ///   The store's error if a row cannot be read.
     public func mergeChanges(_ ids: ChangedIDs) throws { try changeMerger.mergeChanges(ids, late: []) }
 
     /// Whether automatic merging is enabled. Default: false.
     ///
-    /// A child context merges the saves of its parent. Other contexts merge the saves of contexts of the same
+    /// A nested context merges the saves of its parent. Other contexts merge the saves of contexts of the same
     /// coordinator.
     ///
     /// The merge runs on the context's queue. A context with a private queue or on the main queue merges when the queue

@@ -176,7 +176,7 @@ extension Context {
         sendRenamedIDs()
     }
 
-    /// Posts to child contexts the IDs that have become permanent since the last call.
+    /// Posts to nested contexts the IDs that have become permanent since the last call.
     func sendRenamedIDs() {
         if links.renamed.isEmpty { return }
         let renamed = links.takeRenamed()

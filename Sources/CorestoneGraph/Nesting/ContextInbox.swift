@@ -109,7 +109,7 @@ final class ContextInbox: @unchecked Sendable {
         }
     }
 
-    /// Makes the context refresh all objects, because there are too many changes to list.
+    /// Requests a refresh of all objects of the context, because there are too many changes to list.
     func postEverything() { post { $0.merges = .everything } }
 
     /// Puts back changes that could not be merged, for the next processing of the inbox.

@@ -3,7 +3,7 @@ struct ContextLinks {
     /// The inbox for changes, permanent IDs and removed stores, to which other contexts and threads post.
     let inbox: ContextInbox
     let children = ContextFollowers()
-    /// IDs that became permanent and were not posted to the child contexts yet.
+    /// IDs that became permanent and were not posted to the nested contexts yet.
     private(set) var renamed: [Renaming] = []
 
     /// Records an ID that became permanent.

@@ -1,7 +1,7 @@
 import CorestoneModel
 import CorestoneValues
 
-/// The transfer of the changes of a save from a child context to its parent.
+/// The transfer of the changes of a save from a nested context to its parent.
 ///
 /// Values that changed in the child replace those of the parent for the same property. Other values of the parent
 /// remain. The parent updates inverses and applies delete rules itself, so that its graph stays consistent even if the
@@ -33,8 +33,8 @@ struct NestedSave {
     ///
     /// All rows are read here, because a failure of a later step would leave the parent partly changed.
     ///
-    /// - Throws: `.conflict` if the parent does not have an updated object any more.
-    ///   Errors of reading.
+    /// - Throws: `.conflict` if an updated object was deleted in the parent or the store, or the parent discarded it.
+    ///   The store's error if a row cannot be read.
     mutating func prepare() throws {
         updated = plan.updated.map { parent.counterpart(of: $0) }
         deleted = plan.deleted.map { parent.counterpart(of: $0) }
@@ -52,9 +52,10 @@ struct NestedSave {
         if !conflicts.isEmpty {
             throw CoreError(
                 .conflict, code: .managedObjectMerge,
-                "\(conflicts.count) objects have changes but are no longer in the parent context, the first of them "
-                    + "\(conflicts[0].objectURI ?? "unknown"); call cst_context_rollback (rollback), or delete them in "
-                    + "this context too with cst_context_delete (delete)",
+                "\(conflicts.count) objects, the first of them \(conflicts[0].objectURI ?? "unknown"), have changes but "
+                    + "were deleted elsewhere, or the parent context was rolled back or reset; call "
+                    + "cst_context_rollback (rollback), or delete the objects in this context with "
+                    + "cst_context_delete (delete)",
                 entity: conflicts[0].entity, objectURI: conflicts[0].objectURI, children: conflicts)
         }
         for object in plan.inserted { try prepareTargets(of: object, nil) }
@@ -83,8 +84,8 @@ struct NestedSave {
 
     /// Returns the conflicts, by store, of objects that were saved elsewhere since the child read them.
     ///
-    /// The parent already has the newer rows of these objects, so without this check, changes that are based on older
-    /// rows would overwrite the newer rows without a conflict.
+    /// The parent already has the newer rows of these objects. Without this check, changes that are based on older rows
+    /// would overwrite the newer rows without a conflict.
     func conflicts() -> [(key: Store, elements: [MergeConflict])] {
         var conflicts = GroupedElements<Store, MergeConflict>()
         // Retains the rows that are written here until the conflicts retain them.
@@ -119,7 +120,7 @@ struct NestedSave {
             }
         }
         for (object, own) in changed { try writeMembers(of: object, own) }
-        // The child context has already run the deletion hooks.
+        // The nested context has already run the deletion hooks.
         for own in deleted where !own.isDeleted { parent.deleteRules.markDeleted(own) }
     }
 
@@ -170,7 +171,7 @@ struct NestedSave {
 
     // MARK: Commit
 
-    /// Removes the moved changes from the child context.
+    /// Removes the moved changes from the nested context.
     func commit() {
         var writer = RecordWriter(expectedBytes: (plan.inserted.count + plan.updated.count) * 128)
         for object in plan.inserted + plan.updated {
@@ -187,7 +188,7 @@ struct NestedSave {
 }
 
 extension Context {
-    /// Inserts an object into this context for an object that a child context inserted.
+    /// Inserts an object into this context for an object that a nested context inserted.
     fileprivate func insertCopy(of object: ManagedObject) -> ManagedObject {
         let own = ManagedObject(
             entity: object.entity, context: self, store: object.store, primaryKey: object.primaryKey, state: [.inserted]
@@ -202,7 +203,7 @@ extension Context {
 }
 
 extension ManagedObject {
-    /// Whether the object's row is newer than that of a child context's object and conflicts with the child's changes.
+    /// Whether the object's row is newer than that of a nested context's object and conflicts with the child's changes.
     ///
     /// The newer row has another value of a property that the child changed, or of any property if the child deletes
     /// the object. Properties with pending changes in the parent do not count, because the child's changes replace
@@ -218,7 +219,7 @@ extension ManagedObject {
         }
     }
 
-    /// Returns the key of the target in the row.
+    /// Returns the primary key of the target in the row.
     ///
     /// Returns the permanent key if the target had a temporary one when the row was written.
     private func committedTargetKey(_ slot: Int) -> Int64? {
@@ -258,8 +259,9 @@ extension ManagedObject {
     fileprivate func lostInParentError() -> CoreError {
         CoreError(
             .conflict, code: .managedObjectMerge,
-            "\(entity.name) \(objectID.uri) has changes but is no longer in the parent context; call "
-                + "cst_context_rollback (rollback), or delete it in this context too with cst_context_delete (delete)",
+            "\(entity.name) \(objectID.uri) has changes but was deleted in the parent context or in the store, or the "
+                + "parent was rolled back or reset; call cst_context_rollback (rollback), or delete the object in this "
+                + "context with cst_context_delete (delete)",
             entity: entity.name,
             objectURI: objectID.uri)
     }
@@ -268,12 +270,12 @@ extension ManagedObject {
 extension Context {
     /// Throws if this context is running a lifecycle hook, a validator or its merge policy.
     func refuseDuringSave() throws {
-        try refuseInHook("save a context that is nested in its own")
+        try refuseInHook("save a child context of the context that runs it")
         if hookState.isRunningValidators {
             throw CoreError(
                 .invalidArgument,
-                "a validator must not save a context that is nested in its own; do so after the call that runs the "
-                    + "validator has returned")
+                "a validator must not save a child context of the context that runs it; call cst_context_save "
+                    + "(save) after the validation has ended")
         }
     }
 }

@@ -2,7 +2,7 @@ import CPlatform
 import CorestoneModel
 import CorestoneValues
 
-// A change stamp lets a host cache the values of an object.
+// With a change stamp, a host can cache the values of an object.
 //
 // The stamp `changes` is incremented by every assignment to a field on which the value of a plain attribute depends:
 // the record, the overlay and its values, the state and the owner. The observers of these fields do it, and

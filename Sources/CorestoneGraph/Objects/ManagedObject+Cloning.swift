@@ -33,7 +33,7 @@ extension ManagedObject {
     ///
     /// - Throws: `.invalidArgument` if the object is deleted, or if a path of `options` contains an unknown property or
     ///   a property that is not a relationship.
-    ///   Errors of reading.
+    ///   The store's error if a row cannot be read.
     ///   After an error, the clones are deleted again.
     public func clone(_ options: CloneOptions = CloneOptions()) throws -> ManagedObject {
         try checkQueue()
@@ -90,9 +90,9 @@ private final class Cloning {
             guard let relationship = property as? Relationship else {
                 throw CoreError(
                     .invalidArgument,
-                    "\(entity.name).\(name) in the key path \"\(path)\" is \(property.kindPhrase); leave it out, because "
-                        + "\"including\" takes relationships only", entity: entity.name, key: String(name),
-                    objectURI: object.objectID.uri)
+                    "\(entity.name).\(name) in the key path \"\(path)\" is \(property.kindPhrase); leave the property out, "
+                        + "because \"including\" takes relationships only", entity: entity.name, key: String(name),
+                    value: .string(path), objectURI: object.objectID.uri)
             }
             entity = relationship.destination
         }

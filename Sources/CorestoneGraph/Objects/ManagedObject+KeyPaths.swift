@@ -10,7 +10,7 @@ extension ManagedObject: KeyValueCoding {
     /// "objectID" are supported too.
     ///
     /// - Throws: `.predicate` if the entity does not have the property.
-    ///   Errors of reading.
+    ///   The store's error if a row cannot be read.
     public func value(forKey name: String) throws -> PropertyValue {
         try checkQueue()
         if let property = entity.property(named: name) { return try value(slot: Int(property.slot)) }

@@ -41,7 +41,7 @@ extension ManagedObject {
         if state.insert(.partial).inserted || known?.record.version != part.record.version { forgetPartners() }
     }
 
-    /// Discards cached to-one targets if the whole row, which was just read, has another version than the part.
+    /// Discards cached to-one targets if the version of the whole row, which was just read, differs from the part's.
     func completePart() {
         if let part = context?.faultState.parts[ObjectIdentifier(self)], part.record.version != version {
             forgetPartners()

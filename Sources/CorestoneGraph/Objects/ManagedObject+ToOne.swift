@@ -226,8 +226,9 @@ extension ManagedObject {
                     + "with cst_context_insert_object (insert_object, insert) first"
             } else {
                 "\(target), which belongs to another context; "
-                    + (member.hasTemporaryID ? "save it there with cst_context_save (save), and " : "")
-                    + "get it in this context with cst_context_object_with_id (get, object)"
+                    + (member.hasTemporaryID
+                        ? "save the object there with cst_context_save (save), and get it " : "get the object ")
+                    + "in this context with cst_context_object_with_id (get, object)"
             }
         return CoreError(
             .invalidArgument, "\(entity.name).\(relationship.name) cannot refer to \(obstacle)", entity: entity.name,

@@ -21,7 +21,7 @@ extension ManagedObject {
     /// - Throws: `.typeMismatch` for another attribute.
     ///   `.unsupported` if the model names a transformer that is not registered.
     ///   The transformer's error, with entity and key.
-    ///   Errors of reading.
+    ///   The store's error if a row cannot be read.
     public func transformedValue(key: UInt32) throws -> Any? {
         let (slot, attribute) = try transformable(key)
         return try withView(key: key) { view in

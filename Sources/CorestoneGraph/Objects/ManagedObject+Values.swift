@@ -446,7 +446,7 @@ extension ManagedObject {
         let closed = store.flatMap { $0.isOpen ? nil : $0.path }
         let reason =
             if let closed {
-                "its store \(closed) was removed from the coordinator or closed; add the store with "
+                "its store \(closed.isEmpty ? "" : "\(closed) ")was removed from the coordinator or closed; add the store with "
                     + "cst_coordinator_add_store (add_store, addStore) to an open coordinator, and fetch the object "
                     + "again"
             } else {
@@ -456,7 +456,7 @@ extension ManagedObject {
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(entity.name) \(objectID.uri) is no longer in its context: \(reason)",
-            entity: entity.name, objectURI: objectID.uri, file: closed)
+            entity: entity.name, objectURI: objectID.uri, file: closed?.isEmpty == true ? nil : closed)
     }
 }
 

@@ -9,7 +9,7 @@ final class PositionIndex {
     /// Empty until an object is removed from the middle.
     private var removals: [Int32] = []
     private var removedCount = 0
-    /// Whether objects were inserted in the middle or moved, so that the index knows only which objects are in the list.
+    /// Whether objects were inserted in the middle or moved, so that positions are unknown.
     private(set) var isStale = false
     private var searches = 0
     private static let mostSearches = 3

@@ -196,7 +196,7 @@ enum ObserverPath {
             throw CoreError(
                 .invalidArgument,
                 "\"\(path)\" of \(entity.name) cannot be observed, because \(entity.name).\(head.name) is \(head.kindPhrase), not a to-one "
-                    + "relationship; observe \"\(head.name)\", or a path of to-one relationships",
+                    + "relationship; end the path at \"\(head.name)\"",
                 entity: entity.name, key: String(path))
         }
         return (head, path[path.index(after: dot)...])

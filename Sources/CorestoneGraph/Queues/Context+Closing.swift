@@ -45,8 +45,13 @@ extension Context {
         for context in all { try context.requireEnd(waits: unsaved == .discard) }
         if unsaved == .save { try Context.save(all) }
         if unsaved != .discard {
-            let held = all.compactMap { $0.unsavedChanges() }
-            if !held.isEmpty { throw UnsavedChanges.refusal(label.text, held, isContext: true) }
+            // This context is the last one.
+            let held = all.map { $0.unsavedChanges() }
+            let isNested = held.last.flatMap { $0 } == nil
+            let known = held.compactMap { $0 }
+            if !known.isEmpty {
+                throw UnsavedChanges.refusal(label.text, known, isContext: true, isNested: isNested)
+            }
         }
         var hasEnded = true
         for context in all { hasEnded = try context.end(unsaved) }

@@ -105,14 +105,17 @@ public struct UnsavedChanges: Sendable {
     /// - Parameters:
     ///   - subject: The name of the object, as the beginning of a sentence: `the container Shop`.
     ///   - isContext: Whether the object is a context, which may stay open because of a nested context.
-    package static func refusal(_ subject: String, _ held: [UnsavedChanges], isContext: Bool = false) -> CoreError {
+    ///   - isNested: Whether only nested contexts have the changes. A nested context may have the same name.
+    package static func refusal(
+        _ subject: String, _ held: [UnsavedChanges], isContext: Bool = false, isNested: Bool = false
+    ) -> CoreError {
         let children = held.map(\.error)
-        let whose = children.count == 1 && subject == held[0].context
+        let whose = children.count == 1 && !isNested && subject == held[0].context
         return CoreError(
             .unsavedChanges, code: .persistentStoreSave,
             "\(subject) stays open because "
                 + (whose ? "it \(held[0].state)" : faults(held))
-                + "; \(remedy(held.count, isContext && !whose ? "that context" : "the context"))",
+                + "; \(remedy(held.count, isContext && !whose ? "the nested context" : "the context"))",
             entity: children.count == 1 ? children[0].entity : nil, children: children)
     }
 }

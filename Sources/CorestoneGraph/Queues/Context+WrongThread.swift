@@ -90,23 +90,24 @@ extension Context {
             whose =
                 ", which is confined to \(nameOfThread(owner)); "
                 + (asParent
-                    ? "use the nested context on \(nameOfThread(owner)), or create its parent with "
+                    ? (hasEnded(owner) ? "" : "use the nested context on \(nameOfThread(owner)), or ")
+                        + "create its parent with "
                     : "create a context on \(nameOfThread(platform_thread_id())), or one with ")
                 + "CST_QUEUE_PRIVATE (background_context, .privateQueue)"
         case .privateQueue:
             let user = owner == 0 ? "which is not in use" : "which \(nameOfThread(owner)) is using"
-            whose = " outside its private queue, \(user); use it inside cst_context_perform (perform)"
+            whose = " outside its private queue, \(user); use the context inside cst_context_perform (perform)"
         case .main where main == 0:
             whose =
                 " of the main queue, which is not bound to a thread; call cst_main_queue_bind (main_queue.bind, "
                 + "MainQueue.bind) first"
         case .main where owner != main && owner != 0:
             whose =
-                " of the main queue, which \(nameOfThread(owner)) is using for a nested context; use it inside "
-                + "cst_context_perform (perform)"
+                " of the main queue, which \(nameOfThread(owner)) is using for a nested context; use the main "
+                + "context inside cst_context_perform (perform)"
         case .main:
             whose =
-                " of the main queue, which belongs to \(nameOfThread(main)); use it on the main thread, or inside "
+                " of the main queue, which belongs to \(nameOfThread(main)); use the context on the main thread, or inside "
                 + "cst_context_perform (perform)"
         }
         return CoreError(

@@ -50,3 +50,10 @@ package func nameOfThread(_ thread: UInt64) -> String {
         return number + " (\(String(cString: name)))"
     }
 }
+
+/// Whether a thread that used the library has ended.
+func hasEnded(_ thread: UInt64) -> Bool {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
+        buffer.baseAddress.map { !platform_thread_name(thread, $0, 32) } ?? false
+    }
+}

@@ -138,7 +138,9 @@ enum WaitGraph {
     static func noThreadError(_ label: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "cannot create a thread for the queue of \(label.text), or for a queue that it waits for, so this call did not run. "
-                + "End other threads, or raise the limit of threads (ulimit -u), and call again")
+            "cannot create a thread for the queue of \(label.text), or for a queue on which its blocks wait: all "
+                + "worker threads wait or sleep. At most \(Workers.limit) can exist, or fewer if the system limits "
+                + "threads (ulimit -u); wait or sleep in fewer blocks at a time, or raise the limit of the system if "
+                + "it is lower")
     }
 }

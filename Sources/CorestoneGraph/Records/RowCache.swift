@@ -38,7 +38,7 @@ import Synchronization
 ///
 /// A fault thus does not require a query if another context has read or saved its row.
 ///
-/// Rows are evicted by chunk. A chunk that has another owner than the cache stays. Of the other chunks, the newest stay
+/// Rows are evicted by chunk. A chunk that has an owner besides the cache stays. Of the other chunks, the newest stay
 /// up to a limit. Thread-safe. No other lock is acquired under the lock of the cache. `RowCache+Invariants.swift` lists
 /// the invariants.
 final class RowCache: RowKeeping, @unchecked Sendable {
@@ -260,8 +260,8 @@ final class RowCache: RowKeeping, @unchecked Sendable {
 
     /// Enters a row into a table, unless the table has a newer version of it.
     ///
-    /// Rows may arrive in another order than that of their versions. A row that is known to be the newest is entered in
-    /// any case, because versions can restart.
+    /// Rows may arrive in an order that differs from that of their versions. A row that is known to be the newest is
+    /// entered in any case, because versions can restart.
     private func enter(_ record: Record, _ table: KeyTable, isNewest: Bool) {
         if !isNewest, let known = table.find(record.primaryKey), Record(known).version > record.version { return }
         table.set(record.primaryKey, record.start)

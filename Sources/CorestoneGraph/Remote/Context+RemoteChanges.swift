@@ -17,9 +17,9 @@ extension Context {
     /// versions of all registered objects are compared with those in the store. The next fetch then finds the inserted
     /// rows. Saves from before the property was set are not merged.
     ///
-    /// The property cannot be set for a child context. A child context that merges the saves of its parent also merges
-    /// the remote changes that the parent has merged. A context that is pinned to the current state advances to the
-    /// newest state with each merge. A context that `setQueryGeneration` pinned to another token does not merge.
+    /// The property cannot be set for a nested context. A nested context that merges the saves of its parent also
+    /// merges the remote changes that the parent has merged. A context that is pinned to the current state advances to
+    /// the newest state with each merge. A context that `setQueryGeneration` pinned to another token does not merge.
     public var automaticallyMergesRemoteChanges: Bool {
         get { links.inbox.mergesRemote.load(ordering: .relaxed) }
         set { try? setMergesRemoteChanges(newValue) }
@@ -27,7 +27,7 @@ extension Context {
 
     /// Sets `automaticallyMergesRemoteChanges`.
     ///
-    /// - Throws: `.invalidArgument` for a child context.
+    /// - Throws: `.invalidArgument` for a nested context.
     ///   `.noMemory` or `.storeIO` if a store cannot be watched.
     package func setMergesRemoteChanges(_ merges: Bool) throws {
         guard parent == nil else {

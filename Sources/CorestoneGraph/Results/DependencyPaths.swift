@@ -49,7 +49,7 @@ struct DependencyPaths {
                 .invalidArgument,
                 "cannot observe changes along \(relationship.entity.name).\(relationship.name), which does not have an "
                     + "inverse relationship; add one in the model", entity: relationship.entity.name,
-                key: relationship.name)
+                key: relationship.name, value: .string(keyPath.text))
         }
         paths.append(Path(relationships: relationships, last: last, isDeclared: isDeclared))
     }

@@ -111,7 +111,7 @@ public final class FetchedResultsController {
     /// Returns the object at an index path.
     ///
     /// - Throws: `.invalidArgument` if there are no results, or if they do not have the index path.
-    ///   Errors of reading.
+    ///   The store's error if a row cannot be read.
     public func object(at indexPath: ResultsIndexPath) throws -> ManagedObject {
         try managedObjectContext.checkQueue()
         guard let tracker, let snapshot, let place = snapshot.sections.place(of: indexPath) else {

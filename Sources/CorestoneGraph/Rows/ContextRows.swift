@@ -101,7 +101,7 @@ final class ContextRows: RowSource {
         }
     }
 
-    /// Returns the key of a row, followed by the keys of adjacent rows whose targets were not read yet.
+    /// Returns the primary key of a row, followed by the keys of adjacent rows whose targets were not read yet.
     private func owners(
         _ row: StoredRow, _ relationship: Relationship, _ isUnknown: (Int64) -> Bool
     ) -> [Int64] {

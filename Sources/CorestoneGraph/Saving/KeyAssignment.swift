@@ -49,11 +49,11 @@ struct KeyAssignment {
             guard let keys = try obtain(new.map { NewRow($0) }), keys.count == new.count else {
                 throw CoreError(
                     .internal,
-                    "\(store.path) did not return a primary key for each new object; report it as a defect of the library",
-                    file: store.path)
+                    "\(Coordinator.shown(store.path)) did not return a primary key for each new object; report it as a defect of the library",
+                    file: store.path.isEmpty ? nil : store.path)
             }
-            // A custom store may return a key of a failed save for another object. The keys of all objects are then
-            // requested again.
+            // A custom store may return a key of a failed save for another object. The primary keys of all objects are
+            // then requested again.
             if zip(new, keys).contains(where: { kept[$0.entity.rootIndex]?.contains($1) == true }) {
                 for object in objects { context.changeTracker.reservedKeys[object.primaryKey] = nil }
                 return try namedKeys(for: objects, in: store, obtain)

@@ -170,7 +170,7 @@ struct SavePipeline {
     /// Moves the changes of a save to the parent, where they become pending changes.
     ///
     /// The stores are not written. Conflicts with other saves are resolved first, by the merge policy. After a failure,
-    /// the changes are still pending in the child context.
+    /// the changes are still pending in the nested context.
     ///
     /// - Returns: The changes that were moved.
     private func push(_ first: SavePlan, into parent: Context) throws -> SavePlan {
@@ -184,7 +184,7 @@ struct SavePipeline {
                 transfer = NestedSave(try reload(), from: context, into: parent)
                 try transfer.prepare()
             }
-            // The transfer notifies observers of the parent and of its objects, which must not use the child context.
+            // The transfer notifies observers of the parent and of its objects, which must not use the nested context.
             try context.closed(for: .save) {
                 try transfer.write()
                 transfer.commit()

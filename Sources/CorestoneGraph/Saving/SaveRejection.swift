@@ -29,7 +29,7 @@ package struct ReportedRows {
     /// The error for rows whose unique values other rows have; nil if there are no such rows.
     package let duplicateError: CoreError?
 
-    /// The keys of the rows, by the index of the root entity.
+    /// The primary keys of the rows, by the index of the root entity.
     private let keys: [UInt32: Set<Int64>]
 
     package init(_ rows: [(entity: Entity, key: Int64)], duplicateError: CoreError?) {
@@ -78,7 +78,7 @@ package struct ReportedRows {
                 ? duplicateError?.code : CocoaCode.managedObjectMerge.rawValue,
             entity: details.first?.entity,
             objectURI: details.first?.objectURI, children: conflicts.isEmpty ? details : conflicts.map(\.error),
-            file: store.path, payload: conflicts.isEmpty ? nil : ConflictList(conflicts))
+            file: store.path.isEmpty ? nil : store.path, payload: conflicts.isEmpty ? nil : ConflictList(conflicts))
     }
 }
 
@@ -90,9 +90,12 @@ extension PersistentStore {
         _ work: String, by author: SaveAuthor = SaveAuthor(), _ body: (any SaveTransaction) throws -> Void
     ) throws {
         do { try save(by: author, body) } catch let rejection as SaveRejection {
-            throw (rejection.reported ?? ReportedRows([], duplicateError: rejection.duplicateError)).error(
+            let reported = rejection.reported ?? ReportedRows([], duplicateError: rejection.duplicateError)
+            // The error for equal unique values has its own remedy, and another attempt would fail too.
+            throw reported.error(
                 "reported conflicts and could not \(work)",
-                "nothing was written; try again", of: self, areOfObjects: false)
+                reported.duplicateError == nil ? "nothing was written; try again" : "nothing was written", of: self,
+                areOfObjects: false)
         }
     }
 }

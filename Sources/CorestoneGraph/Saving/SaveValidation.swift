@@ -32,7 +32,7 @@ struct SaveValidation {
 
     /// Runs the validators, checks the model's validation rules, and collects the failures.
     ///
-    /// - Parameter action: Completes "the context must not be …".
+    /// - Parameter action: Completes "the context must not be …": "saved" or "validated".
     /// - Returns: The plan with the changes of the validators.
     func gatherFailures(
         _ first: SavePlan, action: String = "saved", into failures: inout ValidationFailures
@@ -63,8 +63,9 @@ struct SaveValidation {
         guard !context.hookState.isRunningValidators else {
             throw CoreError(
                 .invalidArgument,
-                "the context must not be \(action) while its validators run; do so after the call that runs them has "
-                    + "returned, and check only the passed object in a validator")
+                "\(context.label.text) must not be \(action) while its validators run; call "
+                    + (action == "saved" ? "cst_context_save (save)" : "cst_context_validate (validate)")
+                    + " after the validation has ended")
         }
         context.hookState.isRunningValidators = true
         defer { context.hookState.isRunningValidators = false }

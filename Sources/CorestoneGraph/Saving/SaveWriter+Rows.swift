@@ -26,7 +26,7 @@ extension SaveWriter {
         }
     }
 
-    /// Updates rows, and returns whether a row has another version than its object.
+    /// Updates rows, and returns whether the version of any row differs from its object's version.
     func updateRows(_ transaction: any SaveTransaction) throws -> Bool {
         var isStale = false
         for (entity, places) in placesByEntity(plan.updated) {
@@ -79,7 +79,8 @@ extension SaveWriter {
     /// Returns the changed slots whose values equal the former values.
     ///
     /// If all values are equal and members did not change, the row is not written. The store's history lists only the
-    /// slots whose values differ. Unless `all` is true, the result is empty if any value differs.
+    /// slots whose values differ. Unless `all` is true, the result is empty if any value differs. It is also empty if
+    /// equal rows are written too: for `writesEqualRows`, or after unique values were cleared.
     private func equalSlots(
         of object: ManagedObject, _ record: Record, _ shape: ChangeShape, all: Bool
     ) -> [Int] {
@@ -105,7 +106,7 @@ extension SaveWriter {
         }
     }
 
-    /// Deletes rows, and returns whether a row has another version than its object.
+    /// Deletes rows, and returns whether the version of any row differs from its object's version.
     func deleteRows(_ transaction: any SaveTransaction) throws -> Bool {
         var isStale = false
         for (entity, places) in placesByEntity(plan.deleted) {

@@ -62,7 +62,7 @@ extension Context {
         let counts = countUnsaved { leaving.contains(ObjectIdentifier($0)) }
         if counts.isEmpty { return }
         DebugLog.write(
-            "CoreData: warning: \(store.path) was removed from its coordinator while \(label.text) had unsaved changes of its objects, "
+            "CoreData: warning: \(Coordinator.shown(store.path)) was removed from its coordinator while \(label.text) had unsaved changes of the store's objects, "
                 + "which are lost: \(unsavedChanges(counts).text); call save() before removing a store"
         )
     }

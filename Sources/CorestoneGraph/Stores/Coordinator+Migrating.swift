@@ -17,7 +17,9 @@ extension Coordinator {
         // Until the coordinator has taken ownership, this function must close the store.
         var isOurs = true
         do {
-            (new, ids) = try performAndWait("migrate \(store.path) to \(backing.path)") {
+            (new, ids) = try performAndWait(
+                "migrate \(Coordinator.shown(store.path)) to \(Coordinator.shown(backing.path))"
+            ) {
                 try requireOwn(store)
                 try requireMayAdd(backing)
                 try check(backing.abilities, ofStoreAt: backing.path)
@@ -58,7 +60,7 @@ extension Coordinator {
         defer { if let pinned { store.backing.unpin(pinned) } }
         let metadata = try store.metadata()
         var result: StoreCopy?
-        try backing.saveUnmerged("import \(store.path)") { transaction in
+        try backing.saveUnmerged("import \(Coordinator.shown(store.path))") { transaction in
             var copy = StoreCopy(
                 of: store.backing, read: pinned ?? store.backing, model, metadata, into: transaction,
                 of: backing, progress: progress)
@@ -68,8 +70,8 @@ extension Coordinator {
         guard let result else {
             throw CoreError(
                 .internal,
-                "the copy of \(store.path) to \(backing.path) ended without a result; report it as a defect of the library",
-                file: store.path)
+                "the copy of \(Coordinator.shown(store.path)) to \(Coordinator.shown(backing.path)) ended without a result; report it as a defect of the library",
+                file: store.path.isEmpty ? nil : store.path)
         }
         store.wasMigrated(to: backing.path)
         return result

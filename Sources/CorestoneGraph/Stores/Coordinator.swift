@@ -160,7 +160,8 @@ public final class Coordinator: @unchecked Sendable {
     ///   this thread.
     public func remove(_ store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isHeldByThisThread {
-            throw Coordinator.storeInUse("remove \(store.path)", file: store.path)
+            throw Coordinator.storeInUse(
+                "remove \(Coordinator.shown(store.path))", file: store.path.isEmpty ? nil : store.path)
         }
         try requireOwn(store)
         post(.willRemoveStore, StoreChanges(removed: [store]))

@@ -2,11 +2,11 @@ import CorestoneFormats
 import CorestoneModel
 import CorestoneValues
 
-/// A comparison of the object graphs of two stores, regardless of their types and keys.
+/// A comparison of the object graphs of two stores, regardless of their types and primary keys.
 ///
-/// The objects of an entity are paired in the order of their keys. A migration keeps this order. Values are compared
-/// exactly, and to-one relationships by the pair to which the target belongs. Members of ordered relationships are
-/// compared in order. A reference to a missing object counts as null.
+/// The objects of an entity are paired in the order of their primary keys. A migration keeps this order. Values are
+/// compared exactly, and to-one relationships by the pair to which the target belongs. Members of ordered relationships
+/// are compared in order. A reference to a missing object counts as null.
 public struct GraphComparison {
     /// The number of objects of the first store.
     public private(set) var objects = 0
@@ -31,16 +31,21 @@ public struct GraphComparison {
     ///
     /// - Throws: `.invalidArgument` for a coordinator without a store, and for models that differ in an entity or a
     ///   property.
-    ///   Errors of reading.
+    ///   The store's error if a row cannot be read.
     public init(_ first: Coordinator, _ second: Coordinator) throws {
         let left = try GraphSide(first, "first")
         let right = try GraphSide(second, "second")
+        // Stores in memory may have the same path.
+        (left.shown, right.shown) =
+            left.path == right.path
+            ? ("the first store", "the second store")
+            : (Coordinator.shown(left.path), Coordinator.shown(right.path))
         for pair in try ComparedEntities.all(left, right) {
             let (count, otherCount) = (left.keys(of: pair.entity).count, right.keys(of: pair.other).count)
             objects += count
             if count != otherCount {
                 note(
-                    "\(pair.entity.name): \(count) object\(count == 1 ? "" : "s") in \(left.path), \(otherCount) in \(right.path)"
+                    "\(pair.entity.name): \(count) object\(count == 1 ? "" : "s") in \(left.shown), \(otherCount) in \(right.shown)"
                 )
                 continue
             }
@@ -66,7 +71,7 @@ public struct GraphComparison {
         for position in range {
             let name = left.name(of: pair.entity, position)
             guard let row = rows[position], let otherRow = otherRows[position] else {
-                note("\(name) does not have a readable row in \(rows[position] == nil ? left.path : right.path)")
+                note("\(name) does not have a readable row in \(rows[position] == nil ? left.shown : right.shown)")
                 continue
             }
             for (property, other) in pair.values {
@@ -75,7 +80,7 @@ public struct GraphComparison {
                 if value == found {
                     equalValues += 1
                 } else {
-                    note("\(name).\(property.path): \(value.text) in \(left.path), \(found.text) in \(right.path)")
+                    note("\(name).\(property.path): \(value.text) in \(left.shown), \(found.text) in \(right.shown)")
                 }
             }
         }
@@ -96,8 +101,8 @@ public struct GraphComparison {
             let (count, otherCount) = (members[position]?.count ?? 0, found[position]?.count ?? 0)
             note(
                 "\(left.name(of: pair.entity, position)).\(relationship.name): \(count) member\(count == 1 ? "" : "s") "
-                    + "in \(left.path), "
-                    + "\(otherCount) in \(right.path)"
+                    + "in \(left.shown), "
+                    + "\(otherCount) in \(right.shown)"
                     + (count == otherCount ? ", but different ones or in a different order" : ""))
         }
     }
@@ -117,11 +122,7 @@ private struct ComparedEntities {
     /// - Throws: `.invalidArgument` if the models differ, with the entity, and the key of a differing property.
     static func all(_ left: GraphSide, _ right: GraphSide) throws -> [ComparedEntities] {
         let names = Set(left.model.entities.map(\.name)).symmetricDifference(right.model.entities.map(\.name))
-        // Stores in memory may have the same path.
-        let (first, second) =
-            left.path == right.path
-            ? ("the first store", "the second store")
-            : (Coordinator.shown(left.path), Coordinator.shown(right.path))
+        let (first, second) = (left.shown, right.shown)
         let file = right.path.isEmpty ? nil : right.path
         if let name = sortedByBytes(names).first {
             throw CoreError(
@@ -212,8 +213,8 @@ private enum ComparedValue: Equatable {
     case real(bits: UInt64)
     /// A date, compared like a real number.
     case date(bits: UInt64)
-    /// An object, by the rank of its entity and its position among the entity's objects.
-    case object(Int, Int)
+    /// An object, by the name of its entity and its position among the entity's objects.
+    case object(String, Int)
 
     init(_ value: PropertyValue) {
         func bits(_ number: Double) -> UInt64 { number.isNaN ? .max : number.bitPattern }
@@ -228,11 +229,11 @@ private enum ComparedValue: Equatable {
         switch self {
         case .value(.null): "null"
         case .value(.bool(let flag)): flag ? "true" : "false"
-        case .value(.bytes(let bytes)): "\(bytes.count) bytes"
+        case .value(.bytes(let bytes)): "\(bytes.count) byte\(bytes.count == 1 ? "" : "s")"
         case .value(let value): value.excerpt
         case .real(let bits): "\(Double(bitPattern: bits))"
         case .date(let bits): PropertyValue.date(Double(bitPattern: bits)).excerpt
-        case .object(_, let position): "the object at index \(position)"
+        case .object(let name, let position): "the \(name) at index \(position)"
         }
     }
 }
@@ -241,12 +242,14 @@ private enum ComparedValue: Equatable {
 private final class GraphSide {
     let model: Model
     let path: String
+    /// The name of the store for messages.
+    var shown = ""
     private let store: any PersistentStore
     /// The rank of each entity, by its index.
     ///
     /// The rank is the position in the order of names, which is the same in both models.
     private let ranks: [Int]
-    /// The keys of the objects, by the index of their entity.
+    /// The primary keys of the objects, by the index of their entity.
     private var keysByEntity: [[Int64]]
     private var positionsByEntity: [[Int64: Int]]
 
@@ -301,7 +304,7 @@ private final class GraphSide {
         if layout.role == .toOne {
             guard let (key, index) = record.target(slot, layout), let position = positionsByEntity[Int(index)][key]
             else { return .value(.null) }
-            return .object(ranks[Int(index)], position)
+            return .object(model.entities[Int(index)].name, position)
         }
         if layout.role == .external, let name = record.fileName(slot, layout) {
             let value = store.externalValue(named: String(decoding: name, as: UTF8.self))
@@ -316,7 +319,7 @@ private final class GraphSide {
         let key = entity.properties[slot].path
         return CoreError(
             .storeIO,
-            "cannot compare \(entity.name).\(key) of row \(record.primaryKey) in \(path): \(fault)",
+            "cannot compare \(entity.name).\(key) of row \(record.primaryKey) in \(shown): \(fault)",
             entity: entity.name, key: key,
             objectURI: ObjectID.uri(
                 ofKey: record.primaryKey, entity: entity, in: store.references, store: store.identifier), file: file)

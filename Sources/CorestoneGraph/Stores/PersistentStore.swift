@@ -62,7 +62,7 @@ package protocol PersistentStore: StoreReading, Sendable {
 
     /// Whether the computed rows are the final state of the saved rows.
     ///
-    /// The computed rows may have other versions than the rows that the save passed.
+    /// The versions of the computed rows may differ from those that the save passed.
     var decidesVersions: Bool { get }
 
     /// Notifies a store with the ability `registrations` that a context registered objects.
@@ -181,8 +181,9 @@ extension PersistentStore {
     package func move(to path: String) throws {
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
-            "cannot move \(self.path) to \(path): open stores of type \(type.rawValue) cannot be moved; migrate the "
-                + "store with cst_coordinator_migrate_store (migrate_store, migrateStore)", file: self.path)
+            "cannot move \(Coordinator.shown(self.path)) to \(path): open stores of type \(type.rawValue) cannot be moved; migrate the "
+                + "store with cst_coordinator_migrate_store (migrate_store, migrateStore)",
+            file: self.path.isEmpty ? nil : self.path)
     }
 
     package func pinnedReader() throws -> (any StoreReading)? { nil }

@@ -1,4 +1,4 @@
-/// The set of keys of an entity tree's rows.
+/// The set of primary keys of an entity tree's rows.
 ///
 /// In most stores, the keys are dense, so a bitmap needs less memory than a set. An untrusted file may have keys at any
 /// distance.

@@ -69,8 +69,8 @@ package struct SourceModelSearch {
             if let model = try carried() {
                 try model.freeze()
                 guard let hashes else { return model }
-                // Older frameworks computed version hashes by another rule, so only the names of the entities are
-                // compared.
+                // Older versions of Core Data computed version hashes by another rule, so only the names of the
+                // entities are compared.
                 if Set(model.entities.map(\.name)) == Set(hashes.keys) { return model }
                 reason = "the model in the store has other entities than the store's metadata"
             }

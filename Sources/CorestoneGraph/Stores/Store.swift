@@ -38,7 +38,7 @@ public final class Store: @unchecked Sendable {
     /// Whether the store is notified of registered objects; read whenever an object is created or deallocated.
     let observesRegistrations: Bool
     let hasRowsInMemory: Bool
-    /// The table that maps the keys of a custom store to references; nil for other stores.
+    /// The table that maps the primary keys of a custom store to references; nil for other stores.
     package let references: ReferenceTable?
 
     init(

@@ -19,11 +19,11 @@ struct StoreCopy {
     /// The progress callback, with the number of copied rows and the total. Returning false cancels the copy.
     let progress: (_ done: Int, _ total: Int) -> Bool
     private var done = 0
-    /// The keys of the rows, by the index of their entity.
+    /// The primary keys of the rows, by the index of their entity.
     private(set) var keys: [[Int64]]
-    /// The number that is added to the keys of an entity tree, by the index of its root entity.
+    /// The number that is added to the primary keys of an entity tree, by the index of its root entity.
     private var shifts: [Int64]
-    /// The assigned keys by former key, by the index of the root entity; nil if keys are kept or shifted.
+    /// The assigned primary keys by former key, by the index of the root entity; nil if keys are kept or shifted.
     ///
     /// The new store assigns keys if, for example, one of the stores identifies rows by references.
     private var renamed: [[Int64: Int64]]?
@@ -36,7 +36,7 @@ struct StoreCopy {
     private var rounded: [String: Int]?
 
     private static let batchSize = 1000
-    /// The highest key to be kept.
+    /// The highest primary key to be kept.
     ///
     /// With higher keys, a store would have too few keys left for new objects, and an XML store would not have any.
     private static let highestKept: Int64 = 1 << 58
@@ -58,7 +58,7 @@ struct StoreCopy {
         if destination.abilities.subtracting(store.abilities).contains(.decimalsAsDoubles) { rounded = [:] }
     }
 
-    /// Returns the key of a row in the new store; nil if the old store does not have the row.
+    /// Returns the primary key of a row in the new store; nil if the old store does not have the row.
     func newKey(_ key: Int64, _ entity: Entity) -> Int64? {
         let root = Int(entity.rootIndex)
         if let renamed { return renamed[root][key] }
@@ -80,12 +80,12 @@ struct StoreCopy {
         try requireMemory(rowCount * 2 * MemoryLayout<ObjectID>.stride * 2)
         for (name, count) in dangling.sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
-                "CoreData: warning: the copy of \(store.path) omits \(count) value\(count == 1 ? "" : "s") of \(name), whose target rows do not exist"
+                "CoreData: warning: the copy of \(Coordinator.shown(store.path)) omits \(count) value\(count == 1 ? "" : "s") of \(name), whose target rows do not exist"
             )
         }
         for (name, count) in (rounded ?? [:]).sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
-                "CoreData: warning: the copy of \(store.path) has fewer digits in \(count) value\(count == 1 ? "" : "s") of \(name), "
+                "CoreData: warning: the copy of \(Coordinator.shown(store.path)) has fewer digits in \(count) value\(count == 1 ? "" : "s") of \(name), "
                     + "because it stores decimals as doubles")
         }
     }
@@ -111,7 +111,7 @@ struct StoreCopy {
 
     private typealias KeyRange = (root: Entity, lowest: Int64, highest: Int64)
 
-    /// Reads the keys of an entity tree's rows.
+    /// Reads the primary keys of an entity tree's rows.
     ///
     /// Returns nil if there are no rows, or if the new store has assigned their keys.
     private mutating func findRows(of root: Entity) throws -> KeyRange? {
@@ -303,7 +303,7 @@ struct StoreCopy {
         }
         if omittedCount > 0 {
             DebugLog.write(
-                "CoreData: warning: the copy of \(store.path) omits \(omittedCount) member\(omittedCount == 1 ? "" : "s") of "
+                "CoreData: warning: the copy of \(Coordinator.shown(store.path)) omits \(omittedCount) member\(omittedCount == 1 ? "" : "s") of "
                     + "\(relationship.entity.name).\(relationship.name), whose rows do not exist")
         }
     }

@@ -65,7 +65,7 @@ extension StoreKind {
     package func removeCopy(at path: String, besides others: [String]) throws {
         guard Glibc.unlink(path) == 0 || errno == ENOENT else {
             let error = SystemError.last
-            let remedy = error.isReadOnly ? "; make its folder writable" : ""
+            let remedy = error.number == EACCES ? "; make its folder writable" : ""
             throw CoreError(
                 .storeIO, code: .migration,
                 "cannot remove the backup \(path): \(error.text)\(remedy)", file: path)

@@ -90,7 +90,7 @@ package struct StoreLocation {
         "remove the store with cst_coordinator_remove_store (remove_store, remove), and add it again with "
         + "cst_coordinator_add_store (add_store, addStore)"
 
-    /// Whether the file has other hard links than the path.
+    /// Whether the file has hard links besides the path.
     package var hasOtherNames: Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && facts.st_nlink > 1

@@ -162,7 +162,7 @@ extension StoreReference: CustomStringConvertible {
     }
 }
 
-/// The mapping between the references and the keys of a store. Thread-safe.
+/// The mapping between the references and the primary keys of a store. Thread-safe.
 ///
 /// Rows, objects and IDs are identified by keys, which are numbers. A positive number below `firstKey` is its own key;
 /// other references are assigned a key at their first use. All stores with the same identifier, in all coordinators of

@@ -71,7 +71,7 @@ struct Restoration {
     /// Runs the restoration.
     ///
     /// - Throws: The first error of a hook of the application, after the restoration.
-    ///   Errors of reading rows.
+    ///   The store's error if a row cannot be read.
     mutating func run() throws {
         let purpose = record.recorder.manager.isRedoing ? "redo changes" : "undo changes"
         try context.together(purpose) { try restore() }

@@ -28,7 +28,8 @@ extension UndoManager {
         guard groupingLevel < 2 else {
             throw CoreError(
                 .invalidArgument,
-                "\(groupingLevel) nested undo groups are open; end them before calling undo")
+                "\(groupingLevel) nested undo groups are open; call cst_undo_manager_end_group (end_undo_grouping, "
+                    + "endUndoGrouping) first")
         }
         if groupingLevel == 1 { endGroup() }
         return try perform(.undoing)
@@ -68,7 +69,8 @@ extension UndoManager {
                     (outer.hasGroups
                         ? "cannot undo the last nested undo group, because actions were registered after it"
                         : "cannot undo a nested undo group, because the open group does not contain one")
-                        + (outer.depth == 1 ? "; end the open group, or call undo" : "; end the open group first"))
+                        + "; call cst_undo_manager_end_group (end_undo_grouping, endUndoGrouping)"
+                        + (outer.depth == 1 ? ", or cst_undo_manager_undo (undo)" : " first"))
             }
             let steps = undoStack.count
             outer.items.removeLast()
@@ -91,9 +93,8 @@ extension UndoManager {
         guard groupingLevel == 0 else {
             throw CoreError(
                 .invalidArgument,
-                groupingLevel == 1
-                    ? "an undo group is open; end it before calling redo"
-                    : "\(groupingLevel) nested undo groups are open; end them before calling redo")
+                (groupingLevel == 1 ? "an undo group is" : "\(groupingLevel) nested undo groups are")
+                    + " open; call cst_undo_manager_end_group (end_undo_grouping, endUndoGrouping) first")
         }
         return try perform(.redoing)
     }
@@ -101,7 +102,8 @@ extension UndoManager {
     private func requireIdle(_ operation: String) throws {
         guard (lock.with { mode == .recording }) else {
             throw CoreError(
-                .invalidArgument, "cannot \(operation) while an undo or redo is running; do so after it has ended")
+                .invalidArgument,
+                "cannot \(operation) while an undo or redo is running; try again after the running one has ended")
         }
     }
 

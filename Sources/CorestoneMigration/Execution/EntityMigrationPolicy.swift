@@ -76,7 +76,7 @@ public enum MigrationPolicies {
         withExtendedLifetime(replaced) {}
     }
 
-    /// Removes a policy.
+    /// Deregisters a policy.
     ///
     /// - Returns: Whether the policy was registered.
     @discardableResult

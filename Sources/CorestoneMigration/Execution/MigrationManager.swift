@@ -71,15 +71,15 @@ public final class MigrationManager {
     /// - Parameters:
     ///   - source: A context of a coordinator with one store.
     ///   - destination: A context of a coordinator with one store. Existing objects are kept.
-    ///   - makeTable: Creates the table for the keys of migrated objects, for a migration in batches. If this function
-    ///     is nil, or if a policy is not batch-safe, all objects stay in memory.
+    ///   - makeTable: Creates the table for the primary keys of migrated objects, for a migration in batches. If this
+    ///     function is nil, or if a policy is not batch-safe, all objects stay in memory.
     ///   - record: Called at the end with the run, which has the associations.
     /// - Throws: 134110 with the cause as a child.
     ///   134111 for a violated unique constraint.
     ///   134140 if the mapping model does not fit the models.
     ///   134170 for an error of a policy.
     ///   134120, or the error of the application, if the migration was cancelled.
-    ///   The error of a save that fails for another reason than validation.
+    ///   The error of a save that fails for a reason other than validation.
     ///   After each of these errors, the caller must discard the destination.
     package func migrate(
         _ mappingModel: MappingModel, from source: Context, to destination: Context,

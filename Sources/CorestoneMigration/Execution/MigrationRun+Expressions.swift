@@ -77,7 +77,7 @@ extension MigrationRun {
                 .predicate,
                 "argument \(place + 1) of \(selector) must be a string"
                     + (place < arguments.count ? ", not \(arguments[place].excerpt)" : ", but is missing"),
-                value: place < arguments.count ? arguments[place] : nil)
+                key: selector, value: place < arguments.count ? arguments[place] : nil)
         }
         return text.string
     }
@@ -142,14 +142,22 @@ final class PolicyValue: MessageReceiver, MigrationVariable {
                 entity: plan.destination?.name ?? plan.source?.name, key: selector)
         }
         if let value = try policy.call(selector, arguments, manager: manager) { return value }
-        let method = String(selector.map { $0 == ":" ? "_" : $0 })
+        // The base class in Python does not call methods with its own names, or with a leading underscore.
+        let name = String(selector.map { $0 == ":" ? "_" : $0 })
+        let method = name.hasPrefix("_") || PolicyValue.reservedMethods.contains(name) ? "call" : name
         throw CoreError(
             .migration, code: .entityMigrationPolicy,
             "the migration policy \"\(plan.mapping.policyClassName ?? "")\" of the entity mapping \"\(plan.mapping.name)\" "
-                + "does not have a function \"\(selector)\"; compute its value in the callback call "
-                + "(EntityMigrationPolicy.call, in Python the method \(method))",
+                + "does not have a function \"\(selector)\"; implement it in EntityMigrationPolicy.call (in C the "
+                + "callback cst_migration_policy_callbacks.call, in Python the method \(method))",
             entity: plan.destination?.name ?? plan.source?.name, key: selector)
     }
+
+    /// The methods of the base class in Python.
+    private static let reservedMethods: Set = [
+        "begin", "create_destination_instances", "end_instance_creation", "create_relationships",
+        "end_relationship_creation", "perform_custom_validation", "end", "call", "batch_safe",
+    ]
 
     var selectors: [String] { [] }
 

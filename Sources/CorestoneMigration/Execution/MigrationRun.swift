@@ -51,7 +51,9 @@ package final class MigrationRun {
     }
 
     /// The path of the source store, for errors.
-    var path: String? { sourceContext.coordinator.stores.first?.path }
+    var path: String? {
+        sourceContext.coordinator.stores.first.flatMap { $0.path.isEmpty ? nil : $0.path }
+    }
 
     func plan(named name: String) throws -> EntityPlan {
         if let number = numbers[name] { return plans[number] }

@@ -38,8 +38,8 @@ struct CompiledMappingReader {
         count += 1
         guard count <= CompiledMappingReader.maximumCount else {
             throw archiveError(
-                "the mapping model has more than \(CompiledMappingReader.maximumCount) mappings and user info entries, "
-                    + "which is the limit; split it")
+                "the mapping model lists more than \(CompiledMappingReader.maximumCount) mappings and user info "
+                    + "entries, counting shared ones repeatedly, which is the limit; split the mapping model")
         }
     }
 

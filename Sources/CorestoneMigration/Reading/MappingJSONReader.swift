@@ -63,7 +63,7 @@ private struct MappingJSONReader {
 
     private func entityMapping(_ value: PropertyValue, place: Int) throws -> EntityMapping {
         let position = "the entity mapping at index \(place)"
-        let fields = try fields(value, position, MappingJSONReader.entityKeys)
+        let fields = try fields(value, position, MappingJSONReader.entityKeys, key: "entityMappings")
         let source = try text(fields, "source", position)
         let destination = try text(fields, "destination", position)
         let name = try text(fields, "name", position) ?? EntityMapping.defaultName(source, destination)
@@ -132,7 +132,7 @@ private struct MappingJSONReader {
                     name: name, valueExpression: try expression(entries, name, "\"\(key)\" of \(subject)"))
             }
         }
-        return try list(value ?? .null, key, subject).enumerated().map { place, element in
+        return try list(value ?? .null, key, subject, "a list or a JSON object").enumerated().map { place, element in
             let part = "the property mapping at index \(place) in \"\(key)\" of \(subject)"
             let fields = try fields(element, part, ["name", "expression", "unreadable", "userInfo"], key: key)
             guard let name = try text(fields, "name", part) else {
@@ -170,13 +170,15 @@ private struct MappingJSONReader {
         return fields
     }
 
-    private func list(_ value: PropertyValue?, _ key: String, _ owner: String) throws -> [PropertyValue] {
+    private func list(
+        _ value: PropertyValue?, _ key: String, _ owner: String, _ wanted: String = "a list"
+    ) throws -> [PropertyValue] {
         let subject = "\"\(key)\" of \(owner)"
         switch value {
         case .array(let values)?: return values
         case .null?: return []
         case nil: throw MappingJSONReader.error("\(subject) is missing; set it to a list, which can be empty", key: key)
-        case let other?: throw mismatch(other, subject, key, "a list")
+        case let other?: throw mismatch(other, subject, key, wanted)
         }
     }
 

@@ -53,7 +53,7 @@ private struct StagesReader {
     }
 
     private func stage(_ value: PropertyValue, _ subject: String) throws -> MigrationStage {
-        let fields = try fields(value, subject, ["label", "lightweight", "from", "to", "mapping"])
+        let fields = try fields(value, subject, ["label", "lightweight", "from", "to", "mapping"], key: "stages")
         let label = try text(fields, "label", subject)
         if let list = fields["lightweight"] {
             guard case .array(let names) = list else {
@@ -76,8 +76,11 @@ private struct StagesReader {
             }
             return .lightweight(checksums, label: label)
         }
-        guard let from = try text(fields, "from", subject), let to = try text(fields, "to", subject) else {
-            throw failure("\(subject) needs \"lightweight\", or \"from\" and \"to\"; set them to versions")
+        let given = (from: try text(fields, "from", subject), to: try text(fields, "to", subject))
+        guard let from = given.from, let to = given.to else {
+            throw failure(
+                "\(subject) needs \"lightweight\", or \"from\" and \"to\"; set \"from\" and \"to\" to versions, or "
+                    + "\"lightweight\" to a list of versions", given.from == nil ? "from" : "to")
         }
         let (current, next) = (
             ModelReference(try version(from, subject, "from")), ModelReference(try version(to, subject, "to"))
@@ -109,9 +112,11 @@ private struct StagesReader {
         return path[...slash] + file
     }
 
-    private func fields(_ value: PropertyValue, _ subject: String, _ known: [String]) throws -> Fields {
+    private func fields(
+        _ value: PropertyValue, _ subject: String, _ known: [String], key owner: String? = nil
+    ) throws -> Fields {
         guard case .dictionary(let fields) = value else {
-            throw failure("\(subject) is \(value.excerpt), but must be a JSON object", nil, value)
+            throw failure("\(subject) is \(value.excerpt), but must be a JSON object", owner, value)
         }
         for key in sortedByBytes(fields.keys) where !known.contains(key) {
             let near = nearestName(to: key, among: known).map { "did you mean \"\($0)\"?" }

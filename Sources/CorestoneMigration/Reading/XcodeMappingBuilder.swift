@@ -30,7 +30,7 @@ struct XcodeMappingBuilder {
         guard let bytes = decodeBase64(Array(text.utf8)) else {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "the attribute \"\(name)\" of the mapping model is not valid base64; refresh its data models in Xcode",
+                "the attribute \"\(name)\" of the mapping model is not valid base64; refresh the data models in Xcode",
                 key: name, value: .string(text))
         }
         do { return try Model(data: bytes) } catch let error as CoreError {

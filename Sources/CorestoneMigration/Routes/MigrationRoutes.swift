@@ -60,7 +60,7 @@ struct MappingSearch {
         return MappingModel.find(in: options.searchPaths, from: source, to: destination)
     }
 
-    /// Returns whether the options allow inference, and a mapping between two versions can be inferred.
+    /// Whether the options allow inference, and a mapping between two versions can be inferred.
     func infers(from source: Model, to destination: Model) throws -> Bool {
         guard options.infersMapping else { return false }
         do {

@@ -50,7 +50,7 @@ private struct ArchiveDecoder {
     static let typedStream = Array("\u{4}\u{b}streamtyped".utf8)
 
     static func unsupported(_ problem: String, value: PropertyValue? = nil) -> CoreError {
-        CoreError(.unsupported, "the archive \(problem); decode its bytes in the application", value: value)
+        CoreError(.unsupported, "the archive \(problem); decode the archive in the application", value: value)
     }
 
     init(reader: KeyedArchiveReader, size: Int) {
@@ -144,7 +144,7 @@ private struct ArchiveDecoder {
         guard keys.count == values.count else {
             throw archiveError(
                 "a dictionary in the archive has \(keys.count) key\(keys.count == 1 ? "" : "s") but \(values.count) "
-                    + "value\(values.count == 1 ? "" : "s"); archive it again")
+                    + "value\(values.count == 1 ? "" : "s"); archive the dictionary again")
         }
         var entries: [String: PropertyValue] = [:]
         for (key, value) in zip(keys, values) {

@@ -79,8 +79,8 @@ final class BundleDraft {
         let most = BundleDraft.maximumNameSize
         guard fileName.utf8.count <= most else {
             throw refusal(
-                "the version \"\(name.prefix(40))…\": its file name has \(fileName.utf8.count) bytes, but the limit "
-                    + "is \(most)")
+                "the version \"\(name.prefix(40))\(name.count > 40 ? "…" : "")\": its file name has "
+                    + "\(fileName.utf8.count) bytes, but the limit is \(most)")
         }
         if let existing = names.first(where: { $0 == name }), !existing.isSpelt(like: name) {
             throw refusal(

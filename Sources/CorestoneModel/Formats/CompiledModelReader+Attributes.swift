@@ -126,7 +126,8 @@ extension CompiledModelReader {
     func readTemplates(_ root: Fields) throws {
         for (name, reference) in archive.entries(root["NSFetchRequestTemplates"]) {
             guard let fields = archive.fields(reference) else { continue }
-            let template = try template(fields, "the fetch request template \"\(name)\"", of: nil, key: name)
+            let entity = archive.string(archive.fields(fields["NSEntity"])?["NSEntityName"])
+            let template = try template(fields, "the fetch request template \"\(name)\"", of: entity, key: name)
             try model.setFetchRequestTemplate(template, forName: name)
         }
     }

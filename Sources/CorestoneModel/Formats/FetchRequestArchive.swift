@@ -84,14 +84,14 @@ package struct FetchRequestArchive {
         template = try archive.template(fields, entityName: archive.string(fields["CSTEntityName"]) ?? "")
         let values = archive.elements(fields["NSValuesToFetch"])
         groupBy = archive.names(fields["NSValuesToGroupBy"])
+        let entity = template.entityName.isEmpty ? nil : template.entityName
         guard values.count <= FetchRequestArchive.maximumColumns, groupBy.count <= FetchRequestArchive.maximumColumns
         else {
             throw archiveError(
                 "the archived fetch request has more than \(FetchRequestArchive.maximumColumns) columns or grouping keys, which is "
                     + "the limit; remove some"
-            )
+            ).with(entity: entity, key: nil)
         }
-        let entity = template.entityName.isEmpty ? nil : template.entityName
         func naming<Meaning>(_ part: String, key: String?, _ read: () throws -> Meaning) throws -> Meaning {
             do { return try read() } catch let error as CoreError where error.entity == nil {
                 throw error.within(

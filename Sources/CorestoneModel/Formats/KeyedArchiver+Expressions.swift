@@ -46,7 +46,8 @@ extension KeyedArchiver {
         case .message(let receiver, let selector, let arguments):
             guard case .constant(.text(let name)) = selector else {
                 throw unarchivable(
-                    "the selector \"\(selector)\" is not a constant string; write it as a string", in: expression,
+                    "the selector \"\(selector)\" is not a constant string; write the selector as a string",
+                    in: expression,
                     value: selector.constantValue)
             }
             return try call(
@@ -55,7 +56,8 @@ extension KeyedArchiver {
         case .block:
             throw CoreError(
                 .unsupported,
-                "\"\(expression)\" cannot be archived: it is application code; write it as a format string")
+                "\"\(expression)\" cannot be archived: it is application code; write it as a format string",
+                value: .string("\(expression)"))
         case .subquery, .ternary, .setOperation, .assignment, .anyKey, .fetch: return try composed(expression)
         }
     }

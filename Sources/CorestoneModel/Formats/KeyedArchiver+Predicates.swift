@@ -30,7 +30,8 @@ extension KeyedArchiver {
         case .block:
             throw CoreError(
                 .unsupported,
-                "\"\(predicate)\" cannot be archived: it is application code; write it as a format string")
+                "\"\(predicate)\" cannot be archived: it is application code; write it as a format string",
+                value: .string("\(predicate)"))
         }
     }
 

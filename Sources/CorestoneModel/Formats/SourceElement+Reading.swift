@@ -33,11 +33,13 @@ extension SourceElement {
 
     /// Returns the value of a required attribute.
     ///
-    /// - Parameter entity: the entity that contains the element, for errors.
-    func required(_ name: String, of entity: Entity? = nil) throws -> String {
+    /// - Parameters:
+    ///   - entity: the entity that contains the element, for errors.
+    ///   - place: the part that contains the element, for errors; nil for the entity.
+    func required(_ name: String, of entity: Entity? = nil, in place: String? = nil) throws -> String {
         if let text = attributes[name] { return text }
         throw modelError(
-            "the source model has a <\(self.name)> \(entity.map { "in \($0.name) " } ?? "")without the XML attribute "
+            "the source model has a <\(self.name)> \((place ?? entity?.name).map { "in \($0) " } ?? "")without the XML attribute "
                 + "\"\(name)\"; add it", entity: entity?.name, key: attributes["name"])
     }
 

@@ -77,7 +77,7 @@ extension SourceModelBuilder {
                     key: attribute.path)
             }
             let child = try attribute.addElement(
-                named: try element.required("name", of: attribute.entity),
+                named: try element.required("name", of: attribute.entity, in: "the composite type \"\(type)\""),
                 type: try element.attributeType(of: attribute.entity, in: attribute))
             try describe(child, &element)
         }

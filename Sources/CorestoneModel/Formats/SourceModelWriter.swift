@@ -21,7 +21,8 @@ extension Model {
             throw modelError(
                 "a source model cannot represent \(first.text)"
                     + (others > 0
-                        ? " and \(others) other part\(others == 1 ? "" : "s"); remove them" : "; remove it")
+                        ? " and \(others) other part\(others == 1 ? "" : "s"); remove these parts"
+                        : "; remove this part")
                     + ", or allow losses with CST_MODEL_LOSSY (lossy, isLossy)", entity: first.entity, key: first.key)
         }
         var text = SourceText()

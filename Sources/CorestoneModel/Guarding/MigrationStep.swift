@@ -166,7 +166,7 @@ extension MigrationStep {
             let alike = pair.removed.filter { $0.entity === pair.source && renames.hasShape(of: property, $0) }
             let named = nearestName(to: identifier, among: alike.map(\.name))
             let near = alike.first { $0.name == named } ?? (alike.count == 1 ? alike[0] : nil)
-            origin = near.map { ($0, "the same type") }
+            origin = near.map { ($0, "the same \(property is Relationship ? "destination" : "type")") }
         }
         let shown = "\(entity.name).\(property.path)"
         guard let origin else {
@@ -187,13 +187,13 @@ extension MigrationStep {
         guard identifier.isEmpty else {
             return add(
                 .unknownIdentifier, entity, key,
-                "\(shown) has the renaming identifier \"\(identifier)\", which earlier versions do not have, but looks "
-                    + "like \(former) under a new name (\(reason)), so a migration loses its \(lost)", remedy)
+                "\(shown) looks like \(former) under a new name (\(reason)), but has the unknown renaming identifier "
+                    + "\"\(identifier)\", so a migration loses the \(lost) of \(former)", remedy)
         }
         add(
             .missingIdentifier, entity, key,
             "\(shown) looks like \(former) under a new name (\(reason)), but does not have a renaming identifier, so a "
-                + "migration loses its \(lost)", remedy)
+                + "migration loses the \(lost) of \(former)", remedy)
     }
 
     private mutating func addUnknown(
@@ -217,9 +217,9 @@ extension MigrationStep {
             else { continue }
             add(
                 .unappliedRename, new, property.name,
-                "\(new.name).\(property.name) has the renaming identifier of \(old.name).\(former.name), but the version hash of "
-                    + "\(new.name) is the same, so stores are not migrated, and \(new.name).\(property.name) keeps the "
-                    + "values that are stored under its present name",
+                "\(new.name).\(property.name) has the renaming identifier of \(old.name).\(former.name), but "
+                    + "\(new.name) has the same version hash, so stores are not migrated and "
+                    + "\(new.name).\(property.name) keeps its values",
                 "set a version hash modifier of \(new.name)")
         }
     }
@@ -262,8 +262,9 @@ extension MigrationStep {
         guard attribute.defaultValue.isNull, attribute.derivation == nil else { return }
         add(
             .requiredWithoutDefault, entity, attribute.path,
-            "\(shown) \(change), but does not have a default value, so a migration fails with 134110 if the store has objects"
-                + (former == nil ? "" : " without a value"), "set a default value, or make it optional")
+            "\(shown) \(change), but does not have a default value, so a migration fails with 134110 if "
+                + (former == nil ? "the store has objects" : "a value is missing"),
+            "set a default value, or make it optional")
     }
 
     private mutating func checkRemovals() {
@@ -301,7 +302,8 @@ extension MigrationStep {
             add(
                 .addedConstraint, new, constraint.joined(separator: ","),
                 "\(new.name) gets a unique constraint for \(names), so a migration fails with 134111 if objects have equal values",
-                "remove duplicates in an earlier release, and check real stores with --stores")
+                "remove duplicates in an earlier release, and check real stores with corestone model check-migration "
+                    + "--stores")
         }
     }
 
@@ -345,33 +347,40 @@ extension MigrationStep {
             add(
                 .modifierOnly, entity, nil,
                 "only version hash modifiers of \(entity.name) changed, so stores are migrated without a change of their content",
-                "remove the modifier, unless the migration is intended")
+                "undo the change, unless the migration is intended")
         }
     }
 
     private mutating func checkCloudKit() {
-        func refuse(_ entity: Entity, _ key: String?, _ change: String) {
+        func refuse(_ entity: Entity, _ key: String?, _ change: String, _ remedy: String) {
             add(
                 .cloudKitNotAdditive, entity, key,
-                "\(change), but CloudKit's production schema keeps every record type and field",
-                "keep it, and add a new one beside it")
+                "\(change), but CloudKit's production schema keeps every record type and field", remedy)
         }
         for pair in mapping.entities {
             guard let old = pair.source else { continue }
             guard let new = pair.destination else {
-                refuse(old, nil, "\(old.name) is removed")
+                refuse(old, nil, "\(old.name) is removed", "keep the entity")
                 continue
             }
-            if old.name != new.name { refuse(new, nil, "\(new.name) is renamed from \(old.name)") }
+            if old.name != new.name {
+                refuse(
+                    new, nil, "\(new.name) is renamed from \(old.name)",
+                    "keep \(old.name), and add \(new.name) as a new entity")
+            }
             for property in pair.removed where property.entity === old {
-                refuse(old, property.path, "\(old.name).\(property.path) is removed")
+                refuse(old, property.path, "\(old.name).\(property.path) is removed", "keep the property")
             }
             for both in pair.properties where both.destination.entity === new {
                 let shown = "\(new.name).\(both.destination.path)"
                 if both.source.path != both.destination.path {
-                    refuse(new, both.destination.path, "\(shown) is renamed from \(both.source.path)")
+                    refuse(
+                        new, both.destination.path, "\(shown) is renamed from \(both.source.path)",
+                        "keep \(both.source.path), and add \(both.destination.path) as a new property")
                 } else if both.typeChange != nil {
-                    refuse(new, both.destination.path, "\(shown) has another type")
+                    refuse(
+                        new, both.destination.path, "\(shown) has another type", "keep the type, or add a new attribute"
+                    )
                 }
             }
         }

@@ -171,7 +171,8 @@ extension ModelRelease {
                         .missingRelease, versions: [release.name],
                         message:
                             "\(bundle) does not contain the released version \"\(release.name)\", which stores may have",
-                        remedy: "restore the version, or remove \(release.path) if no such store exists")
+                        remedy: "restore the version, or remove \(release.path) and its manifest if no such store "
+                            + "exists")
                 ]
             }
             return try release.changes(frozen, Model(contentsOf: version.path), bundle)

@@ -1,7 +1,7 @@
 /// A problem of a model, or a likely mistake.
 public struct LintFinding: Hashable, Sendable {
     public enum Severity: String, Sendable {
-        /// The model does not work.
+        /// A part of the model does not work.
         case error
         /// The model works, but probably not as intended.
         case warning
@@ -13,7 +13,7 @@ public struct LintFinding: Hashable, Sendable {
     public let severity: Severity
     public let entity: String?
     public let key: String?
-    /// The problem: one sentence that names the part.
+    /// A sentence that states the problem and names the affected part of the model.
     public let message: String
     public let remedy: String
 }

@@ -44,7 +44,7 @@ extension Linter {
                 add(
                     .cloudKitType, entity, attribute.path,
                     "\(shown) has the type \(attribute.type.displayName), which CloudKit does not support",
-                    "set another type, or make it transient")
+                    attribute.composite == nil ? "set another type, or make it transient" : "set another type")
             }
         }
         for relationship in entity.ownRelationships where !relationship.isTransient {

@@ -12,7 +12,7 @@ extension Linter {
                 "set a default value, or make it optional: a migration needs a value for existing rows")
         }
         for rule in attribute.validationRules where rule.predicate.predicate == nil {
-            addUnreadable(rule.predicate, entity, attribute.name, "a validation predicate of \(shown)")
+            addUnreadable(rule.predicate, entity, attribute.name, shown)
         }
         guard let derivation = attribute.derivation else { return }
         guard let expression = derivation.expression.expression else {
@@ -38,9 +38,7 @@ extension Linter {
                 .unsupportedDerivation, entity, attribute.name,
                 "\(shown) is derived by \"\(derivation.expression.text)\", which stores cannot compute for the type "
                     + attribute.type.displayName,
-                "use a key path over at most one to-one relationship; for numbers also count:() of a to-many "
-                    + "relationship or sum:() of its attribute, for strings canonical:(), uppercase:() or lowercase:() "
-                    + "of an attribute, for dates now()")
+                "use a key path over at most one to-one relationship" + attribute.type.derivingFunctions)
         }
         for path in expression.keyPaths {
             lint(path, from: entity, entity, attribute.name, "the derivation of \(shown)")
@@ -56,6 +54,10 @@ extension Linter {
                 "set the delete rule to Nullify, Cascade or Deny")
         }
         for rule in relationship.validationRules {
+            guard rule.predicate.predicate != nil else {
+                addUnreadable(rule.predicate, entity, name, shown)
+                continue
+            }
             lint(
                 rule.predicate, of: relationship.destination, entity, name, "a validation predicate of \(shown)",
                 isCollection: relationship.isToMany)
@@ -79,7 +81,9 @@ extension Linter {
             add(
                 .cascadeBothWays, entity, name,
                 "\(shown) and its inverse both cascade: deleting one object deletes every connected object",
-                "set the delete rule on the side of the owned objects to Nullify")
+                inverse === relationship
+                    ? "set the delete rule to Nullify"
+                    : "set the delete rule on the side of the owned objects to Nullify")
         }
     }
 
@@ -168,7 +172,7 @@ extension Linter {
                 add(
                     .transientInPredicate, owner, key,
                     "\(subject) uses \(property.entity.name).\(property.name), which is transient and not stored",
-                    "make the property persistent, or evaluate it in memory")
+                    "make it persistent, or use another property")
             }
             // Keys within a value cannot be checked.
             if property is Attribute { return }
@@ -207,6 +211,16 @@ extension Attribute {
 }
 
 extension AttributeType {
+    /// The functions that can compute an attribute of the type, as the end of a remedy.
+    fileprivate var derivingFunctions: String {
+        if isNumeric { return ", count:() of a to-many relationship, or sum:() of an attribute of its destination" }
+        switch self {
+        case .string: return ", or canonical:(), uppercase:() or lowercase:() of an attribute"
+        case .date: return ", or now()"
+        default: return ""
+        }
+    }
+
     fileprivate var isNumeric: Bool {
         switch self {
         case .integer16, .integer32, .integer64, .decimal, .double, .float: true

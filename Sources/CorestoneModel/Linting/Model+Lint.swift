@@ -53,7 +53,7 @@ extension Linter {
             add(
                 .reservedName, entity, property.name,
                 "\(entity.name).\(property.name) has the name of a method of NSManagedObject, which hides it on Apple's platforms",
-                "rename it, and set its renaming identifier to \"\(property.name)\" to keep the data")
+                "rename it, and set its renaming identifier to \"\(property.canonicalName)\" to keep the data")
         }
         for attribute in entity.ownAttributes { lint(attribute) }
         for relationship in entity.ownRelationships { lint(relationship) }
@@ -101,13 +101,13 @@ extension Linter {
         guard let property = path.first ?? nil else {
             return add(
                 unknown, entity, name, "\(subject) refers to the unknown property \"\(name)\"",
-                "remove it, or correct the name")
+                "correct the name, or add the property")
         }
         if property.isTransient {
             add(
                 transient, entity, name,
                 "\(subject) contains \"\(name)\", which is transient and does not have a column",
-                "remove it, or make the property persistent")
+                "make it persistent, or use another property")
         }
     }
 
@@ -128,7 +128,7 @@ extension Linter {
                     isShared ? .sharedColumnName : .nameCollision, entity, property.name,
                     "\(one) and \(two) have the same column name in the table of \(root.name), so one of them is numbered",
                     isShared
-                        ? "move it to a common superentity if both have the same meaning"
+                        ? "move the property to a common superentity if both have the same meaning"
                         : "rename one of them: they differ in case only")
             }
         }

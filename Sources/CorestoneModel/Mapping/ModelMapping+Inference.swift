@@ -241,7 +241,7 @@ extension MappingInference {
             if isNew {
                 refuse(
                     "\(entity.name).\(property.path) is \(former.kindName) in the store, but \(property.kindName) in the model; rename "
-                        + "it, or \(MappingInference.byHand)", entity.name, property.path)
+                        + "the property, or \(MappingInference.byHand)", entity.name, property.path)
             }
         }
         pairs.append(PropertyPair(source: former, destination: property))
@@ -273,10 +273,14 @@ extension MappingInference {
         guard let target = destinations[Int(from.destination.index)] else {
             let hasTargets = from.destination.withDescendants.contains { destinations[Int($0.index)] != nil }
             if hasTargets { return }
+            let isAdded = sources[Int(to.destination.index)] == nil
             return refuse(
-                "\(entity.name).\(to.name) has the destination \(from.destination.name) in the store, which is not in the model, but "
-                    + "\(to.destination.name) in the model; rename the relationship, or set the renaming "
-                    + "identifier of \(to.destination.name) to \"\(from.destination.canonicalName)\"",
+                "\(entity.name).\(to.name) has the destination \(from.destination.name) in the store, but "
+                    + "\(to.destination.name) in the model, which does not contain \(from.destination.name); rename the "
+                    + "relationship, or "
+                    + (isAdded
+                        ? "set the renaming identifier of \(to.destination.name) to \"\(from.destination.canonicalName)\""
+                        : MappingInference.byHand),
                 entity.name, to.name)
         }
         guard

@@ -46,7 +46,8 @@ enum CollectionOperation {
                 leaves.count == 1
                 ? "the value is nil" : "\(missing) of the \(leaves.count) values \(missing == 1 ? "is" : "are") nil"
             throw predicateError(
-                "\(shown) does not take nil, but \(found); exclude nil with SUBQUERY", key: key.text, value: .null)
+                "\(shown) does not take nil, but \(found); exclude nil with SUBQUERY in an expression", key: key.text,
+                value: .null)
         }
         return leaves
     }
@@ -56,7 +57,9 @@ enum CollectionOperation {
             guard let elements = leaf.elements else {
                 let single: CollectionOperator =
                     key.collectionOperator == .unionOfArrays && !isSet ? .unionOfObjects : .distinctUnionOfObjects
-                let remedy = leaf.isNull ? "exclude nil with SUBQUERY" : "use \(single.rawValue) for single values"
+                let remedy =
+                    leaf.isNull
+                    ? "exclude nil with SUBQUERY in an expression" : "use \(single.rawValue) for single values"
                 throw predicateError(
                     "\(key.text) joins collections, but one of the values is \(leaf.excerpt); \(remedy)", key: key.text,
                     value: leaf)

@@ -13,7 +13,7 @@ extension Evaluator {
             BorrowedValue(try value(comparison.left)), try value(comparison.right), comparison)
     }
 
-    /// Evaluates a comparison with ANY or ALL, whose left side must be a collection. Nil counts as empty.
+    /// Whether a comparison with ANY or ALL is true. Its left side must be a collection; nil counts as empty.
     private func holdsQuantified(_ comparison: Comparison) throws -> Bool {
         var elements: [PropertyValue] = []
         switch try value(comparison.left) {
@@ -24,7 +24,7 @@ extension Evaluator {
             // The message lists all words, because the parser changes some of them: it parses NONE as NOT ANY, and ANY
             // … NOT IN as NOT ALL … IN.
             throw predicateError(
-                "the left side of ALL, ANY, SOME or NONE must be a list or a set, "
+                "the left side of a comparison with ALL, ANY, SOME or NONE must be a list or a set, "
                     + "\(comparison.left.mismatch(other)). Leave ALL, ANY or SOME out, write NOT for NONE, or "
                     + "name a to-many key path", entity: entityName(for: comparison.left),
                 key: comparison.left.pathText,
@@ -40,7 +40,7 @@ extension Evaluator {
         return comparison.modifier == .all
     }
 
-    /// Compares two values. If a side is nil, the result depends only on the operator and on which sides are nil.
+    /// Whether a comparison is true. If a side is nil, this depends only on the operator and on which sides are nil.
     func compare(_ left: BorrowedValue, _ right: PropertyValue, _ comparison: Comparison) throws -> Bool {
         let leftIsNull = left.isNull
         if leftIsNull || right.isNull { return comparison.operator.holds(leftIsNull, right.isNull) }
@@ -178,7 +178,7 @@ extension Evaluator {
         return true
     }
 
-    /// Evaluates IN, and CONTAINS with its sides exchanged.
+    /// Whether IN is true, or CONTAINS with its sides exchanged.
     ///
     /// Options do not apply to elements of collections. Nested collections that a path returns are replaced with their
     /// leaves, as for ANY, even if the path is an element of a list.
@@ -220,7 +220,7 @@ extension Evaluator {
 
 extension Expression {
     /// The key path if it starts at the evaluated object; otherwise nil.
-    var pathText: String? {
+    package var pathText: String? {
         switch self {
         case .keyPath(let path), .path(.selfObject, let path): path.text
         default: nil
@@ -307,7 +307,7 @@ extension BorrowedValue {
 }
 
 extension Comparison.Operator {
-    /// Returns the result of a comparison with nil on one side or both; see `docs/reference/predicate.md`.
+    /// Whether a comparison with nil on one side or both is true; see `docs/reference/predicate.md`.
     fileprivate func holds(_ leftIsNull: Bool, _ rightIsNull: Bool) -> Bool {
         switch self {
         case .equal, .lessOrEqual, .greaterOrEqual: leftIsNull && rightIsNull

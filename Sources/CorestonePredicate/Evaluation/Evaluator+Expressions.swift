@@ -16,7 +16,7 @@ extension Evaluator {
         case .function(let function, let arguments):
             do {
                 if let number = try arithmetic(function, arguments) { return number }
-                return try call(function, try arguments.map { try value($0) })
+                return try call(function, try arguments.map { try value($0) }, of: arguments)
             } catch let error as CoreError { throw named(error, by: arguments) }
         case .message(let receiver, let selector, let arguments):
             return try send(try value(selector), to: try value(receiver), arguments.map { try value($0) })
@@ -28,7 +28,7 @@ extension Evaluator {
             return try combine(operation, left, right)
         case .cast(let operand, let type):
             do { return try cast(try value(operand), to: try value(type)) } catch let error as CoreError {
-                throw named(error, by: [operand])
+                throw named(error, by: [operand, type])
             }
         case .assignment(let name, let operand):
             guard let bindings else {
@@ -46,7 +46,7 @@ extension Evaluator {
             }
             return .array(Array(values.values))
         case .fetch(let request, let context, let countOnly):
-            return try fetched(try value(request), try value(context), isCounted: try value(countOnly))
+            return try fetched(request, context, isCounted: try value(countOnly))
         case .block(let block, let arguments):
             return try block.body(
                 root.withOriginals, try arguments.map { try value($0).withOriginals }, variablesForHost)
@@ -95,17 +95,22 @@ extension Evaluator {
     }
 
     private func fetched(
-        _ request: PropertyValue, _ context: PropertyValue, isCounted: PropertyValue
+        _ request: Expression, _ context: Expression, isCounted: PropertyValue
     ) throws -> PropertyValue {
-        guard case .object(let source as any FetchSource) = context else {
-            let fault = context.isNull ? "does not have a context" : "takes a context, not \(context.excerpt)"
+        let (found, place) = (try value(request), try value(context))
+        guard case .object(let source as any FetchSource) = place else {
             throw predicateError(
-                "FETCH \(fault); pass one, or use FETCH in the predicate of a fetch request", value: context)
+                place.isNull
+                    ? "FETCH does not have a context; pass one, or use FETCH in the predicate of a fetch request"
+                    : "FETCH takes a context, not \(place.excerpt)",
+                entity: entityName(for: context), key: context.pathText, value: place)
         }
-        guard case .object(let request) = request else {
-            throw predicateError("FETCH takes a fetch request, not \(request.kind)", value: request)
+        guard case .object(let fetchRequest) = found else {
+            throw predicateError(
+                "FETCH takes a fetch request, not \(found.kind)", entity: entityName(for: request),
+                key: request.pathText, value: found)
         }
-        return try source.value(ofFetch: request, isCounted: isCounted.number ?? 0 != 0)
+        return try source.value(ofFetch: fetchRequest, isCounted: isCounted.number ?? 0 != 0)
     }
 
     private func variable(_ name: String) throws -> PropertyValue {
@@ -116,8 +121,8 @@ extension Evaluator {
             return try Evaluator(root: root, bindings: nil, arithmetic: arithmetic).value(bound.expression)
         }
         throw predicateError(
-            "$\(name) does not have a value; set it with cst_predicate_new_substituted (substituting), or pass one to "
-                + "cst_predicate_evaluate_value (evaluate) or cst_expression_value (value)", key: name)
+            "$\(name) does not have a value; substitute a value with cst_predicate_new_substituted (substituting), or "
+                + "pass one to cst_predicate_evaluate_value (evaluate) or cst_expression_value (value)", key: name)
     }
 
     /// Evaluates `base.$name`, whose key is the value of the variable.

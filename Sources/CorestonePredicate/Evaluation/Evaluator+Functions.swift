@@ -43,11 +43,16 @@ extension Evaluator {
         return result
     }
 
-    func call(_ function: Function, _ arguments: [PropertyValue]) throws -> PropertyValue {
+    /// Evaluates a function of these values.
+    ///
+    /// - Parameter sources: the expressions of the values, for errors.
+    func call(
+        _ function: Function, _ arguments: [PropertyValue], of sources: [Expression]
+    ) throws -> PropertyValue {
         switch function {
         case .average, .sum, .count, .min, .max, .median, .mode, .standardDeviation:
             return try statistics(function, arguments)
-        case .uppercase, .lowercase, .canonical, .length: return try text(function, arguments[0])
+        case .uppercase, .lowercase, .canonical, .length: return try text(function, arguments[0], sources[0])
         case .now:
             var time = timespec()
             clock_gettime(CLOCK_REALTIME, &time)
@@ -57,7 +62,7 @@ extension Evaluator {
             let bound = try Arithmetic.whole(arguments[0], for: function)
             guard bound > 0 else {
                 throw predicateError(
-                    "\(function.rawValue) takes a number of at least 1, not \(arguments[0].excerpt)",
+                    "\(function.rawValue) takes a number of at least 1, \(sources[0].mismatch(arguments[0]))",
                     value: arguments[0])
             }
             return .int(Int64.random(in: 0..<bound))
@@ -65,12 +70,12 @@ extension Evaluator {
         case .distinct:
             guard let elements = arguments[0].elements else {
                 throw predicateError(
-                    "distinct: takes a list or a set, not \(arguments[0].excerpt)", value: arguments[0])
+                    "distinct: takes a list or a set, \(sources[0].mismatch(arguments[0]))", value: arguments[0])
             }
             return .set(Set(elements))
         case .elementAt: return try element(at: arguments[1], of: arguments[0])
         case .castObject: return try cast(arguments[0], to: arguments[1])
-        case .distance: return try distance(arguments[0], arguments[1])
+        case .distance: return try distance(arguments, of: sources)
         default:
             throw predicateError(
                 "\(function.rawValue) cannot be called with \(arguments.count) argument\(arguments.count == 1 ? "" : "s"); report it as a defect of the library"
@@ -95,10 +100,10 @@ extension Evaluator {
         }
     }
 
-    private func text(_ function: Function, _ value: PropertyValue) throws -> PropertyValue {
+    private func text(_ function: Function, _ value: PropertyValue, _ source: Expression) throws -> PropertyValue {
         if value.isNull { return .null }
         guard let text = value.textual else {
-            throw predicateError("\(function.rawValue) takes a string, not \(value.excerpt)", value: value)
+            throw predicateError("\(function.rawValue) takes a string, \(source.mismatch(value))", value: value)
         }
         switch function {
         case .uppercase: return .string(text.string.uppercased())
@@ -111,8 +116,8 @@ extension Evaluator {
     /// Returns the distance in metres between two points, given as latitude and longitude in degrees.
     ///
     /// The points are on a sphere with the earth's mean radius. Returns nil if a point is nil.
-    private func distance(_ from: PropertyValue, _ to: PropertyValue) throws -> PropertyValue {
-        func point(_ value: PropertyValue) throws -> (latitude: Double, longitude: Double) {
+    private func distance(_ arguments: [PropertyValue], of sources: [Expression]) throws -> PropertyValue {
+        func point(_ value: PropertyValue, _ source: Expression) throws -> (latitude: Double, longitude: Double) {
             let parts: [PropertyValue]
             switch value {
             case .array(let pair): parts = pair
@@ -122,14 +127,15 @@ extension Evaluator {
             }
             guard parts.count == 2, let latitude = parts[0].number, let longitude = parts[1].number else {
                 throw predicateError(
-                    "\(value.excerpt) is not a location; pass {latitude, longitude} in degrees, or an object with "
-                        + "numbers for these keys",
+                    "\(Function.distance.rawValue) takes a location, \(source.mismatch(value)); pass a list of "
+                        + "latitude and longitude in degrees, or an object or dictionary with numbers for the keys latitude "
+                        + "and longitude",
                     value: value)
             }
             return (latitude * .pi / 180, longitude * .pi / 180)
         }
-        if from.isNull || to.isNull { return .null }
-        let (a, b) = (try point(from), try point(to))
+        if arguments[0].isNull || arguments[1].isNull { return .null }
+        let (a, b) = (try point(arguments[0], sources[0]), try point(arguments[1], sources[1]))
         let (u, v) = (sin((b.latitude - a.latitude) / 2), sin((b.longitude - a.longitude) / 2))
         let chord = u * u + cos(a.latitude) * cos(b.latitude) * v * v
         return .double(2 * 6_371_008.8 * asin(min(1, chord.squareRoot())))

@@ -48,7 +48,7 @@ extension Evaluator {
         throw unknown(name, of: receiver)
     }
 
-    /// Evaluates `left selector: right` with a registered function, or else with a built-in method.
+    /// Whether `left selector: right` is true, by a registered function or else by a built-in method.
     func holds(_ selector: String, _ left: PropertyValue, _ right: PropertyValue) throws -> Bool {
         if let function = FunctionRegistry.function(named: selector) {
             let result = try function(left.withOriginals, [right.withOriginals])

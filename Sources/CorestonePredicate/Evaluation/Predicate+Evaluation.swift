@@ -9,7 +9,7 @@ public enum ArithmeticRule: Sendable {
 }
 
 extension Predicate {
-    /// Returns whether a value satisfies the predicate, which is evaluated in memory.
+    /// Whether a value satisfies the predicate, which is evaluated in memory.
     ///
     /// Managed objects must be evaluated on their context's queue.
     ///
@@ -26,7 +26,7 @@ extension Predicate {
         try Evaluator(root: value, bindings: variables.map { Bindings($0) }, arithmetic: arithmetic).holds(self)
     }
 
-    /// Returns whether an object satisfies the predicate.
+    /// Whether an object satisfies the predicate.
     public func evaluate(
         with object: any KeyValueCoding, variables: [String: PropertyValue]? = nil, arithmetic: ArithmeticRule = .strict
     ) throws -> Bool {

@@ -42,7 +42,7 @@ enum Statistics {
                 // Numbers are ordered unless one of them is NaN.
                 throw predicateError(
                     "cannot compute the \(sign > 0 ? "maximum" : "minimum"): a value is NaN; "
-                        + "exclude NaN with a condition or SUBQUERY",
+                        + "exclude NaN with a condition, or with SUBQUERY in an expression",
                     key: key, value: number.isNaN ? value : best)
             } else {
                 throw predicateError(

@@ -33,8 +33,8 @@ enum ICUPattern {
                 } else if byte == UInt8(ascii: "[") || follows("&&") || follows("--") {
                     throw CoreError(
                         .predicate,
-                        "the nested set or set operation at byte \(position) of \"\(pattern.string)\" is not "
-                            + "supported; use a single set or a lookahead such as (?![aeiou])[a-z], or put \\ before "
+                        "the nested set or set operation at byte \(position) of \(PropertyValue.text(pattern).excerpt) "
+                            + "is not supported; use a single set or a lookahead such as (?![aeiou])[a-z], or put \\ before "
                             + "a literal [, & or -",
                         value: .text(pattern))
                 } else {

@@ -65,7 +65,7 @@ package final class RegularExpression: @unchecked Sendable {
         pcre2_code_free_8(code)
     }
 
-    /// Returns whether the whole text matches. Text that is not UTF-8 does not match.
+    /// Whether the whole text matches. Text that is not UTF-8 does not match.
     ///
     /// - Throws: `.predicate` if the match exceeds the limit on steps or memory.
     ///   `.noMemory` if an allocation fails.

@@ -19,7 +19,7 @@ package enum TextSearch {
         return compareFolded(a, b, caseInsensitive: options.foldsCase, diacriticInsensitive: options.foldsDiacritics)
     }
 
-    /// Evaluates BEGINSWITH, ENDSWITH and CONTAINS.
+    /// Whether BEGINSWITH, ENDSWITH or CONTAINS is true.
     ///
     /// An empty part never matches. Composed and decomposed spellings match each other, unless the option `n` promises
     /// that both sides are normalised.
@@ -43,7 +43,7 @@ package enum TextSearch {
         }
     }
 
-    /// Evaluates LIKE with a pattern that was folded with the same options.
+    /// Whether LIKE is true for a pattern that was folded with the same options.
     package static func like(_ text: UnsafeRawBufferPointer, _ pattern: LikePattern, options: Comparison.Options)
         -> Bool
     {
@@ -53,7 +53,7 @@ package enum TextSearch {
         ) { pattern.matches($0) }
     }
 
-    /// Evaluates MATCHES with a pattern that `compilePattern` returned for the same options.
+    /// Whether MATCHES is true for a pattern that `compilePattern` returned for the same options.
     package static func matches(
         _ text: UnsafeRawBufferPointer, _ expression: RegularExpression, options: Comparison.Options
     ) throws -> Bool {

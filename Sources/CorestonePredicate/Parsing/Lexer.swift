@@ -91,7 +91,8 @@ struct Lexer {
             if conversion == UInt8(ascii: "%") {
                 throw errors.make("%% (a percent sign) is allowed within a string only", at: start)
             }
-            let shown = String(decoding: source[start..<min(position + 1, source.count)], as: UTF8.self)
+            let end = position + (scalar(at: position)?.length ?? 1)
+            let shown = String(decoding: source[start..<min(end, source.count)], as: UTF8.self)
             throw errors.make(
                 "\(shown) is not a conversion; use %@ for a value, %K for a key path, %d, %f or %s",
                 at: start)

@@ -70,7 +70,7 @@ extension Parser {
         default:
             throw errors.make(
                 "expected a value or a key, found the reserved word \(errors.describe(token)); "
-                    + "write the key as #\(errors.describe(token))", at: token.range.lowerBound)
+                    + "write a key of this name as #\(errors.describe(token))", at: token.range.lowerBound)
         }
     }
 

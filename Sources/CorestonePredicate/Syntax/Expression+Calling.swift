@@ -38,6 +38,6 @@ extension Function {
         throw CoreError(
             .invalidArgument,
             "\(name) takes \(least)\(orMore) argument\(least == 1 && orMore.isEmpty ? "" : "s"), not \(count)",
-            key: name)
+            key: name, value: .int(Int64(count)))
     }
 }

@@ -52,8 +52,8 @@ extension PredicateCompiler {
             : "Write \(sides.meant(comparison).format) to find objects with at least one such value"
         return CoreError(
             .predicate,
-            "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(sides.shown) spans a to-many relationship, and a "
-                + "collection cannot be ordered against one value. \(remedy)",
+            "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(sides.shown) spans a to-many relationship, and "
+                + "\(comparison.operator.symbol) cannot compare a collection. \(remedy)",
             entity: sides.entity, key: sides.keys, value: sides.other.constantValue)
     }
 

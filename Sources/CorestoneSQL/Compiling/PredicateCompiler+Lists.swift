@@ -75,21 +75,22 @@ extension PredicateCompiler {
             guard case .array(let members)? = list.constant else {
                 let found =
                     list.kind == .list ? "a set" : list.attributeName ?? list.constant?.excerpt ?? list.kind.name
+                let (entity, key) = names(of: value, comparison.left, environment)
                 throw CoreError(
                     .predicate,
                     "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: BETWEEN takes a list of two bounds, "
                         + "{low, high}, not \(found)",
-                    entity: value.attribute?.entity.name, key: value.attribute?.path, value: list.constant)
+                    entity: entity, key: key, value: list.constant)
             }
             bounds = try members.map { try operand($0) }
         }
         guard bounds.count == 2 else {
+            let (entity, key) = names(of: value, comparison.left, environment)
             throw CoreError(
                 .predicate,
                 "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: BETWEEN takes a list of two bounds, {low, high}, "
                     + "not a list of \(bounds.count)",
-                entity: value.attribute?.entity.name, key: value.attribute?.path,
-                value: comparison.right.constantValue)
+                entity: entity, key: key, value: comparison.right.constantValue)
         }
         if value.kind == .null || bounds.contains(where: { $0.kind == .null }) { return .constant(false) }
         let lower = try compare(value, .greaterOrEqual, bounds[0].withoutNull, comparison)

@@ -147,7 +147,8 @@ extension PredicateCompiler {
         let remedy = modifiers == "ALL" ? "leave ALL out" : "leave the modifier out, or write NOT instead of NONE"
         return CoreError(
             .predicate,
-            "the left side of \(modifiers) must be a collection, but \(name) is a single value; \(remedy)",
+            "the left side of a comparison with \(modifiers) must be a collection, but \(name) is a single value; "
+                + remedy,
             entity: entity, key: keys.isEmpty ? comparison.left.format : path)
     }
 

@@ -246,7 +246,8 @@ extension PredicateCompiler {
                 .predicate,
                 "indexed:by: takes a key path and the name of an index, as in indexed:by:(latitude, \"byPlace\"), not "
                     + "\"\(value.format)\" and \"\(name.format)\"", entity: environment.root.mapping.entity.name,
-                key: "indexed:by:", value: name.constantValue)
+                key: value.pathText ?? "indexed:by:",
+                value: value.pathText == nil ? value.constantValue : name.constantValue)
         }
         var compiler = self
         let joins = path.state

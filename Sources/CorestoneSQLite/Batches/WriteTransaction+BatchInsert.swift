@@ -19,7 +19,7 @@ extension WriteTransaction {
         let mayConflict = policy != .error && !rows.constraints.isEmpty
         let most = try mayConflict || hasTriggers(table) ? 1 : BatchRows.most
         var key = try keys[table.place]?.highest ?? storedHighest(table)
-        // Throws, because no unused key is left.
+        // Throws, because no unused primary key is left.
         if key == .max { _ = try reservePrimaryKeys(of: entity.root, count: 1) }
         let first = key + 1
         while true {
@@ -178,7 +178,9 @@ extension WriteTransaction {
                 values[Int($0.slot)].propertyValue
             }
         }
-        try connection.requireOneChange(purpose, entity: entity.name)
+        try connection.requireOneChange(
+            purpose, entity: entity.name,
+            objectURI: ObjectID.uri(ofKey: primaryKey, entity: entity.name, store: identifier))
         try history?.update(primaryKey, entity: entity, slots: written)
     }
 }

@@ -29,7 +29,7 @@ extension WriteTransaction {
                 guard let index = schema.entityIndex(number: statement.integer(1), in: entity) else { continue }
                 changes.updated.append((index, statement.integer(0)))
                 for (place, slot) in compiled.computed.enumerated() {
-                    try check(statement, Int32(place + 2), entity, slot, statement.integer(0))
+                    try check(statement, Int32(place + 2), entity, slot, rowEntity: index)
                 }
             }
         } catch let error as CoreError {
@@ -48,7 +48,9 @@ extension WriteTransaction {
     }
 
     /// Throws if a value that SQL computed is not valid for the attribute.
-    private func check(_ statement: Statement, _ column: Int32, _ entity: Entity, _ slot: Int, _ key: Int64) throws {
+    private func check(
+        _ statement: Statement, _ column: Int32, _ entity: Entity, _ slot: Int, rowEntity: UInt32
+    ) throws {
         let value: PropertyValue =
             switch sqlite3_column_type(statement.handle, column) {
             case SQLITE_NULL: .null
@@ -57,9 +59,10 @@ extension WriteTransaction {
             default: .string(statement.text(column) ?? "")
             }
         do { _ = try entity.requiredBatchValues(of: value, for: slot) } catch let error as CoreError {
+            let name = schema.model.entities[Int(rowEntity)].name
             throw CoreError(
                 error.status, error.message, customCode: error.code, entity: error.entity, key: error.key, value: value,
-                objectURI: ObjectID.uri(ofKey: key, entity: entity.name, store: identifier),
+                objectURI: ObjectID.uri(ofKey: statement.integer(0), entity: name, store: identifier),
                 sqliteCode: error.sqliteCode, file: error.file ?? path)
         }
     }

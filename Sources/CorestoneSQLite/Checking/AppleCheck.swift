@@ -120,7 +120,7 @@ extension AppleCheck {
 // MARK: - Tables
 
 extension AppleCheck {
-    /// Checks the superentities and the highest assigned keys in `Z_PRIMARYKEY`.
+    /// Checks the superentities and the highest assigned primary keys in `Z_PRIMARYKEY`.
     private mutating func checkNumbers(of model: Model, _ contents: StoreContents, _ connection: Connection) throws {
         let purpose = "check \(contents.place.given)"
         for entity in model.entities {

@@ -10,11 +10,13 @@ enum DatabaseCheck {
             let pages = try connection.prepare("PRAGMA page_count", purpose)
             findings.addExamined(try pages.step(purpose) ? Int(pages.integer(0)) : 0, "pages of the database")
             let statement = try connection.prepare("PRAGMA integrity_check(\(StoreReport.limit))", purpose)
+            var count = 0
             while try statement.step(purpose) {
                 guard let text = statement.text(0), text != "ok" else { continue }
                 // One row may list several problems, on lines after a heading.
                 for line in text.split(separator: "\n") where !line.hasPrefix("*** in database ") {
-                    findings.add(.database, "the database is damaged: \(line)")
+                    count += 1
+                    findings.add(.database, "the database is damaged: \(line)", isCut: count >= StoreReport.limit)
                 }
             }
         } catch let error as CoreError {

@@ -20,7 +20,7 @@ extension StoreCheck {
         try report(
             .derived,
             "SELECT r.Z_PK, r.Z_ENT, r.\(derived.column), \(expected.value) FROM \(table.name) r \(expected.join) "
-                + "WHERE \(own) AND \(expected.difference)", entity: attribute.entity.name, key: attribute.name
+                + "WHERE \(own) AND \(expected.difference)", entity: attribute.entity.name, key: attribute.path
         ) { row in
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
             let name = "\(attribute.entity.name).\(attribute.path)"

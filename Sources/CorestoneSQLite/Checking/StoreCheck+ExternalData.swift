@@ -39,7 +39,7 @@ extension StoreCheck {
             let uri = uri(table, number: statement.integer(1), primaryKey: statement.integer(0))
             findings.add(
                 .externalData, "\(attribute.entity.name).\(attribute.path) of \(uri) \(fault)",
-                entity: attribute.entity.name, key: attribute.name, objectURI: uri)
+                entity: attribute.entity.name, key: attribute.path, objectURI: uri)
         }
         if missing > StoreReport.limit {
             let more = missing - StoreReport.limit
@@ -47,7 +47,7 @@ extension StoreCheck {
             findings.add(
                 .externalData,
                 "\(files) of \(attribute.entity.name).\(attribute.path) \(more == 1 ? "is" : "are") missing or unreadable",
-                entity: attribute.entity.name, key: attribute.name)
+                entity: attribute.entity.name, key: attribute.path, isCut: true)
         }
         return count
     }
@@ -62,7 +62,7 @@ extension StoreCheck {
             var status = stat()
             let code: Int32 = lstat(path, &status) == 0 ? 0 : errno
             switch code {
-            case 0: return "refers to the backing file \(name) in \(externalFolder), which is not a regular file"
+            case 0: return "refers to the backing file \(path), which is not a regular file"
             case ENOENT, ENOTDIR: return "refers to the backing file \(name), which is missing from \(externalFolder)"
             default:
                 return "refers to the backing file \(name), which cannot be read in \(externalFolder): "

@@ -1,7 +1,7 @@
 import CorestoneModel
 
 extension StoreCheck {
-    /// Checks the changes, the names and the highest assigned keys of the history.
+    /// Checks the changes, the names and the highest assigned primary keys of the history.
     ///
     /// Every change must have a known kind, an entity of the store and an existing transaction. Every name to which a
     /// transaction refers must exist.
@@ -26,10 +26,10 @@ extension StoreCheck {
             "SELECT c.Z_PK, c.ZTRANSACTIONID FROM ACHANGE c LEFT JOIN ATRANSACTION t ON t.Z_PK = c.ZTRANSACTIONID "
                 + "WHERE t.Z_PK IS NULL"
         ) { row in
-            (
-                "change \(row.integer(0)) of the history belongs to transaction \(row.integer(1)), which does not exist",
-                nil
-            )
+            let fault =
+                row.isNull(1)
+                ? "does not have a transaction" : "belongs to transaction \(row.integer(1)), which does not exist"
+            return ("change \(row.integer(0)) of the history \(fault)", nil)
         }
         try report(
             .history,
@@ -40,7 +40,7 @@ extension StoreCheck {
             let article = isKeyed ? "the unknown" : "the"
             let number =
                 row.isNull(1) ? "does not have an entity number" : "has \(article) entity number \(row.integer(1))"
-            let fault = isKeyed ? number : "does not have a primary key and \(number)"
+            let fault = isKeyed ? number : "does not have the primary key of its object and \(number)"
             return ("change \(row.integer(0)) of the history \(fault)", nil)
         }
         try report(

@@ -13,11 +13,15 @@ extension StoreCheck {
                 switch column.role {
                 case .toOne:
                     references += try count("SELECT count(\(column.name)) FROM \(table.name) WHERE \(column.name) <> 0")
-                    try checkTargets(of: relationship, column.name, in: table, are: relationship.destination)
+                    try checkTargets(
+                        of: relationship, shownAs: relationship.name, column.name, in: table,
+                        are: relationship.destination)
                     try checkTargetEntities(of: relationship, column.name, in: table)
                 case .owner:
                     references += try count("SELECT count(\(column.name)) FROM \(table.name) WHERE \(column.name) <> 0")
-                    try checkTargets(of: relationship, column.name, in: table, are: relationship.entity)
+                    let name = "\(relationship.entity.name).\(relationship.name)"
+                    try checkTargets(
+                        of: relationship, shownAs: name, column.name, in: table, are: relationship.entity)
                 case .attribute, .targetEntity, .order: continue
                 }
             }
@@ -26,7 +30,8 @@ extension StoreCheck {
     }
 
     private mutating func checkTargets(
-        of relationship: Relationship, _ column: String, in table: TableSchema, are wanted: Entity
+        of relationship: Relationship, shownAs name: String, _ column: String, in table: TableSchema,
+        are wanted: Entity
     ) throws {
         let target = schema.table(of: wanted)
         guard contents.tables[target.name] != nil else { return }
@@ -41,12 +46,12 @@ extension StoreCheck {
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
             if row.isNull(3) {
                 return (
-                    "\(uri) refers by \(relationship.name) to row \(row.integer(2)) of \(target.name), which does not exist",
+                    "\(uri) refers by \(name) to row \(row.integer(2)) of \(target.name), which does not exist",
                     uri
                 )
             }
             let found = check.uri(target, number: row.integer(4), primaryKey: row.integer(3))
-            return ("\(uri) refers by \(relationship.name) to \(found), which is not of the entity \(wanted.name)", uri)
+            return ("\(uri) refers by \(name) to \(found), which is not of the entity \(wanted.name)", uri)
         }
     }
 

@@ -24,7 +24,9 @@ extension StoreCheck {
         }
         if foreign.count > StoreReport.limit {
             let more = foreign.count - StoreReport.limit
-            findings.add(.trigger, "\(more) more \(more == 1 ? "trigger does" : "triggers do") not belong to Core Data")
+            findings.add(
+                .trigger, "\(more) more \(more == 1 ? "trigger does" : "triggers do") not belong to Core Data",
+                isCut: true)
         }
         // Missing indexes that affect only speed are not reported for a store that does not match its model.
         if misfit != nil { return }
@@ -34,7 +36,7 @@ extension StoreCheck {
         }
         if slow.count > StoreReport.limit {
             let more = slow.count - StoreReport.limit
-            findings.add(.speed, "\(more) more \(more == 1 ? "index is" : "indexes are") missing")
+            findings.add(.speed, "\(more) more \(more == 1 ? "index is" : "indexes are") missing", isCut: true)
         }
     }
 
@@ -67,6 +69,7 @@ extension StoreCheck {
         let conditions = index.columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
         let columns = index.columns.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")
         let names = index.keys.joined(separator: ", ")
+        let rule = index.keys.count == 1 ? "which must be unique" : "whose combination must be unique"
         let check = self
         try report(
             .constraint,
@@ -78,7 +81,7 @@ extension StoreCheck {
             let first = check.uri(table, number: row.integer(2), primaryKey: row.integer(1))
             let last = check.uri(table, number: row.integer(4), primaryKey: row.integer(3))
             let others = row.integer(0) > 2 ? " and \(row.integer(0) - 2) more" : ""
-            return ("\(first), \(last)\(others) have the same \(names), which must be unique", first)
+            return ("\(first), \(last)\(others) have the same \(names), \(rule)", first)
         }
     }
 
@@ -86,7 +89,7 @@ extension StoreCheck {
     private mutating func checkContent(of index: SpatialIndex, _ schema: StoreSchema) throws {
         guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
         let check = self
-        let remedy = "rebuild it with: \(index.refillingStatements.joined(separator: "; "))"
+        let remedy = "rebuild the index with: \(index.refillingStatements.joined(separator: "; "))"
         try report(
             .spatial,
             "SELECT t.Z_PK, t.Z_ENT, r.Z_PK IS NULL FROM \(table.name) t LEFT JOIN \(index.name) r ON r.Z_PK = t.Z_PK "
@@ -97,7 +100,7 @@ extension StoreCheck {
             let fault =
                 row.integer(2) != 0
                 ? "is not in the R-tree index \(index.name)"
-                : "has values outside its bounds in the R-tree index \(index.name), so range queries miss it"
+                : "has values outside its bounds in the R-tree index \(index.name), so range queries miss the object"
             return ("\(uri) \(fault); \(remedy)", uri)
         }
     }

@@ -15,13 +15,13 @@ extension StoreCheck {
                 let check = self
                 try report(
                     .row,
-                    "SELECT Z_PK, Z_ENT, typeof(\(column.name)), substr(\(column.name), 1, 41) FROM \(table.name) "
-                        + "WHERE \(column.name) IS NOT NULL AND (\(misfit))",
-                    entity: attribute.entity.name, key: attribute.name
+                    "SELECT Z_PK, Z_ENT, typeof(\(column.name)), substr(\(column.name), 1, 41), length(\(column.name)) "
+                        + "FROM \(table.name) WHERE \(column.name) IS NOT NULL AND (\(misfit))",
+                    entity: attribute.entity.name, key: attribute.path
                 ) { row in
                     let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
                     let name = "\(attribute.entity.name).\(attribute.path)"
-                    return ("\(name) of \(uri) is the \(check.foundValue(row, attribute.type))", uri)
+                    return ("\(name) of \(uri) is \(check.foundValue(row, attribute.type))", uri)
                 }
             }
         }
@@ -45,17 +45,19 @@ extension StoreCheck {
 
     /// Returns a description of an invalid value and of the expected type.
     ///
-    /// The third column of the row contains the storage class of the value, and the fourth column its text.
+    /// From the third column on, the row contains the storage class of the value, its text and its length.
     private func foundValue(_ row: Statement, _ type: AttributeType) -> String {
         let (kind, text) = (row.text(2) ?? "value", row.text(3) ?? "")
         switch kind {
         case "integer", "real":
             let range = range(of: type).map { " (\($0))" } ?? ""
-            return "\(kind) \(text), but its type is \(type.displayName)\(range)"
-        case "blob": return "blob, but its type is \(type.displayName)"
+            return "the \(kind) \(text), but its type is \(type.displayName)\(range)"
+        case "blob":
+            let size = type == .uuid ? " (16 bytes)" : ""
+            return "a blob of \(counted(row.integer(4), "byte")), but its type is \(type.displayName)\(size)"
         default:
             let shown = text.count > 40 ? "\(text.prefix(40))…" : text
-            return "\(kind) \"\(shown)\", but its type is \(type.displayName)"
+            return "the \(kind) \"\(shown)\", but its type is \(type.displayName)"
         }
     }
 

@@ -37,7 +37,7 @@ extension StoreReport {
             self = try StoreReport.check(place, model)
         } catch let error as CoreError where error.status == .storeCorrupt {
             var findings = StoreFindings()
-            findings.add(.database, error.message)
+            findings.add(.database, error.message, entity: error.entity, key: error.key, objectURI: error.objectURI)
             self = findings.report
         }
     }
@@ -57,7 +57,7 @@ extension StoreReport {
             {
                 if budget.isSpent { return findings.reportPageCycle(place.given) }
                 guard error.status == .storeCorrupt else { throw error }
-                findings.add(.database, error.message)
+                findings.add(.database, error.message, entity: error.entity, key: error.key, objectURI: error.objectURI)
                 return findings.report
             }
             var check = StoreCheck(
@@ -108,7 +108,7 @@ extension StoreCheck {
             let subject = [entity, key].compactMap { $0 }.joined(separator: ".")
             findings.add(
                 kind, "\(count - StoreReport.limit) more of this kind\(subject.isEmpty ? "" : " in \(subject)")",
-                entity: entity, key: key)
+                entity: entity, key: key, isCut: true)
         }
     }
 

@@ -145,7 +145,7 @@ private struct LeftoverRemoval {
             let path = "\(leftovers.folder)/\(name)"
             guard unlink(path) == 0 || errno == ENOENT else {
                 let error = SystemError.last
-                let remedy = error.isReadOnly ? "; make the folder writable" : ""
+                let remedy = error.remedyForWriting(in: "the folder")
                 throw failure("file \(path) of \(place.given): \(error.text)\(remedy)", path)
             }
         }

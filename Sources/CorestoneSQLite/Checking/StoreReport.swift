@@ -14,6 +14,8 @@ public struct StoreReport: Sendable {
     /// Findings that do not affect the data of the store.
     public fileprivate(set) var warnings: [StoreProblem] = []
     public fileprivate(set) var examined: [Examined] = []
+    /// Whether the lists are cut, so that there may be more problems or warnings than they contain.
+    fileprivate var isCut = (problems: false, warnings: false)
     /// The source of the model that the store was checked with; nil if the check ended before it read a model.
     package fileprivate(set) var modelSource: ModelSource?
 
@@ -34,9 +36,11 @@ public struct StoreReport: Sendable {
                 key: problem.key, objectURI: problem.objectURI, file: file)
         }
         let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
+        let others = warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings"
         let verdict =
             problems.isEmpty
-            ? "is intact, with \(warnings.count == 1 ? "1 warning" : "\(warnings.count) warnings")" : "has \(count)"
+            ? "is intact, with \(isCut.warnings ? "at least " : "")\(others)"
+            : "has \(isCut.problems ? "at least " : "")\(count)"
         return CoreError(.storeCorrupt, code: .coreData, "\(file) \(verdict)", children: children, file: file)
     }
 }
@@ -113,11 +117,16 @@ struct StoreFindings {
         return report
     }
 
+    /// Adds a problem or a warning.
+    ///
+    /// - Parameter isCut: Whether there may be further findings that are not listed.
     mutating func add(
         _ kind: StoreProblem.Kind, _ message: String, entity: String? = nil, key: String? = nil,
-        objectURI: String? = nil
+        objectURI: String? = nil, isCut: Bool = false
     ) {
         let found = StoreProblem(kind: kind, message: message, entity: entity, key: key, objectURI: objectURI)
         if kind.isWarning { report.warnings.append(found) } else { report.problems.append(found) }
+        if isCut && kind.isWarning { report.isCut.warnings = true }
+        if isCut && !kind.isWarning { report.isCut.problems = true }
     }
 }

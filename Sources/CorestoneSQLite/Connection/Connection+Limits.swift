@@ -62,13 +62,13 @@ extension Connection {
     }
 
     /// Creates the error for SQLITE_TOOBIG.
-    func tooLarge(_ purpose: String, cocoaCode: CocoaCode) -> CoreError {
+    func tooLarge(_ purpose: String, cocoaCode: CocoaCode, entity: String? = nil) -> CoreError {
         if let message = sqlite3_errmsg(db), String(cString: message) == "statement too long" {
             return CoreError(
                 .invalidArgument, code: cocoaCode,
                 "cannot \(purpose): the SQL statement exceeds \(sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, -1)) bytes; "
                     + "shorten the predicate or the request",
-                sqliteCode: SQLITE_TOOBIG, file: path)
+                entity: entity, sqliteCode: SQLITE_TOOBIG, file: path)
         }
         let most = Int(sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1))
         let reason: String
@@ -99,7 +99,7 @@ extension Connection {
             reason = "a value or row exceeds value_limit (\(value) bytes); \(remedy)"
         }
         return CoreError(
-            .invalidArgument, code: cocoaCode, "cannot \(purpose): \(reason)", key: key, value: .int(Int64(value)),
-            sqliteCode: SQLITE_TOOBIG, file: path)
+            .invalidArgument, code: cocoaCode, "cannot \(purpose): \(reason)", entity: entity, key: key,
+            value: .int(Int64(value)), sqliteCode: SQLITE_TOOBIG, file: path)
     }
 }

@@ -96,7 +96,7 @@ final class Connection {
     func error(
         _ code: Int32, _ purpose: String, cocoaCode: CocoaCode = .sqlite, entity: String? = nil
     ) -> CoreError {
-        if code & 0xff == SQLITE_TOOBIG { return tooLarge(purpose, cocoaCode: cocoaCode) }
+        if code & 0xff == SQLITE_TOOBIG { return tooLarge(purpose, cocoaCode: cocoaCode, entity: entity) }
         return SQLiteError.make(
             db, code: code, path: path, purpose: purpose, cocoaCode: cocoaCode, entity: entity,
             hasFixedTimeout: hasFixedTimeout)
@@ -163,18 +163,21 @@ final class Connection {
 
     /// Throws unless the last statement changed exactly one row.
     @inline(__always)
-    func requireOneChange(_ purpose: @autoclosure () -> String, entity: @autoclosure () -> String?) throws {
-        if changes != 1 { throw unwrittenRowError(purpose(), entity: entity()) }
+    func requireOneChange(
+        _ purpose: @autoclosure () -> String, entity: @autoclosure () -> String?,
+        objectURI: @autoclosure () -> String? = nil
+    ) throws {
+        if changes != 1 { throw unwrittenRowError(purpose(), entity: entity(), objectURI: objectURI()) }
     }
 
     /// Creates the error for a row that SQLite accepted but did not write.
-    func unwrittenRowError(_ purpose: String, entity: String?) -> CoreError {
+    func unwrittenRowError(_ purpose: String, entity: String?, objectURI: String? = nil) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreSave,
             "cannot \(purpose): SQLite did not write the row to \(path), probably because of a trigger of another "
                 + "program; find the trigger with corestone check and drop it, or restore the store from a backup if "
                 + "the check does not list a trigger",
-            entity: entity, file: path)
+            entity: entity, objectURI: objectURI, file: path)
     }
 
     /// The maximum number of parameters of a statement.

@@ -2,7 +2,7 @@ import CSQLite
 import CorestoneSQL
 import CorestoneValues
 
-/// A registered aggregate function that collects the values of rows and evaluates them in memory.
+/// A registered aggregate function that collects the values of rows and computes its result in memory.
 ///
 /// SQLite passes the entry to the function's callbacks as user data.
 final class GatheringEntry {

@@ -5,9 +5,9 @@ import CorestoneValues
 
 /// A reader of the history of an open store.
 ///
-/// It supports the formats of older and newer frameworks: names in the rows of transactions or in a separate table,
-/// with or without masks of changed columns. Changes of entities that the model does not have are left out, because
-/// they do not have an object ID.
+/// It supports the formats of older and newer versions of Core Data: names in the rows of transactions or in a separate
+/// table, with or without masks of changed columns. Changes of entities that the model does not have are left out,
+/// because they do not have an object ID.
 final class HistoryReader: StoredHistory {
     let reader: any SQLiteReading
     let form: HistoryForm

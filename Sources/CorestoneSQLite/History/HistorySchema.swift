@@ -5,8 +5,9 @@ import CorestoneValues
 ///
 /// `ATRANSACTION` has one row for each save, and `ACHANGE` one row for each object that the save changed.
 ///
-/// Older frameworks wrote names of authors, contexts and processes into the row of the save. Newer frameworks store
-/// each name once in `ATRANSACTIONSTRING` and refer to it. Columns differ too, so the design is read from the file.
+/// Older versions of Core Data wrote names of authors, contexts and processes into the row of the save. Newer versions
+/// store each name once in `ATRANSACTIONSTRING` and refer to it. Columns differ too, so the design is read from the
+/// file.
 struct HistorySchema {
     enum Table: String, CaseIterable {
         case change = "ACHANGE"

@@ -130,7 +130,7 @@ final class HistoryWriter {
     /// Writes the row of the transaction if no change has written it.
     func requireTransaction() throws { if transaction == 0 { try begin() } }
 
-    /// Sorts the changes if necessary, and writes the highest assigned keys. Called before the commit.
+    /// Sorts the changes if necessary, and writes the highest assigned primary keys. Called before the commit.
     func finish() throws {
         guard transaction != 0 else { return }
         if isMixed { try sortChanges() }
@@ -199,7 +199,7 @@ extension HistoryWriter {
         return key
     }
 
-    /// Returns the highest assigned key, which is at least the highest key in use.
+    /// Returns the highest assigned primary key, which is at least the highest primary key in use.
     private func highest(_ table: HistorySchema.Table) throws -> Int64 {
         let statement = try connection.statement(
             "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM \(table.rawValue))",

@@ -3,7 +3,7 @@ import CorestoneModel
 import CorestoneValues
 import Glibc
 
-/// The keys of the objects that a migration created, and of their source objects, in a separate database.
+/// The primary keys of the objects that a migration created, and of their source objects, in a separate database.
 ///
 /// A migration in batches uses the table to resolve relationships, so that the memory of the migration does not grow
 /// with the store. Entities are represented by their indexes in the two models.

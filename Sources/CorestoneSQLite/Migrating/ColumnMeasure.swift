@@ -25,11 +25,11 @@ struct ColumnMeasure: Equatable {
     /// Returns the first difference from the expected values, as a clause for a message, and the value that was found.
     func difference(from expected: ColumnMeasure) -> (text: String, found: String)? {
         if count != expected.count {
-            return ("has \(counted(count, "value")), but \(expected.count) were expected", "\(count)")
+            return ("has \(counted(count, "value")), but \(wereExpected(expected.count))", "\(count)")
         }
         if sum != expected.sum { return ("has the sum \(shownSum), but \(expected.shownSum) was expected", shownSum) }
         if length != expected.length {
-            return ("has \(counted(length, "byte")), but \(expected.length) were expected", "\(length)")
+            return ("has \(counted(length, "byte")), but \(wereExpected(expected.length))", "\(length)")
         }
         if hash != expected.hash {
             return ("has other values than expected (hash \(hash), expected \(expected.hash))", hash)
@@ -40,6 +40,9 @@ struct ColumnMeasure: Equatable {
 
 /// Returns a number with its noun, for messages.
 func counted(_ count: Int64, _ noun: String) -> String { count == 1 ? "1 \(noun)" : "\(count) \(noun)s" }
+
+/// Returns the expected number as the end of a message.
+func wereExpected(_ count: Int64) -> String { count == 1 ? "1 was expected" : "\(count) were expected" }
 
 extension Property {
     /// Returns the text of a stored value for messages, in double quotes unless the value is a number or null.

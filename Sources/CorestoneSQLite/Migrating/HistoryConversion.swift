@@ -5,8 +5,8 @@ import CorestoneValues
 /// The conversion of a store's history after a migration that recreated its objects.
 ///
 /// Each change is transferred to the objects that were created from its object, with the mask bits and preserved values
-/// of the copied properties. Changes of objects that no longer exist refer to unused keys. Changes of entities without
-/// a mapping are removed.
+/// of the copied properties. Changes of objects that no longer exist refer to unused primary keys. Changes of entities
+/// without a mapping are removed.
 struct HistoryConversion {
     let design: HistorySchema
     let former: StoreSchema
@@ -22,7 +22,7 @@ struct HistoryConversion {
     /// The entity numbers by name.
     private static let names = "temp.CST_NAME"
     /// `FORMER`: the number of a former entity. `WANTED`: the entity number for its missing objects. `ROOT`, `HIGHEST`:
-    /// the number of that entity's root, and the highest key of the root.
+    /// the number of that entity's root, and the highest primary key of the root.
     private static let successors = "temp.CST_SUCCESSOR"
     private static let masks = "temp.CST_MASK"
     private static let changes = "temp.CST_CHANGE"
@@ -106,7 +106,7 @@ struct HistoryConversion {
         if let number { statement.bind(number, at: place) } else { statement.bindNull(at: place) }
     }
 
-    /// Assigns unused keys to objects that no longer exist or were not mapped.
+    /// Assigns unused primary keys to objects that no longer exist or were not mapped.
     private func nameMissingObjects() throws {
         let entry = try connection.prepare(
             "INSERT INTO \(HistoryConversion.successors) SELECT ?1, ?2, ?3, "

@@ -153,7 +153,7 @@ struct InPlaceMigration {
         }
     }
 
-    /// Returns the highest assigned keys, by the name of the root entity in the new model.
+    /// Returns the highest assigned primary keys, by the name of the root entity in the new model.
     private func highestKeys() throws -> [String: Int64] {
         var keys: [String: Int64] = [:]
         let statement = try connection.prepare("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?", purpose)

@@ -8,9 +8,9 @@ import CorestoneValues
 /// It uses SQL statements, and does not load objects.
 ///
 /// The expected values are derived from the two models and the former rows, not from the statements of the migration.
-/// The comparison covers the number, keys and versions of each entity's objects, and the pairs of each relationship.
-/// For each column, it covers the number, sum, length and hash of the values. A sample of objects is compared value by
-/// value.
+/// The comparison covers the number, primary keys and versions of each entity's objects, and the pairs of each
+/// relationship. For each column, it covers the number, sum, length and hash of the values. A sample of objects is
+/// compared value by value.
 final class InPlaceVerification {
     private let plan: MigrationPlan
     private let connection: Connection
@@ -19,7 +19,7 @@ final class InPlaceVerification {
     private let functions: MeasureFunctions
     private let entities: [EntityComparison]
     private let pairs: [PairComparison]
-    /// The measures by entity and column. The first measure of an entity is that of keys and versions.
+    /// The measures by entity and column. The first measure of an entity is that of primary keys and versions.
     private var measures: [[ColumnMeasure]] = []
     private var pairMeasures: [(pairs: ColumnMeasure, dangling: Int, mismatched: Int)] = []
 
@@ -89,7 +89,7 @@ final class InPlaceVerification {
             guard try statement.step(purpose) else { throw unreadable(entity.name) }
             for place in 0..<(keys.count + values.count) {
                 guard let measure = ColumnMeasure(statement.text(Int32(place))) else {
-                    // The first measure is that of keys and versions.
+                    // The first measure is that of primary keys and versions.
                     let column = place < keys.count ? nil : columns[start + place - keys.count]
                     throw unreadable(entity.name, column?.attribute.path)
                 }
@@ -109,7 +109,7 @@ final class InPlaceVerification {
     private func compare(_ entity: EntityComparison, _ expected: [ColumnMeasure], _ found: [ColumnMeasure]) throws {
         if expected[0].count != found[0].count {
             throw failure(
-                "\(entity.name) has \(counted(found[0].count, "object")), but \(expected[0].count) were expected",
+                "\(entity.name) has \(counted(found[0].count, "object")), but \(wereExpected(expected[0].count))",
                 entity.name,
                 found: "\(found[0].count)")
         }
@@ -133,7 +133,7 @@ final class InPlaceVerification {
         }
     }
 
-    /// Records the expected values of a sample of objects, at equal distances in the order of their keys.
+    /// Records the expected values of a sample of objects, at equal distances in the order of their primary keys.
     private func takeSample(of entity: EntityComparison, _ number: Int, count: Int) throws {
         let distance = max(count / InPlaceVerification.sampleSize, 1)
         for (start, columns) in parts(of: entity) {
@@ -208,8 +208,8 @@ final class InPlaceVerification {
         }
         if found.pairs.count != expected.pairs.count {
             throw fail(
-                "has \(counted(found.pairs.count, "pair")) of objects, but \(expected.pairs.count) were "
-                    + "expected", "\(found.pairs.count)")
+                "has \(counted(found.pairs.count, "pair")) of objects, but \(wereExpected(expected.pairs.count))",
+                "\(found.pairs.count)")
         }
         if found.pairs.hash != expected.pairs.hash {
             throw fail("has other pairs of objects than before", found.pairs.hash)
@@ -217,12 +217,12 @@ final class InPlaceVerification {
         // Existing damage may remain.
         if found.dangling > expected.dangling {
             throw fail(
-                "has \(counted(Int64(found.dangling), "reference")) to missing objects, but \(expected.dangling) were expected",
+                "has \(counted(Int64(found.dangling), "reference")) to missing objects, but \(wereExpected(Int64(expected.dangling)))",
                 "\(found.dangling)")
         }
         if found.mismatched > expected.mismatched {
             throw fail(
-                "has \(counted(Int64(found.mismatched), "reference")) with the number of another entity, but \(expected.mismatched) were expected",
+                "has \(counted(Int64(found.mismatched), "reference")) with the number of another entity, but \(wereExpected(Int64(expected.mismatched)))",
                 "\(found.mismatched)")
         }
     }
@@ -389,7 +389,7 @@ private struct PairComparison {
         return (source.destination, source.entity)
     }
 
-    /// Returns the columns with the keys of both objects, and those with order keys that are preserved.
+    /// Returns the columns with the primary keys of both objects, and those with order keys that are preserved.
     private static func columns(of relationship: Relationship, _ mapping: ModelMapping) -> String {
         var columns = ["owner", "member"]
         let own = LinkOrigin.sources(of: relationship, mapping)

@@ -11,11 +11,15 @@ extension MigrationChecks {
         let names = index.keys.map { "\(index.entity.name).\($0)" }.joined(separator: " and ")
         let subject = index.keys.count == 1 ? names : "the combination of \(names)"
         let least = groups.count == MigrationChecks.maximumDetails ? "at least " : ""
+        let remedy =
+            isStored(index)
+            ? "change or delete all but one of each group first"
+            : "remove the default value or the constraint, or delete all but one of each group first"
         throw CoreError(
             .migration, code: .migrationConstraintViolation,
             "cannot migrate \(path): \(subject) must be unique, but \(least)\(groups.count) "
-                + "\(groups.count == 1 ? "group of objects has" : "groups of objects have") equal values; change or delete all but one of "
-                + "each group first", entity: index.entity.name, key: index.keys.first, children: groups, file: path)
+                + "\(groups.count == 1 ? "group of objects has" : "groups of objects have") equal values; \(remedy)",
+            entity: index.entity.name, key: index.keys.first, children: groups, file: path)
     }
 
     /// Finds objects in the former tables that violate a constraint, for the report of a planned migration.
@@ -35,6 +39,14 @@ extension MigrationChecks {
         return groups
     }
 
+    /// Whether the store has values of a property of the constraint. Otherwise the objects have only default values.
+    private func isStored(_ index: StoreIndex) -> Bool {
+        let pair = plan.mapping.pair(to: index.entity)
+        return index.keys.contains { key in
+            index.entity.property(named: key).flatMap { pair.pair(to: $0)?.source } != nil
+        }
+    }
+
     /// Returns an error for each group of objects with equal values.
     private func equalObjects(
         _ index: StoreIndex, _ expressions: [String], table: String, condition: String?
@@ -46,6 +58,10 @@ extension MigrationChecks {
         let names = index.keys.map { key in
             index.entity.property(named: key).flatMap { pair.pair(to: $0)?.source.path } ?? key
         }
+        let remedy =
+            isStored(index)
+            ? "change or delete all but one"
+            : "remove the default value or the constraint, or delete all but one object"
         let rule = index.keys.count == 1 ? "which must be unique" : "whose combination must be unique"
         let conditions = [condition].compactMap { $0 } + expressions.map { "(\($0)) IS NOT NULL" }
         let statement = try connection.prepare(
@@ -65,8 +81,8 @@ extension MigrationChecks {
             groups.append(
                 CoreError(
                     .conflict, code: .managedObjectConstraintMerge,
-                    "\(statement.integer(0)) objects of \(former.name) have \(shown), \(rule): \(objects); "
-                        + "change or delete all but one",
+                    "\(statement.integer(0)) objects of \(former.name) would have \(shown), \(rule): \(objects); "
+                        + remedy,
                     entity: former.name, key: names.first, value: cells.first.map { .string($0.text) },
                     objectURI: keys.first.map { uri(former, $0) }, file: path))
         }

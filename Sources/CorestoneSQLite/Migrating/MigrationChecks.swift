@@ -43,14 +43,19 @@ struct MigrationChecks {
 
     /// Throws if there are problems. Must be called before the migration changes the store.
     func before() throws {
-        var failures = try problems()
+        let failures = try problems()
         guard let first = failures.first else { return }
-        failures = Array(failures.prefix(MigrationChecks.maximumDetails))
-        let many = failures.count == 1 ? "" : " because of \(failures.count) problems, which the details list"
+        // Each check reports at most this number of problems.
+        let limit = MigrationChecks.maximumDetails
+        let reason =
+            failures.count == 1
+            ? ": \(first.message)"
+            : " because of \(failures.count < limit ? "\(failures.count)" : "at least \(limit)") problems. The details "
+                + "list \(failures.count < limit ? "them" : "the first \(limit)"). The first: \(first.message)"
         throw CoreError(
-            .migration, code: .migration, "cannot migrate \(path)\(many): \(first.message)",
-            entity: first.entity, key: first.key, value: first.value, objectURI: first.objectURI, children: failures,
-            file: path)
+            .migration, code: .migration, "cannot migrate \(path)\(reason)",
+            entity: first.entity, key: first.key, value: first.value, objectURI: first.objectURI,
+            children: Array(failures.prefix(limit)), file: path)
     }
 
     /// Finds required attributes for which rows would not have a value.

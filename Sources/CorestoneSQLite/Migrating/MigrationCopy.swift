@@ -14,7 +14,8 @@ struct MigrationCopy {
 
     /// Copies a store that no other process can write to.
     ///
-    /// It uses a separate connection, because SQLite cannot copy a database from a connection with a write transaction.
+    /// The copy uses a separate connection, because SQLite cannot copy a database from a connection with a write
+    /// transaction.
     func make(of origin: StoreLocation, limits: StoreLimits) throws {
         let purpose = "copy \(origin.given)"
         let reader = try Connection(origin.path, path: origin.given, flags: SQLITE_OPEN_READWRITE, limits: limits)
@@ -41,7 +42,7 @@ struct MigrationCopy {
                     .storeIO, code: .migration,
                     "cannot remove the backup \(place.given): \(SystemError(code).text)"
                         + SystemError(code).remedyForWriting(),
-                    file: place.given)
+                    file: place.given + companion)
             }
         }
         for name in files { unlink("\(folder)/\(name)") }

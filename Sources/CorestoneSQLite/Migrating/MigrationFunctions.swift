@@ -112,7 +112,7 @@ final class MigrationFunctions {
         if name.isEmpty {
             fault =
                 "a backing file in \(externalFolder) cannot be read: its name in the row is damaged; run corestone check to find the "
-                + "object, and set its value to null"
+                + "object, and set the value to null"
         } else if case .unreadable(_, let problem) = external {
             fault =
                 "\(problem)\(problem.hasRemedy ? ", or" : ";") set the value to null (corestone check names the object)"

@@ -206,7 +206,7 @@ extension MigrationPlan {
         }
     }
 
-    /// Returns the condition for values that are not keys of objects of an entity.
+    /// Returns the condition for values that are not primary keys of objects of an entity.
     private func missing(_ column: String, _ target: Entity) -> String {
         let table = wanted.table(of: target)
         let family = target.withDescendants

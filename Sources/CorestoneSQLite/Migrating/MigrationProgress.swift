@@ -16,8 +16,8 @@ final class MigrationProgress {
 
     /// Creates the progress of a migration.
     ///
-    /// - Parameter former: The schema of the migrated store. Its highest keys serve as an estimate of the number of
-    ///   rows.
+    /// - Parameter former: The schema of the migrated store. Its highest primary keys serve as an estimate of the
+    ///   number of rows.
     init(_ connection: Connection, _ former: StoreSchema, _ report: @escaping (_ done: Int, _ total: Int) -> Bool)
         throws
     {
@@ -35,7 +35,7 @@ final class MigrationProgress {
         check = ProgressCheck(connection)
     }
 
-    /// Makes the first report. `end` must be called afterwards, even if this function throws.
+    /// Sends the first report. `end` must be called afterwards, even if this function throws.
     func begin() throws {
         check.setHostCheck { [unowned self] in !self.reportProgress() }
         try require(reportProgress())

@@ -13,6 +13,8 @@ struct RouteVerification {
     private let former: StoreSchema
     private let wanted: StoreSchema
     private let progress: MigrationProgress
+    /// The identifier of the store.
+    private let identifier: String
 
     private static let database = ConvertedStore.alias
     private static let associations = "temp.CST_ASSOCIATED"
@@ -24,6 +26,7 @@ struct RouteVerification {
     ) {
         (self.connection, self.place, self.progress) = (connection, place, progress)
         (former, wanted) = (start.former, converted.schema)
+        identifier = start.contents.document.identifier
     }
 
     private var purpose: String { "verify the migration of \(place.given)" }
@@ -170,7 +173,8 @@ struct RouteVerification {
                 + "\(pair.source.name)/p\(statement.integer(0)) "
                 + "\(attribute.difference(ofStored: found, from: expected)) "
                 + "(\(counted(count, "value")) \(count == 1 ? "differs" : "differ"))",
-            pair.destination.name, attribute.path, found: found ?? "null")
+            pair.destination.name, attribute.path, found: found ?? "null",
+            uri: "x-coredata://\(identifier)/\(pair.source.name)/p\(statement.integer(0))")
     }
 
     /// Checks that each former pair of objects is a pair of the objects that were created from them.
@@ -248,7 +252,7 @@ struct RouteVerification {
         throw failure(
             counts[0] == counts[1]
                 ? "the rows of the table \(table) differ from those that were migrated"
-                : "the table \(table) has \(counted(counts[1], "row")), but \(counts[0]) were expected", entity, key,
+                : "the table \(table) has \(counted(counts[1], "row")), but \(wereExpected(counts[0]))", entity, key,
             found: "\(counts[1])")
     }
 
@@ -256,7 +260,9 @@ struct RouteVerification {
 
     private func execute(_ text: String) throws { try connection.execute(text, purpose, cocoaCode: .migration) }
 
-    private func failure(_ text: String, _ entity: String, _ key: String? = nil, found: String? = nil) -> CoreError {
-        .unverified(text, entity, key, found: found, file: place.given)
+    private func failure(
+        _ text: String, _ entity: String, _ key: String? = nil, found: String? = nil, uri: String? = nil
+    ) -> CoreError {
+        .unverified(text, entity, key, found: found, uri: uri, file: place.given)
     }
 }

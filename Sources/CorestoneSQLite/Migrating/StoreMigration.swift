@@ -19,9 +19,9 @@ import CorestoneValues
 //    the committed state. Nothing has been written so far.
 // 7. With a mapping, the tasks of an earlier deferred migration run first (`DeferredCleanup.runAll`), and `start` runs
 //    again. `InPlaceMigration.run` then executes the SQL statements of the `MigrationPlan`.
-// 8. With a route, `RouteMigration.run` lets the route write another store into a `WorkFolder` beside the file. It
+// 8. With a route, in `RouteMigration.run` the route writes another store into a `WorkFolder` beside the file. It
 //    moves the backing files of that store (`BackingFileMove`), attaches the store, and replaces the content
-//    (`ContentReplacement`). Earlier deferred tasks are forgotten.
+//    (`ContentReplacement`). Earlier deferred tasks are discarded.
 // 9. Both ways also migrate the history, write the metadata and the model (`MigratedDocument`), verify the result if
 //    the options request it, and examine the file as for opening (`requireMigrated`).
 // 10. `COMMIT`. `MigrationCleanup.didCommit` then detaches the result of a route, removes backups beyond
@@ -114,7 +114,7 @@ struct StoreMigration {
         }
     }
 
-    /// Makes a backup copy of the store in its state before the transaction.
+    /// Creates a backup copy of the store in its state before the transaction.
     private func backUp(_ remains: MigrationCleanup) throws {
         guard let backup = migration.backup else { return }
         do {

@@ -90,7 +90,8 @@ struct ColumnHints {
     private func root(of entity: StoreContents.StoredEntity) -> StoreContents.StoredEntity? {
         var current = entity
         while current.parent != 0 {
-            // Parents are numbered before their children. The check ends the loop in a damaged file with a cycle.
+            // Superentities are numbered before their subentities. The check ends the loop in a damaged file with a
+            // cycle.
             guard current.parent < current.number,
                 let parent = contents.entities.first(where: { $0.number == current.parent })
             else { return nil }

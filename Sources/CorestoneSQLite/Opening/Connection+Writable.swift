@@ -37,7 +37,7 @@ extension Connection {
                 guard try isStore || connection.isOfDestroyedStore(purpose) else {
                     throw CoreError(
                         .notAStore, code: .persistentStoreOperation,
-                        "\(place.given) is not a Core Data store: it does not have the table Z_METADATA; pass the path of a store",
+                        "\(place.given) is not a Core Data store: it does not have the table Z_METADATA; check the path",
                         file: place.given)
                 }
                 _ = cst_sqlite3_checkpoint_on_close(connection.db, 1)

@@ -103,7 +103,7 @@ struct FileHeader {
                 return Kind(
                     text: "a model in source form, not a store; pass it as the model of a store")
             }
-            return Kind(text: "a text file, not a store; pass the path of a store or of a new file")
+            return Kind(text: "a text file, not a store; check the path")
         }
         if contains(StoreType.binaryMark) { return .ofType(.binary, wanted: wanted) }
         if bytes.starts(with: Array("bplist0".utf8)) { return try propertyListKind(connection, wanted) }
@@ -120,7 +120,7 @@ struct FileHeader {
                     + "decrypt it with its key and open the result")
         }
         let name = wanted == .sqlite ? "an SQLite database" : "a store of type \(wanted.rawValue)"
-        return Kind(text: "not \(name); pass the path of a store or of a new file")
+        return Kind(text: "not \(name); check the path")
     }
 
     private func propertyListKind(_ connection: Connection, _ wanted: StoreType) throws -> Kind {
@@ -133,7 +133,7 @@ struct FileHeader {
         if names("NSManagedObjectModel") {
             return Kind(text: "a compiled model, not a store; pass it as the model of a store")
         }
-        return Kind(text: "a property list, not a store; pass the path of a store")
+        return Kind(text: "a property list, not a store; check the path")
     }
 
     private static let packed: [(mark: [UInt8], name: String)] = [

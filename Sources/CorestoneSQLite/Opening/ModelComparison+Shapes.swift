@@ -103,7 +103,7 @@ extension ModelComparison {
 }
 
 extension StoreContents {
-    /// The root entity of each entity, by number. In a damaged file, parents may form a cycle.
+    /// The root entity of each entity, by number. In a damaged file, superentities may form a cycle.
     fileprivate var rootsByNumber: [Int64: StoredEntity] {
         let byNumber = Dictionary(entities.map { ($0.number, $0) }) { first, _ in first }
         var roots: [Int64: StoredEntity] = [:]

@@ -188,8 +188,8 @@ extension ModelComparison {
         case .column(_, let column)?:
             let property = column.property
             return Difference(
-                text: "the store does not have the column \(column.name) for \(property.entity.name).\(property.name)",
-                entity: property.entity.name, key: property.name)
+                text: "the store does not have the column \(column.name) for \(property.entity.name).\(property.path)",
+                entity: property.entity.name, key: property.path)
         case .join(let join)?: return missing(join, "table \(join.name)")
         case .joinColumn(let join, let column)?: return missing(join, "column \(column) in \(join.name)")
         }
@@ -243,9 +243,9 @@ extension ModelComparison {
             let property = column.property
             return Difference(
                 text:
-                    "\(property.entity.name).\(property.name) is stored as \(type), but its type in the model "
+                    "\(property.entity.name).\(property.path) is stored as \(type), but its type in the model "
                     + "requires \(column.declaredType)",
-                entity: property.entity.name, key: property.name)
+                entity: property.entity.name, key: property.path)
         }
         return nil
     }

@@ -17,15 +17,15 @@ struct SchemaDefect {
 
     /// The text for a report, with the statements that recreate the part.
     var explanation: String {
-        let remedy = statements.isEmpty ? "" : "; recreate it with: \(statements.joined(separator: "; "))"
+        let remedy = statements.isEmpty ? "" : "; correct the schema with: \(statements.joined(separator: "; "))"
         return "the store \(text)\(remedy)"
     }
 }
 
 /// A comparison of the indexes, triggers and R-trees that a model requires with those of the file.
 ///
-/// Names and spelling of indexes are ignored, because they vary. Older frameworks declared unique constraints in the
-/// table and used other names for the indexes of attributes, and migrations keep old names.
+/// Names and spelling of indexes are ignored, because they vary. Older versions of Core Data declared unique
+/// constraints in the table and used other names for the indexes of attributes, and migrations keep old names.
 struct SchemaDrift {
     private let schema: StoreSchema
     private var indexes: [FileIndex] = []

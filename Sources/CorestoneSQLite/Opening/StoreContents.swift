@@ -235,7 +235,7 @@ extension StoreContents {
         switch error.sqliteCode & 0xff {
         case SQLITE_NOTADB:
             message =
-                "\(place.given) is not an SQLite database; pass the path of a store or of a new file"
+                "\(place.given) is not an SQLite database; pass the path of a store"
         case SQLITE_CORRUPT:
             message = "\(place.given) is damaged or truncated to \(place.size) bytes; restore it from a backup"
         case SQLITE_ERROR:

@@ -27,10 +27,10 @@ struct StoreCreation {
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
                 "\(entity).\(attribute.name) (\(attribute.type.displayName)) is derived by "
-                    + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute. Use one of the forms "
-                    + "attribute, to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
-                    + "uppercase:(attribute), lowercase:(attribute) and now(), without a filter, whose result has the "
-                    + "type of \(entity).\(attribute.name)",
+                    + "\"\(derivation.expression.text)\"\(filter), which stores cannot compute. Use an expression of "
+                    + "the type of \(entity).\(attribute.name) without a filter, in one of the forms attribute, "
+                    + "to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
+                    + "uppercase:(attribute), lowercase:(attribute) or now()",
                 entity: entity, key: attribute.name, file: place.given)
         }
     }
@@ -182,7 +182,7 @@ struct StoreCreation {
 }
 
 extension Connection {
-    /// Inserts the rows of entities into `Z_PRIMARYKEY`, with the numbers of a schema and the highest key 0.
+    /// Inserts the rows of entities into `Z_PRIMARYKEY`, with the numbers of a schema and the highest primary key 0.
     func number(_ entities: [Entity], _ schema: StoreSchema, _ purpose: String) throws {
         let key = try prepare(
             "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)", purpose)
@@ -194,7 +194,7 @@ extension Connection {
         }
     }
 
-    /// Records the parent of every entity in `Z_PRIMARYKEY`.
+    /// Records the superentity of every entity in `Z_PRIMARYKEY`.
     func setParents(_ schema: StoreSchema, _ purpose: String) throws {
         let parent = try prepare("UPDATE Z_PRIMARYKEY SET Z_SUPER = ?1 WHERE Z_ENT = ?2 AND Z_SUPER <> ?1", purpose)
         for entity in schema.model.entities {
@@ -209,9 +209,11 @@ extension Model {
     /// Throws for derivations with a collection operator that is not at the end.
     ///
     /// Otherwise an existing store of the corrected model would be rejected only for its version hash.
-    func refuseIntermediateOperators() throws {
+    func refuseIntermediateOperators(forStoreAt path: String) throws {
         for attribute in entities.flatMap(\.ownAttributes) where !attribute.isTransient {
-            if let obstacle = attribute.derivation?.intermediateOperator { throw attribute.cannotBeDerived(obstacle) }
+            if let obstacle = attribute.derivation?.intermediateOperator {
+                throw attribute.cannotBeDerived(obstacle, path)
+            }
         }
     }
 }
@@ -221,8 +223,8 @@ extension Attribute {
     ///
     /// - Parameters:
     ///   - obstacle: The clause of the message after the derivation.
-    ///   - file: The store to be created.
-    fileprivate func cannotBeDerived(_ obstacle: String, _ file: String? = nil) -> CoreError {
+    ///   - file: The store to be created or opened.
+    fileprivate func cannotBeDerived(_ obstacle: String, _ file: String) -> CoreError {
         CoreError(
             .unsupported, code: .persistentStoreOpen,
             "\(entity.name).\(name) is derived by \"\(derivation?.expression.text ?? "")\", \(obstacle)",

@@ -64,8 +64,8 @@ extension StoreMetadata {
     /// - Parameter hasDeferredTasks: Whether the file lists deferred tasks in this library's own table.
     func foreignState(hasDeferredTasks: Bool) -> String? {
         if values[Key.deferredMigration]?.flag == true, !hasDeferredTasks {
-            return "it has an unfinished deferred migration; finish it in the application that owns the store "
-                + "(finishDeferredLightweightMigration)"
+            return "it has an unfinished deferred migration; finish the deferred migration in the application that "
+                + "owns the store (finishDeferredLightweightMigration)"
         }
         if frameworkVersion > StoreMetadata.frameworkVersion {
             return "it was written by version \(frameworkVersion) of the framework, but "

@@ -64,7 +64,7 @@ struct StoreExamination {
                     "\($0.error.message.withoutRemedy). Rows are read with a model inferred from the tables; open the store "
                         + "with the model it was written with"
                 }
-                ?? "its model was inferred from its tables; open it with the model it was written with"
+                ?? "its model was inferred from its tables; open the store with the model it was written with"
             return
         }
         // This reason applies to readers too, because opening the store for writing would not remove it.

@@ -13,7 +13,7 @@ struct OpenedStore {
     let document: StoreDocument
     var identifier: String { document.identifier }
     let source: ModelSource
-    /// The absolute path.
+    /// The absolute path, or `:memory:`.
     let path: String
     /// The reason why the store is read-only; nil if it is writable.
     let readOnlyReason: String?
@@ -26,7 +26,7 @@ struct OpenedStore {
     let history: HistorySchema?
     /// The maximum number of connections.
     var maximumConnections = 1
-    /// Whether the store did not exist and was created when it was opened.
+    /// Whether opening created the store's file.
     var isNew = false
     /// The number of frames in the write-ahead log that triggers a checkpoint; 0 for never.
     var longLog = ConnectionPool.usualLongLog
@@ -74,7 +74,7 @@ struct StoreOpener {
     }
 
     func run() throws -> OpenedStore {
-        try model?.refuseIntermediateOperators()
+        try model?.refuseIntermediateOperators(forStoreAt: path)
         if path == StoreLocation.inMemoryPath { return try openInMemory() }
         let place = try StoreLocation(path)
         if place.state == .missing, !options.isReadOnly, !options.mustExist, let model {
@@ -107,10 +107,12 @@ struct StoreOpener {
                     "leave out CST_STORE_MUST_EXIST (must_exist)"
                 ),
             ].filter { $0.applies }
+            let key = obstacles.first?.key
             throw failure(
                 .invalidArgument,
                 "\(path) is a new, empty in-memory store, which \(obstacles.map(\.fault).joined(separator: " and ")); "
-                    + obstacles.map(\.remedy).joined(separator: ", and "), place, key: obstacles.first?.key)
+                    + obstacles.map(\.remedy).joined(separator: ", and "), place, key: key,
+                value: key == "model" ? nil : .bool(true))
         }
         let connection = try Connection(
             ":memory:", path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, limits: options.limits)
@@ -196,7 +198,7 @@ struct StoreOpener {
         }
         if let reason = examination.readOnlyReason {
             connection.close()
-            return try openReadOnly(place, reason: reason.hasRemedy ? reason : "\(reason). Save to another store")
+            return try openReadOnly(place, reason: reason.hasRemedy ? reason : "\(reason). Use another store")
         }
         if let reason = try refusedHistory(examination, connection) {
             connection.close()
@@ -261,7 +263,7 @@ struct StoreOpener {
         let file = try ReadOnlyFile(place, limits: options.limits)
         let examination = try StoreExamination(
             file.connection, model: model, place: place, versions: versions)
-        try configure(file.connection, place)
+        try configure(file.connection, place, isReadOnly: true)
         try examination.gaps.createSubstitutes(file.connection, examination.schema)
         return OpenedStore(
             connection: file.connection, schema: examination.schema,
@@ -283,14 +285,17 @@ struct StoreOpener {
         }
     }
 
-    private func configure(_ connection: Connection, _ place: StoreLocation, isFirst: Bool = true) throws {
-        // A read-only connection sorts in temporary files, because an untrusted store may be larger than memory.
+    private func configure(
+        _ connection: Connection, _ place: StoreLocation, isFirst: Bool = true, isReadOnly: Bool = false
+    ) throws {
         let launch = LaunchArguments.storeSettings
         if isFirst, launch.checksIntegrity { try DatabaseCheck.require(connection, place) }
+        // A read-only connection sorts in temporary files, because an untrusted store may be larger than memory.
+        let temporaryStore = pragmas.number("temp_store", else: isReadOnly ? 0 : 2)
         try connection.execute(
             "PRAGMA synchronous=\(synchronous);"
                 + "PRAGMA cache_size=\(pragmas.number("cache_size", else: -max(options.cacheKilobytes, 64)));"
-                + "PRAGMA temp_store=\(pragmas.number("temp_store", else: options.isReadOnly ? 0 : 2))"
+                + "PRAGMA temp_store=\(temporaryStore)"
                 + (options.isTransient ? ";PRAGMA locking_mode=EXCLUSIVE" : "") + pragmas.statements,
             "open \(place.given)", cocoaCode: .persistentStoreOpen)
     }
@@ -301,7 +306,7 @@ struct StoreOpener {
         return LaunchArguments.storeSettings.synchronous ?? pragmas.number("synchronous", else: usual)
     }
 
-    /// Returns why a store is read-only without its history; nil if the options permit a history, or if it is empty.
+    /// Returns why a store with a history is opened read-only; nil if its history is permitted or empty.
     private func refusedHistory(_ examination: StoreExamination, _ connection: Connection) throws -> String? {
         guard options.refusesHistory, examination.history != nil else { return nil }
         guard
@@ -382,9 +387,12 @@ struct StoreOpener {
     }
 
     private func failure(
-        _ status: Status, _ message: String, _ place: StoreLocation, key: String? = nil, sqliteCode: Int32 = 0
+        _ status: Status, _ message: String, _ place: StoreLocation, key: String? = nil, value: PropertyValue? = nil,
+        sqliteCode: Int32 = 0
     ) -> CoreError {
-        CoreError(status, code: .persistentStoreOpen, message, key: key, sqliteCode: sqliteCode, file: place.given)
+        CoreError(
+            status, code: .persistentStoreOpen, message, key: key, value: value, sqliteCode: sqliteCode,
+            file: place.given)
     }
 }
 

@@ -19,7 +19,8 @@ struct WriteRequirements {
         if let reason = try named(ForeignTrigger.all(in: connection, schema).map(\.text)) { return reason }
         let lost = try SchemaDrift(schema, connection).all
         let remedy =
-            lost.contains { !$0.statements.isEmpty } ? " (corestone check prints the statements that recreate it)" : ""
+            lost.contains { !$0.statements.isEmpty }
+            ? " (corestone check prints the statements that correct the schema)" : ""
         return named(lost.map { "it \($0.text)" }).map { $0 + remedy }
     }
 

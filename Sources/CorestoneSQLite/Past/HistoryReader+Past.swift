@@ -23,7 +23,7 @@ extension HistoryReader {
         let unknown = try restore(path, to: number, of: owner, unknown)
         (options.isReadOnly, options.mustExist, options.dropsOldValues) = (true, true, false)
         (options.keepsHistory, options.keepsCompleteHistory) = (false, false)
-        options.readOnlyReason = "it is a past state of \(store.path); save to the present store"
+        options.readOnlyReason = "it is a past state of \(store.path); use the present store"
         let opened = try StoreOpener(
             path, model: schema.model, options: options, versions: store.versionsOfCopies
         ).run()

@@ -38,8 +38,8 @@ enum ExternalFile {
     /// - Parameters:
     ///   - permissions: The permissions of the store; nil restricts the folders to the owner.
     ///   - failure: Returns the error for a folder that cannot be created, from its path and an `errno`.
-    // In a caller, the optimiser would merge the ends of this loop and of the one below in some builds, but not in
-    // others. Libraries of two builds must be equal, so neither function is inlined.
+    // If this function and `synchroniseFolders` were inlined, the optimiser would merge the ends of their loops in some
+    // builds only. Builds must be reproducible, so neither function is inlined.
     @inline(never)
     static func makeFolders(
         _ folder: String, beside permissions: FilePermissions?, failure: (String, Int32) -> CoreError
@@ -69,10 +69,10 @@ enum ExternalFile {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// The largest file that is read, in bytes, because a record counts bytes in 32 bits.
+    /// The maximum size of a backing file in bytes. Records store sizes in 32 bits.
     private static let largest = Int(Int32.max)
 
-    /// Returns why a file of a size is not read or copied, as a clause with its remedy; nil if the size is permitted.
+    /// Returns why a file of the given size is not read or copied, as a clause with its remedy; nil if it is permitted.
     static func excess(_ size: Int, _ limits: StoreLimits) -> String? {
         guard size > limits.externalBytes else { return nil }
         return
@@ -96,14 +96,14 @@ enum ExternalFile {
         if let excess = excess(size, limits) { return unreadable(path, excess) }
         guard size <= largest else {
             return unreadable(
-                path, "has \(size) bytes, but a value is limited to \(largest); replace it with a smaller file")
+                path, "has \(size) bytes, but a value has at most \(largest); replace the file with a smaller one")
         }
         // Holes do not occupy the disk, so a small file could claim a large amount of memory.
         if hasHoles(descriptor, size: size, over: limits.valueBytes) {
             return unreadable(
                 path,
-                "is sparse: more of its \(size) bytes are missing than value_limit (\(limits.valueBytes)) allows; raise "
-                    + "value_limit if the file is trusted")
+                "is a sparse file of \(size) bytes with holes beyond the store's value_limit of "
+                    + "\(limits.valueBytes) bytes; raise value_limit if the file is trusted")
         }
         var failure: ExternalValue?
         let bytes = Bytes(count: size) { memory in failure = fill(memory, from: descriptor, at: path) }
@@ -119,7 +119,7 @@ enum ExternalFile {
             let count = Glibc.read(descriptor, memory.baseAddress.map { $0 + done }, memory.count - done)
             if count < 0 && errno == EINTR { continue }
             if count < 0 { return unreadable(path, errno) }
-            if count == 0 { return unreadable(path, "was truncated while it was read; read it again") }
+            if count == 0 { return unreadable(path, "was truncated while it was read; repeat the call") }
             done += count
         }
         return nil

@@ -2,12 +2,12 @@ import CorestoneModel
 
 /// The statements that read the members of a to-many relationship.
 ///
-/// Each row consists of the owner's key, and of the member's key and entity or the member's whole row.
+/// Each row consists of the owner's primary key, and of the member's primary key and entity or the member's whole row.
 struct MembersQuery {
     let relationship: Relationship
     let storage: ToManyStorage
     let table: TableSchema
-    /// The plan for the members' rows; nil to read only keys.
+    /// The plan for the members' rows; nil to read only primary keys.
     let plan: RowPlan?
     var hasEntityColumn: Bool { table.hasSubentities }
     /// The number of times that the statement contains the condition on the owners.

@@ -7,8 +7,8 @@ import CorestoneValues
 /// A cursor over the rows of a fetch. It keeps its statement open between batches.
 ///
 /// At first, the cursor reads one state of the store. Before the store writes, or its connection reads a newer state,
-/// the cursor records the remaining keys (8 bytes each). From then on, it reads the current state of those rows by key.
-/// It therefore does not block writers, and does not keep other readers in an old state.
+/// the cursor records the remaining keys (8 bytes each). From then on, it reads the current state of those rows by
+/// primary key. It therefore does not block writers, and does not keep other readers in an old state.
 final class RowCursor: StoreCursor {
     private let reader: any SQLiteReading
     /// The connection of the statement.
@@ -107,7 +107,7 @@ final class RowCursor: StoreCursor {
         return RowBatch()
     }
 
-    /// Records the keys of the remaining rows, and ends the statement.
+    /// Records the primary keys of the remaining rows, and ends the statement.
     func detachFromStatement() {
         guard let statement else { return }
         self.statement = nil

@@ -192,7 +192,7 @@ struct RowReader {
         }
     }
 
-    /// Throws if SQLite returned no text because memory ran out, not because the value is NULL.
+    /// Throws if SQLite returned no text because it was out of memory, not because the value is NULL.
     @inline(never)
     private func checkNull(_ row: OpaquePointer, _ column: Int32, _ plan: RowPlan) throws {
         if sqlite3_column_type(row, column) != SQLITE_NULL {
@@ -208,7 +208,7 @@ struct RowReader {
     private func tooLarge(_ plan: RowPlan) -> CoreError {
         CoreError(
             .noMemory, code: .sqlite,
-            "cannot read a row of \(plan.table.root.name): its values exceed 4 GB; fetch fewer of its properties",
+            "cannot read a row of \(plan.table.root.name): its values exceed 4 GB; fetch fewer properties",
             entity: plan.table.root.name, sqliteCode: SQLITE_TOOBIG)
     }
 }

@@ -49,7 +49,7 @@ struct DerivedAttribute {
 
     /// Returns the form of a derivation; nil if it is not supported.
     ///
-    /// Also returns nil if the derivation's result has another type than the attribute.
+    /// Also returns nil if the type of the derivation's result differs from the attribute's.
     private static func form(of expression: Expression, _ attribute: Attribute, _ schema: StoreSchema) -> Form? {
         let entity = attribute.entity
         switch expression {

@@ -65,7 +65,7 @@ extension JoinTable {
     ///
     /// Entities are visited in the order of their names, each with its inherited relationships. The first relationship
     /// names the table. If both relationships belong to one entity, the later name is used. If `existing` has
-    /// only a table with the other name, that name is used, because older frameworks vary.
+    /// only a table with the other name, that name is used, because older versions of Core Data vary.
     static func all(of schema: StoreSchema, existing: StoreTables, tableNames: inout UniqueNames) -> [JoinTable] {
         var seen: Set<UInt32> = []
         var maker = JoinTableMaker(schema: schema, existing: existing)

@@ -25,7 +25,8 @@ struct UniqueNames {
 
 /// A name that contains an entity number, such as `Z_3TAGS`.
 ///
-/// Migrations and older frameworks may have used other numbers. Names that are otherwise equal end with a count.
+/// Migrations and older versions of Core Data may have used other numbers. Names that are otherwise equal end with a
+/// count.
 struct NumberedName {
     let prefix: String
     let number: Int64

@@ -187,7 +187,7 @@ final class StoreSchema: @unchecked Sendable {
 
 /// The column or table that stores a to-many relationship.
 enum ToManyStorage {
-    /// A column of the members' table with the owner's key.
+    /// A column of the members' table with the owner's primary key.
     ///
     /// It is the column of the inverse to-one relationship, or a separate column if there is no inverse.
     case foreignKey(table: TableSchema, column: String, order: String?, isInverse: Bool)

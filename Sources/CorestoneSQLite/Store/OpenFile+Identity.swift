@@ -96,7 +96,7 @@ extension OpenFile {
         guard stat(log, &status) == 0, status.st_size > 0 else { return }
         DebugLog.write(
             "CoreData: warning: \(connection.path) was renamed, removed or replaced while it was open, and its log \(log) was left; "
-                + "move the log to the renamed store, or remove it before another store is opened at this path")
+                + "move the log to the renamed store, or remove the log before another store is opened at this path")
     }
 
     /// Records a commit of this connection, which increases `contentVersion` by one.
@@ -120,8 +120,8 @@ extension OpenFile {
                 ?? "a store without an identifier"
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(connection.path) was replaced by \(other); \(StoreLocation.addingAgain), or revert the document "
-                    + "with cst_document_revert (revert)",
+                "\(connection.path) was replaced by \(other); \(StoreLocation.addingAgain). Call "
+                    + "cst_document_revert (revert) for a document",
                 value: there.map { .string($0) }, file: connection.path)
         }
         if let document, let propertyList, propertyList != document.propertyList {
@@ -146,8 +146,8 @@ extension OpenFile {
             throw CoreError(
                 .modelMismatch, code: .persistentStoreIncompatibleVersionHash,
                 "\(connection.path) has another version of its model, because another process or coordinator migrated "
-                    + "or replaced it; add it with cst_coordinator_add_store (add_store, addStore) to a coordinator "
-                    + "with that version",
+                    + "or replaced the store; add the store with cst_coordinator_add_store (add_store, addStore) to a "
+                    + "coordinator with that version",
                 file: connection.path)
         }
         document = present

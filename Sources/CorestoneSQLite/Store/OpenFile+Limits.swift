@@ -38,9 +38,7 @@ extension OpenFile {
         let source = hasTriggers ? "a statement and its triggers exceed" : "a statement exceeds"
         return CoreError(
             .storeIO, code: .persistentStoreSave,
-            "cannot save to \(connection.path): \(source) \(key) (\(bound)); raise \(key) if the file is trusted"
-                + (hasTriggers ? ", or drop the triggers of other programs" : ""), key: key, value: .int(Int64(value)),
-            sqliteCode: error.sqliteCode,
-            file: connection.path)
+            "cannot save to \(connection.path): \(source) \(key) (\(bound)); raise \(key) if the file is trusted",
+            key: key, value: .int(Int64(value)), sqliteCode: error.sqliteCode, file: connection.path)
     }
 }

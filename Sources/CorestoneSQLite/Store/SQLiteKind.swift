@@ -61,7 +61,7 @@ package struct SQLiteKind: StoreKind {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,
                 "\(source) cannot replace \(path): \(loss.lostSaves) in the write-ahead log of \(source) cannot be read "
-                    + "(from frame \(loss.frame)). Restore the store and its log from the same backup, or move the log away",
+                    + "(from frame \(loss.frame)). Restore \(source) and its log from the same backup, or move the log away",
                 file: source)
         }
         func transfer() throws {

@@ -50,7 +50,10 @@ final class SQLiteReader: SQLiteReading, @unchecked Sendable {
         return try connections.use(file, check: check, body)
     }
 
-    /// Ends a transaction that another reader began, because it may be older than the last state of this reader.
+    /// Prepares a connection for a read of the state that this reader must see.
+    ///
+    /// Ends the transaction of the connection if this reader last used another connection, or if `endRead` was called.
+    /// The transaction may be older than that state.
     private func prepareRead(on file: OpenFile) {
         if mustReadNewest || hasRead && file !== last, !file.isClosed { file.endReads() }
         mustReadNewest = false

@@ -8,7 +8,8 @@ import Synchronization
 
 /// A store in Apple's SQLite layout.
 ///
-/// Any number of threads can read it through their own readers while one thread saves.
+/// Threads can read it through their own readers while one thread saves, up to the limit of connections. Without a
+/// write-ahead log, they share one connection.
 final class SQLiteStore: PersistentStore, SQLiteReading, WritableAfterMove {
     let type = StoreType.sqlite
     let identifier: String

@@ -40,8 +40,7 @@ struct StoreDestruction {
                 let error = SystemError.last
                 throw CoreError(
                     error.isReadOnly ? .storeReadOnly : .storeIO, code: .persistentStoreOperation,
-                    "cannot remove \(place.companion(companion)): \(error.text)"
-                        + (error.isReadOnly ? "; make its folder writable" : ""),
+                    "cannot remove \(place.companion(companion)): \(error.text)\(error.remedyForWriting())",
                     file: place.given)
             }
         }

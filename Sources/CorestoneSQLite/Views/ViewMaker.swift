@@ -123,8 +123,8 @@ struct ViewMaker {
 
     /// Returns the columns of a to-one relationship.
     ///
-    /// They are the key of the target, its entity if several are possible, its title if its entity has one, and the
-    /// order key if the inverse is ordered.
+    /// They are the primary key of the target, its entity if several are possible, its title if its entity has one, and
+    /// the order key if the inverse is ordered.
     private func shown(_ relationship: Relationship, in table: TableSchema, _ names: inout Names) -> [String] {
         guard let column = table.column(of: relationship) else { return [] }
         let (name, destination) = (relationship.name, relationship.destination)

@@ -18,7 +18,7 @@ final class ChangeReader {
     private var ownWrites = OwnWrites()
     /// The version after the last read, or after the last commit of the store itself.
     private var version: Int64 = 0
-    /// Whether another connection committed before the store's own commit.
+    /// Whether there may be remote commits that a comparison with `version` does not show.
     private var hasForeignCommits = false
     private var transaction: Int64 = 0
     private var windows: [KeyWindow] = []
@@ -74,7 +74,7 @@ final class ChangeReader {
     /// From then on, the transaction prevents other commits.
     func noteForeignCommits() { if (try? hasUnreadCommits()) != false { hasForeignCommits = true } }
 
-    /// Runs `commit`, which commits the store's own writes of `writer`.
+    /// Runs `commit`, which commits the transaction of the store's connection `writer`, and records its writes.
     func committing(_ save: OwnWrites.Save, with writer: Connection, _ commit: () throws -> Void) throws {
         let writerBefore = try? writer.dataVersion()
         try commit()
@@ -171,11 +171,11 @@ final class ChangeReader {
 
 /// The known keys of a table in the range where new rows can appear.
 ///
-/// New rows can appear above the highest key. They can also appear among the last keys, because another process may
-/// have reserved keys before it inserts the rows.
+/// New rows can appear above the highest primary key. They can also appear among the last keys, because another process
+/// may have reserved primary keys before it inserts the rows.
 private struct KeyWindow {
     let table: TableSchema
-    /// The highest key that is not read.
+    /// The highest primary key that is not read.
     private(set) var floor: Int64 = 0
     private var seen: Set<Int64> = []
     private let statement: Statement

@@ -19,7 +19,7 @@ struct OwnWrites {
     func has(transaction: Int64) -> Bool { transactions.contains(transaction) }
     func has(_ key: Int64, of root: UInt32) -> Bool { keys[root]?.contains(key) == true }
 
-    /// Removes writes that are no longer needed: transactions up to a number, or keys of an entity tree up to a key.
+    /// Removes obsolete writes: transactions up to a number, or keys of an entity tree up to a primary key.
     mutating func forget(transactionsTo number: Int64) { transactions.remove(upTo: number) }
     mutating func forget(keysTo key: Int64, of root: UInt32) { keys[root]?.remove(upTo: key) }
 }

@@ -26,8 +26,8 @@ extension WriteTransaction {
         if let key, columns.contains("Z_PK") {
             return CoreError(
                 .conflict, code: .persistentStoreSave,
-                "the primary key \(key) of a new \(entity.name) is already in use in \(path); delete the object with "
-                    + "cst_context_delete (delete), and create it again with cst_context_insert (insert)",
+                "the primary key \(key) of a new \(entity.name) is already in use in \(path); delete the new object "
+                    + "with cst_context_delete (delete), and insert it again with cst_context_insert (insert)",
                 entity: entity.name, value: .int(key), objectURI: uri, sqliteCode: error.sqliteCode, file: path)
         }
         let properties = columns.compactMap { name in

@@ -64,7 +64,7 @@ final class WriteTransaction: SaveTransaction {
 
     /// Returns the highest assigned primary key of a table in the file.
     ///
-    /// It is at least the highest key in use, even if another program did not update `Z_MAX`.
+    /// It is at least the highest primary key in use, even if another program did not update `Z_MAX`.
     func storedHighest(_ table: TableSchema) throws -> Int64 {
         let purpose = "reserve primary keys for \(table.root.name)"
         let statement = try connection.statement(
@@ -75,7 +75,7 @@ final class WriteTransaction: SaveTransaction {
         return max(statement.integer(0), statement.integer(1), 0)
     }
 
-    /// Writes the highest assigned keys and the history. Must be called before the commit.
+    /// Writes the highest assigned primary keys and the history. Must be called before the commit.
     func finish() throws {
         for (place, entry) in keys where entry.isChanged {
             let table = schema.tables[place]

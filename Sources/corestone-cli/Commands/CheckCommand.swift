@@ -12,14 +12,14 @@ struct CheckCommand: Command {
         ],
         options: [
             .init("apple", "also report whether Apple's framework would open the store"),
-            .init("remove-leftovers", "remove external data files to which no row refers"),
+            .init("remove-leftovers", "remove backing files to which no row refers"),
             .init("format", "table (the default) or json", value: "FORMAT"),
             Manual.model,
         ],
         details: [
             "Checks the database (SQLite's integrity_check), the model in the store against its tables, and the key "
                 + "(Z_PK), entity, version (Z_OPT) and values of every row. Also checks to-one references, pairs of "
-                + "many-to-many relationships, the last primary keys (Z_MAX), version hashes, external data files, the "
+                + "many-to-many relationships, the last primary keys (Z_MAX), version hashes, backing files, the "
                 + "history, indexes, triggers, unique values and derived values. A missing index that only affects "
                 + "speed is a warning. A trigger that Core Data did not create is a warning too, and makes the store "
                 + "read-only.",
@@ -29,7 +29,7 @@ struct CheckCommand: Command {
             "With --apple, the command also reports whether Apple's framework would accept the store with its model or "
                 + "the one that --model names, and why not. It lists extrapolations: results that rest on rules which "
                 + "no known file of Apple's confirms. A store that would be rejected has a problem.",
-            "A crash can leave external data files to which no row refers. They are not a problem, but are counted and "
+            "A crash can leave backing files to which no row refers. They are not a problem, but are counted and "
                 + "listed. --remove-leftovers waits for a running save and removes them, except for files of the last "
                 + "ten minutes. It removes nothing if the database is damaged or if two stores share a folder.",
             "json is one object with ok, problems, warnings, examined (what was checked, with counts), modelSource "

@@ -6,6 +6,8 @@ import Glibc
 struct EditedModel {
     let path: String
     let model: Model
+    /// The names of the attributes of the model before the change.
+    private let storedAttributes: Set<String>
 
     static let operand = Manual.Operand("MODEL", "a source model: .xcdatamodeld or .xcdatamodel")
 
@@ -13,7 +15,10 @@ struct EditedModel {
         path = options.operand(0) ?? ""
         guard OutputFile.isFolder(path) else { throw EditedModel.notSource(path) }
         model = try Model(contentsOf: path, version: options["version"])
+        storedAttributes = Set(model.entities.flatMap(\.ownAttributes).map(EditedModel.name(of:)))
     }
+
+    private static func name(of attribute: Attribute) -> String { "\(attribute.entity.name).\(attribute.path)" }
 
     /// Creates the error for a path that is not a source model.
     private static func notSource(_ path: String) -> UsageError {
@@ -43,11 +48,12 @@ struct EditedModel {
     private func checkDerivations(of model: Model) throws {
         for attribute in model.entities.flatMap(\.ownAttributes) {
             guard let obstacle = attribute.derivationObstacle else { continue }
-            let name = "\(attribute.entity.name).\(attribute.path)"
+            let name = EditedModel.name(of: attribute)
+            let alternative = storedAttributes.contains(name) ? ", or remove \(name)" : ""
             throw CoreError(
                 .model, code: .coreData,
-                "\(name) is derived by \"\(attribute.derivation?.sourceText ?? "")\", \(obstacle)"
-                    + (obstacle.hasRemedy ? "" : "; correct the derivation, or remove \(name)"),
+                "cannot write \(path): \(name) would be derived by \"\(attribute.derivation?.sourceText ?? "")\", "
+                    + obstacle + (obstacle.hasRemedy ? "" : "; correct the derivation\(alternative)"),
                 entity: attribute.entity.name, key: attribute.name,
                 file: path)
         }
@@ -156,11 +162,14 @@ struct EditedModel {
 
     /// Creates the error for a missing index or unique constraint. `names` returns the names in one entity.
     func nothing(_ kind: String, _ name: String, of entity: Entity, _ names: (Entity) -> [String]) -> UsageError {
+        // Without a prefix, the name would be that of a property.
+        let prefix = kind == "an index" ? "index" : "constraint"
         var ancestor = entity.parent
         while let current = ancestor {
             if names(current).contains(name) {
                 return UsageError(
-                    "\(entity.name) does not have \(kind) \"\(name)\" of its own; use \(current.name).\(name)")
+                    "\(entity.name) does not have \(kind) \"\(name)\" of its own; use "
+                        + "\(prefix):\(current.name).\(name)")
             }
             ancestor = current.parent
         }

@@ -8,7 +8,7 @@ struct NamedModel {
     let model: Model
 
     static let operand = Manual.Operand(
-        "MODEL", "a model (.xcdatamodeld, .xcdatamodel, .momd, .mom), or a store for its own model")
+        "MODEL", "a model (.xcdatamodeld, .xcdatamodel, .momd, .mom), or a store, whose own model is used")
     static let version = Manual.Option(
         "version", "a version of the model; by default the current one", value: "NAME")
 
@@ -65,7 +65,7 @@ struct NamedModel {
     init(_ options: Options) throws { try self.init(options.operand(0) ?? "", version: options["version"]) }
 }
 
-/// Returns whether a path is a folder, or its name or first bytes are those of a model, not of a store.
+/// Whether a path is a folder, or its name or first bytes are those of a model, not of a store.
 func looksLikeModel(_ path: String) -> Bool {
     if OutputFile.isFolder(path) { return true }
     let kinds = [".xcdatamodel", ".xcdatamodeld", ".mom", ".momd", ".omo", "/contents"]

@@ -96,7 +96,11 @@ extension Manual {
                     + "contains spaces")
         }
         let missing = operands.dropFirst(given.count).filter { !$0.isOptional }
-        if let first = missing.first { throw failure("\(command) requires \(first.name): \(first.meaning)") }
+        if let first = missing.first {
+            // Notes of the manual follow the first semicolon of a meaning.
+            let meaning = first.meaning.prefix { $0 != ";" }
+            throw failure("\(command) requires \(first.name): \(meaning)")
+        }
         let paths = ["STORE", "STORE|MODEL", "MODEL", "OLDER", "NEWER", "OLD", "NEW", "FOLDER", "FILE", "TO"]
         for (place, text) in given.enumerated() where text.isEmpty {
             let name = operands[min(place, operands.count - 1)].name

@@ -31,7 +31,7 @@ enum Formula {
             + "or a file, no for a pipe",
         value: "yes|no")
 
-    /// Returns the value of the option, or else `fallback`.
+    /// Whether cells are guarded: the value of the option, or else `fallback`.
     static func isGuarded(_ options: Options, _ fallback: Bool) throws -> Bool {
         switch options[option.name] {
         case nil: return fallback
@@ -43,7 +43,7 @@ enum Formula {
 
     private static let apostrophe = UInt8(ascii: "'")
 
-    /// Returns whether a spreadsheet would run a cell with this text.
+    /// Whether a spreadsheet would run a cell with this text.
     ///
     /// Such text begins with `=`, `+`, `-` or `@`, including their full-width forms, or with a tab or a line end.
     private static func begins(_ text: Substring.UTF8View) -> Bool {

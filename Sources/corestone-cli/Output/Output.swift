@@ -39,7 +39,7 @@ final class Output {
 
     // MARK: Text for users
 
-    /// The maximum length of a line in bytes; the middle of a longer line is left out.
+    /// The length in bytes above which the middle of a text is left out.
     private static let longestLine = 10_000
 
     /// Prints one line.
@@ -103,12 +103,20 @@ final class Output {
                     throw ReaderClosed()
                 } else if errno != EINTR {
                     let code = errno
-                    let target = [ENOSPC, EDQUOT].contains(code) ? "a file on a disk with free space" : "a file"
                     throw CoreError(
                         .storeIO,
-                        "cannot write to standard output: \(SystemError(code).text); redirect it to \(target)")
+                        "cannot write to standard output: \(SystemError(code).text)\(Output.remedy(code))")
                 }
             }
         }
+    }
+
+    /// Returns the remedy for a failed write, or an empty text.
+    private static func remedy(_ code: Int32) -> String {
+        if code == EFBIG { return "; raise the limit of the file size (ulimit -f)" }
+        if [ENOSPC, EDQUOT].contains(code) { return "; redirect it to a file on a disk with free space" }
+        var status = stat()
+        let isFile = fstat(STDOUT_FILENO, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        return isFile ? "" : "; redirect it to a file"
     }
 }

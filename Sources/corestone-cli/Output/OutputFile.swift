@@ -91,7 +91,7 @@ struct OutputFile {
         return true
     }
 
-    /// Returns whether another file has the same bytes.
+    /// Whether another file has the same bytes.
     private func hasContent(ofFileAt other: String) -> Bool {
         guard let file = fopen(path, "rb") else { return false }
         defer { fclose(file) }

@@ -27,7 +27,7 @@ struct DumpCommand: Command {
                 + "seconds since 2001 where ISO 8601 is not exact. In csv, null is an empty field and empty text is "
                 + "\"\"; load removes the apostrophes of --spreadsheet-safe.",
             "Objects are written as they are read, and targets of relationships come first. Memory does not grow with "
-                + "their number. On a terminal, a bar shows the progress.",
+                + "the number of objects. On a terminal, a bar shows the progress.",
         ],
         examples: [
             "corestone dump Notes.sqlite -o notes.jsonl",

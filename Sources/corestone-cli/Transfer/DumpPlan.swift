@@ -31,7 +31,7 @@ struct DumpPlan {
         }
     }
 
-    /// Returns whether a dump contains a to-many relationship; false if the dumped inverse has the same information.
+    /// Whether a dump contains a to-many relationship; false if the dumped inverse has the same information.
     static func contains(_ relationship: Relationship, _ isWhole: Bool) -> Bool {
         guard relationship.isToMany, !relationship.isTransient else { return false }
         guard let inverse = relationship.inverse, !inverse.isTransient, !relationship.isOrdered else { return true }

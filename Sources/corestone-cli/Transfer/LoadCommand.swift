@@ -50,7 +50,7 @@ struct LoadCommand: Command {
                 + "relationship has the names of objects, which are the @id of earlier or later lines; csv separates "
                 + "several names by spaces. Derived attributes are recomputed.",
             "A line that cannot be loaded is reported on standard error with file, line, entity, key and value. It "
-                + "ends the load with exit code 1; nothing is saved, and a new store is not created. With "
+                + "ends the load with exit code 1; without --batch, nothing is saved, and a new store is not created. With "
                 + "--keep-going, such lines are skipped without an effect. --dry-run with --keep-going finds all "
                 + "mistakes that can be found without a save.",
             "All objects are saved in one step at the end and are in memory until then, with about 1,000 bytes each. "
@@ -225,8 +225,9 @@ struct LoadCommand: Command {
                 let isInferred = coordinator.stores.first?.modelSource == .inferred
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOpen,
-                    "cannot write \(store): \(reason)"
-                        + (isInferred ? ". Add --model MODEL to use the original model" : ""),
+                    "cannot write \(store): "
+                        + (isInferred
+                            ? "\(reason.withoutRemedy); add --model MODEL to use the original model" : reason),
                     file: store)
             }
             return (coordinator, false)

@@ -6,13 +6,15 @@ extension Loader {
     /// The value of a relationship in a line.
     enum Link {
         case members(Relationship, [ManagedObject])
-        /// A relationship some of whose members are defined in later lines; `found` has the members that exist.
+        /// A relationship some of whose targets do not exist yet; `found` contains the existing ones.
         case pending(Relationship, names: [String], found: [ManagedObject])
     }
 
     // MARK: Names
 
-    /// Parses a name. The names of a dump are stored without their text.
+    /// Parses a name.
+    ///
+    /// A name that `corestone dump` writes (`Person/p12`) becomes an entity index and a primary key.
     func name(_ text: String) -> Name {
         let bytes = Array(text.utf8)
         if let slash = bytes.lastIndex(of: UInt8(ascii: "/")), slash + 1 < bytes.count,

@@ -110,7 +110,7 @@ extension Loader {
         return try context.fetch(request).first
     }
 
-    /// Returns whether the object still has the values, which an earlier line may have changed.
+    /// Whether the object still has the values, which an earlier line may have changed.
     private func has(_ key: UniqueKey, _ object: ManagedObject) throws -> Bool {
         try zip(key.names, key.values).allSatisfy { try object.value(forKeyPath: $0) == $1 }
     }

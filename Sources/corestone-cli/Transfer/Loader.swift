@@ -175,7 +175,7 @@ final class Loader {
         }
     }
 
-    /// Returns whether any entity in the same tree has a property of that name.
+    /// Whether any entity in the same tree has a property of that name.
     func isKnown(_ key: String, inFamilyOf entity: Entity) -> Bool {
         let root = entity.root
         if let known = familyNames[root.index] { return known.contains(key) }

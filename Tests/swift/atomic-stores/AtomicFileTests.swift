@@ -565,7 +565,7 @@ final class AtomicFileTests: XCTestCase {
         var options = StoreOptions()
         options.fileMode = 0o600
         let warnings = try coordinator("m", .inMemory, options: options).stores[0].warnings
-        XCTAssertTrue(warnings.first?.contains("opened with a file mode") == true, "\(warnings)")
+        XCTAssertTrue(warnings.first?.contains("ignores the file mode") == true, "\(warnings)")
     }
 
     func testOpeningWarnsOfHardLinks() throws {

@@ -396,7 +396,7 @@ final class NodesTests: XCTestCase {
         skipped.add("Book", "title")
         let end =
             " that the model does not have and a save would lose; migrate the store with CST_STORE_MIGRATE (migrate, "
-            + "corestone migrate), or add them to the model"
+            + "corestone migrate), or use a model that has this content"
         XCTAssertEqual(skipped.readOnlyReason, "the file has values of Book.title" + end)
         skipped.add("Book", "title")
         XCTAssertEqual(skipped.readOnlyReason, "the file has values of Book.title" + end)

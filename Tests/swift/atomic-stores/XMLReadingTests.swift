@@ -187,8 +187,8 @@ final class XMLReadingTests: XCTestCase {
             let error = failure { try open(objects) }
             XCTAssertEqual(error.status, .storeCorrupt, error.message)
             XCTAssertEqual(error.code, CocoaCode.persistentStoreOpen.rawValue)
-            let isOfProperty = ["<attribute> ", "<relationship> "].contains { words.contains($0) }
-            XCTAssertEqual(error.entity, isOfProperty ? "Thing" : nil)
+            let hasEntity = ["<attribute> ", "<relationship> ", "have an id"].contains { words.contains($0) }
+            XCTAssertEqual(error.entity, hasEntity ? "Thing" : nil)
             XCTAssertTrue(error.message.contains(words), error.message)
         }
         XCTAssertEqual(try open(" \n\t<!-- a comment -->" + thing("<!-- x -->\n") + "\r\n").count("Thing"), 1)

@@ -246,7 +246,7 @@ final class XMLTextTests: XCTestCase {
     private func prolog(_ bytes: [UInt8]) throws -> [UInt8]? {
         var refused: Refused?
         do {
-            let found = try XMLProlog(bytes) { what, offset in
+            let found = try XMLProlog(bytes) { what, offset, _ in
                 refused = Refused(offset: offset)
                 return .init(.storeCorrupt, what)
             }

@@ -97,7 +97,7 @@ final class StoreTypeTests: XCTestCase {
         for (error, words) in [
             (
                 failure { _ = try StoreMetadata(ofStoreAt: "x", type: type) },
-                "return metadata unless it is open: metadata(ofStoreAt:) is not implemented; call addStore and "
+                "report metadata while closed: metadata(ofStoreAt:) is not implemented; call addStore and "
                     + "metadata(of:), or implement it"
             ),
             (
@@ -167,7 +167,7 @@ final class StoreTypeTests: XCTestCase {
         let told = try warnings(.inMemory) { $0.foreignOptions = known.map(\.0) }
         XCTAssertEqual(told.count, known.count)
         for (warning, (name, why)) in zip(told, known) {
-            XCTAssertTrue(warning.contains("was opened with \(name), which has no effect: "), warning)
+            XCTAssertTrue(warning.contains(" ignores the option \(name): "), warning)
             XCTAssertTrue(warning.contains(why), warning)
         }
         XCTAssertEqual(try warnings(.inMemory) { _ in }, [])
@@ -213,7 +213,7 @@ final class StoreTypeTests: XCTestCase {
 
     func testSQLiteOptionsGiveAWarningForOtherTypes() throws {
         let options: [(String, (inout StoreOptions) -> Void)] = [
-            ("pragmas", { $0.pragmas = ["cache_size": "100"] }), ("analyzing", { $0.analyzes = true }),
+            ("pragmas", { $0.pragmas = ["cache_size": "100"] }), ("analysing", { $0.analyzes = true }),
             ("vacuuming", { $0.vacuums = true }), ("history", { $0.keepsHistory = true }),
         ]
         for type in [StoreType.xml, .binary, .inMemory] {
@@ -222,13 +222,13 @@ final class StoreTypeTests: XCTestCase {
                 XCTAssertEqual(told.count, 1)
                 XCTAssertTrue(
                     told.first?.hasSuffix(
-                        "was opened with options for \(name), which have no effect on a store of type \(type.rawValue); "
+                        " ignores the options for \(name), which have no effect on a store of type \(type.rawValue); "
                             + "use an SQLite store") == true, "\(told)")
             }
             let all = try warnings(type) { for (_, change) in options { change(&$0) } }
             XCTAssertEqual(all.count, 1)
             XCTAssertTrue(
-                all.first?.contains("options for pragmas, analyzing, vacuuming, history, which") == true, "\(all)")
+                all.first?.contains("options for pragmas, analysing, vacuuming, history, which") == true, "\(all)")
         }
         for (_, change) in options { XCTAssertEqual(try warnings(.sqlite, change), []) }
         for type in [StoreType.xml, .binary, .sqlite] { XCTAssertEqual(try warnings(type) { $0.fileMode = 0o600 }, []) }

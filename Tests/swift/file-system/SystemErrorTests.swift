@@ -29,7 +29,7 @@ final class SystemErrorTests: XCTestCase {
         let temporary = "; set TMPDIR to a writable folder with free space"
         let cases: [(number: Int32, reading: String, writing: String, temporary: String)] = [
             (EACCES, "; make the file readable", "; make its folder writable", temporary),
-            (EPERM, "; make the file readable", "; make its folder writable", temporary),
+            (EPERM, "; make the file readable", "; check the permissions of the file and of its folder", temporary),
             (EROFS, "", "; make its folder writable", temporary), (ENOSPC, "", "; free some space", temporary),
             (EDQUOT, "", "; free some space", temporary), (EMFILE, files, files, files), (ENFILE, files, files, files),
             (EIO, "; restore the file from a backup", "", ""),

@@ -96,6 +96,7 @@ final class JSONReaderTests: XCTestCase {
             ("[1 x", "is missing a \",\" or a \"]\"", 3), (#"{"a" 1}"#, "is missing a \":\"", 5),
             (#"{"a":1"#, "is missing a \",\" or a \"}\"", 6),
             ("{1}", "has a member without a name in double quotes", 1),
+            ("{", "ends where a name is expected", 1), (#"{"a":1,"#, "ends where a name is expected", 7),
             (#"{"a":1,}"#, "has a member without a name in double quotes", 7),
             ("\"a", "ends inside a string", 2),
             ("\"a\\", "ends inside a string", 3),
@@ -106,8 +107,8 @@ final class JSONReaderTests: XCTestCase {
             (#""\ud800\n""#, "has an unpaired surrogate", 8),
             (#""\ud800\u0041""#, "has an unpaired surrogate", 13),
             (#""\udbff\ue000""#, "has an unpaired surrogate", 13),
-            ("\"a\u{1}\"", "has the control character U+0001 in a string, which must be written as \\u0001", 2),
-            ("\"\u{1F}\"", "has the control character U+001F in a string, which must be written as \\u001F", 1),
+            ("\"a\u{1}\"", "has a string with the control character U+0001, which must be written as \\u0001", 2),
+            ("\"\u{1F}\"", "has a string with the control character U+001F, which must be written as \\u001F", 1),
             (#"{"a":1,"a":2}"#, "has the name \"a\" twice", 7),
         ]
         for (text, words, offset) in table { assertFails(Array(text.utf8), words, at: offset) }

@@ -35,7 +35,8 @@ final class QueueTests: GraphTestCase {
                 message.contains("used context \"import\" (created at CorestoneGraphTests/QueueTests.swift:40)"),
                 message)
             XCTAssertTrue(
-                message.contains("private queue, which is not in use; use it inside cst_context_perform"), message)
+                message.contains("private queue, which is not in use; use the context inside cst_context_perform"),
+                message)
         }
         try worker.performAndWait { _ in
             let error = onThread { try worker.save() }
@@ -43,7 +44,7 @@ final class QueueTests: GraphTestCase {
             let message = error?.message ?? ""
             XCTAssertTrue(message.contains(") used context \"import\""), message)
             XCTAssertTrue(message.contains(", which thread "), message)
-            XCTAssertTrue(message.contains(") is using; use it inside cst_context_perform (perform)"), message)
+            XCTAssertTrue(message.contains(") is using; use the context inside cst_context_perform (perform)"), message)
         }
         let confined = context!
         let message = onThread { _ = try confined.count("Employee") }?.message ?? ""

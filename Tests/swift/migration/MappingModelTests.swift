@@ -322,6 +322,23 @@ final class MappingModelTests: XCTestCase {
         XCTAssertNil(found.sourceExpression)
     }
 
+    func testLimitOfAMappingModelCountsSharedPartsRepeatedly() {
+        func many(_ number: UInt32, _ count: Int) -> PropertyListValue {
+            .array(Array(repeating: .uid(number), count: count))
+        }
+        let bytes = archive([
+            .dictionary(["$class": .uid(2), "NSEntityMappings": .uid(3)]), kind("NSMappingModel"),
+            .dictionary(["$class": .uid(4), "NS.objects": many(5, 1001)]), kind("NSArray"),
+            .dictionary(["$class": .uid(6), "NSUserInfo": .uid(7)]), kind("NSEntityMapping"),
+            .dictionary(["$class": .uid(8), "NS.keys": many(9, 1000), "NS.objects": many(9, 1000)]),
+            kind("NSDictionary"), .string("a"),
+        ])
+        XCTAssertThrowsError(try MappingModel(data: bytes)) {
+            let message = ($0 as? CoreError)?.message ?? ""
+            XCTAssertTrue(message.contains("1000000 mappings and user info entries, counting shared ones"), message)
+        }
+    }
+
     func testInvalidMappingModelFilesAreRejected() {
         for (bytes, words) in [
             (

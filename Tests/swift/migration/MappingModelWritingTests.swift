@@ -206,6 +206,9 @@ final class MappingModelWritingTests: XCTestCase {
     }
 
     func testJSONErrorsNameTheMappingAndTheKey() throws {
+        XCTAssertThrowsError(try MappingModel(json: "{\"entityMappings\": [1]}")) {
+            XCTAssertEqual(($0 as? CoreError)?.key, "entityMappings")
+        }
         func mapping(_ text: String) -> String { "{\"entityMappings\": [{\"name\": \"M\", \(text)}]}" }
         for (json, words) in [
             ("", "the JSON of the mapping model cannot be read"),

@@ -266,6 +266,9 @@ final class ArchivableClassTests: XCTestCase {
         let error = failure { _ = try transformer.bytes(for: 3) }
         XCTAssertEqual(error?.status, .typeMismatch)
         XCTAssertEqual(error?.message, "the transformer takes a value of type String, not Int")
+        XCTAssertEqual(
+            failure { _ = try transformer.bytes(for: PropertyValue.string("a")) }?.message,
+            "the transformer takes a value of type String, not a string")
         XCTAssertTrue(ValueTransformers.unregister("JSON"))
         XCTAssertFalse(ValueTransformers.unregister("JSON"))
         XCTAssertEqual(

@@ -95,7 +95,7 @@ final class ArchivedValueTests: XCTestCase {
             XCTAssertThrowsError(try value(name, fields), name) {
                 XCTAssertEqual(
                     ($0 as? CoreError)?.message,
-                    "the archive contains an object of class \"\(name)\" with unknown content; decode its bytes in the "
+                    "the archive contains an object of class \"\(name)\" with unknown content; decode the archive in the "
                         + "application")
             }
         }
@@ -147,7 +147,8 @@ final class ArchivedValueTests: XCTestCase {
         XCTAssertThrowsError(try decodeArchive(odd)) {
             XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
             XCTAssertEqual(
-                ($0 as? CoreError)?.message, "a dictionary in the archive has 2 keys but 1 value; archive it again")
+                ($0 as? CoreError)?.message,
+                "a dictionary in the archive has 2 keys but 1 value; archive the dictionary again")
         }
     }
 
@@ -187,7 +188,7 @@ final class ArchivedValueTests: XCTestCase {
                 return (error as? CoreError)?.message ?? ""
             }
         }
-        let remedy = "; decode its bytes in the application"
+        let remedy = "; decode the archive in the application"
         XCTAssertEqual(
             message(try archive(NSDictionary(object: "a", forKey: NSNumber(value: 1)))),
             "the archive contains a dictionary with a number as a key instead of a string\(remedy)")

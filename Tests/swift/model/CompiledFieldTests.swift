@@ -230,10 +230,15 @@ final class CompiledFieldTests: XCTestCase {
                         .integer16: ", which is not in the range -32768 to 32767",
                         .integer32: ", which is not in the range -2147483648 to 2147483647",
                     ]
+                    let forms: [AttributeType: String] = [
+                        .uuid: "which is not the text of a UUID",
+                        .binary: "which is not an even number of hexadecimal digits",
+                    ]
+                    let form = if case .text = value { forms[type] } else { String?.none }
                     XCTAssertEqual(
                         error?.message,
                         "the column \"c\" has the type \(type.displayName), but its expression returns "
-                            + value.kindPhrase + (ranges[type] ?? ""))
+                            + (form.map { "\(value.excerpt), \($0)" } ?? value.kindPhrase + (ranges[type] ?? "")))
                 }
             }
         }

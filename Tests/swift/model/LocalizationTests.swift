@@ -101,7 +101,9 @@ final class LocalizationTests: FolderTestCase {
             XCTAssertEqual(
                 try decodeStringsFile(Array("k = \"\(text)\";".utf8)), ["k": value], text)
         }
-        for (text, line) in [("\n\nk = \"\\ud83dx\";", 3), ("a = b;\nk = ;", 2), ("k", 1)] {
+        for (text, line) in [
+            ("\n\nk = \"\\ud83dx\";", 3), ("a = b;\nk = ;", 2), ("a = b;\rk = ;", 2), ("\r\n\r\nk = ;", 3), ("k", 1),
+        ] {
             XCTAssertThrowsError(try decodeStringsFile(Array(text.utf8)), text) {
                 XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
                 XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("(in line \(line))"), true, "\($0)")

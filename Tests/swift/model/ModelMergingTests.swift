@@ -72,7 +72,7 @@ final class ModelMergingTests: XCTestCase {
         XCTAssertEqual(
             type?.message,
             "two models to merge have different entities named \"Person\": age.type is \"Integer 16\" in one and "
-                + "\"Integer 32\" in the other; make them equal, or rename one of the entities"
+                + "\"Integer 32\" in the other; make the two entities equal, or rename one"
         )
         let optional = failure { _ = try Model.merging([half("Book"), half("Song", isAgeOptional: false)]) }
         XCTAssertTrue(optional?.message.contains("age.optional is 1 in one and 0") == true)

@@ -77,7 +77,7 @@ final class ModelMistakeTests: XCTestCase {
             try $1.addRelationship(named: "r", destination: try other.addEntity(named: "F"))
         }
         check(
-            "F.s belongs to another model and cannot be the inverse of E.r; pass a relationship of the same model",
+            "F.s belongs to another model and cannot be the inverse of E.r; pass a relationship of the model of E",
             key: "r"
         ) {
             let foreign = try other.requireEntity(named: "F")

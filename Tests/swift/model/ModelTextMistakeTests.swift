@@ -80,20 +80,20 @@ final class ModelTextMistakeTests: XCTestCase {
     }
 
     func testDuplicateNamesAreRejected() {
-        check("{\"E\": {}, \"E\": {}}", "E is in the text more than once; keep one of them", entity: "E")
+        check("{\"E\": {}, \"E\": {}}", "E is in the text more than once; keep one", entity: "E")
         check(
-            "{\"E\": {\"p\": \"int\", \"p\": \"int\"}}", "E.p is in the text more than once; keep one of them",
+            "{\"E\": {\"p\": \"int\", \"p\": \"int\"}}", "E.p is in the text more than once; keep one",
             entity: "E", key: "p")
         check(
             "{\"E\": {\"@abstract\": true, \"@abstract\": true}}",
-            "E: \"@abstract\" is in the text more than once; keep one of them", entity: "E", key: "@abstract")
+            "E: \"@abstract\" is in the text more than once; keep one", entity: "E", key: "@abstract")
         check(
             options: "{\"type\": \"int\", \"optional\": true, \"optional\": true}",
-            says: "E.p has \"optional\" more than once; keep one of them")
-        check(options: "{\"x\": \"int\", \"x\": \"int\"}", says: "E.p has \"x\" more than once; keep one of them")
+            says: "E.p has \"optional\" more than once; keep one")
+        check(options: "{\"x\": \"int\", \"x\": \"int\"}", says: "E.p has \"x\" more than once; keep one")
         check(
             options: "{\"type\": \"composite\", \"elements\": {\"x\": \"int\"}, \"default\": {\"x\": 1, \"x\": 2}}",
-            says: "E.p: \"default\" has \"x\" more than once; keep one of them")
+            says: "E.p: \"default\" has \"x\" more than once; keep one")
     }
 
     func testInvalidNamesAreRejected() {
@@ -223,8 +223,8 @@ final class ModelTextMistakeTests: XCTestCase {
             "to-one E invers p",
             says: "E.p: \"invers\" is not an option of a to-one relationship; did you mean \"inverse\"?")
         check("to-one E inverse", says: "E.p: \"inverse\" needs the name of a relationship after it")
-        check("to-many E min few", says: "E.p: \"min\" takes a count of members from 0 to 4294967295, not \"few\"")
-        check("to-many E max -1", says: "E.p: \"max\" takes a count of members from 0 to 4294967295, not \"-1\"")
+        check("to-many E min few", says: "E.p: \"min\" takes a number of members from 0 to 4294967295, not \"few\"")
+        check("to-many E max -1", says: "E.p: \"max\" takes a number of members from 0 to 4294967295, not \"-1\"")
         check(
             "to-one E delete destroy",
             says: "E.p: \"destroy\" is not a delete rule; use \"no-action\", \"nullify\", \"cascade\" or \"deny\"")
@@ -335,7 +335,8 @@ final class ModelTextMistakeTests: XCTestCase {
             key: "p.b")
         check(
             options: "{\"b\": \"string indexed\"}",
-            says: "E.p.b is an element and cannot have the option \"indexed\"; name it in \"@indexes\"", key: "p.b")
+            says: "E.p.b is an element and cannot have the option \"indexed\"; name the element in \"@indexes\"",
+            key: "p.b")
         check(
             options: "{\"b\": {\"c\": \"strin\"}}",
             says: "E.p.b.c: \"strin\" is not an attribute type; did you mean \"string\"?", key: "p.b.c")

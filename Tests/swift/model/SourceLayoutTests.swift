@@ -204,7 +204,7 @@ final class SourceLayoutTests: XCTestCase {
         XCTAssertThrowsError(try escapedXML("a\u{1F}")) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "\"a␟\" contains the character U+001F, which XML cannot represent; remove it"
+                "\"a␟\" contains the character U+001F, which XML cannot represent; remove the character"
             )
         }
         XCTAssertEqual(try escapedXML(" \u{20}\u{FFFD}🎉"), " \u{20}\u{FFFD}🎉")
@@ -406,7 +406,7 @@ final class SourceLayoutTests: XCTestCase {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
                 "a source model cannot represent the validation predicate \"SELF >= 2\" of E.count and 7 other parts; "
-                    + "remove them, or allow losses with CST_MODEL_LOSSY (lossy, isLossy)")
+                    + "remove these parts, or allow losses with CST_MODEL_LOSSY (lossy, isLossy)")
         }
     }
 }

@@ -297,6 +297,7 @@ final class SourceModelTests: XCTestCase {
             message(folder + "/a.sqlite").0,
             "\(folder)/a.sqlite cannot be read as a model: the data is an SQLite database, not a model; open it "
                 + "with cst_container_open (corestone.open, Container.open) if it is a store, and use its model")
+        XCTAssertThrowsError(try Model(contentsOf: folder + "/a.sqlite")) { XCTAssertNil(($0 as? CoreError)?.key) }
         try write("hello", folder + "/a.txt")
         XCTAssertEqual(message(folder + "/a.txt").1, .model)
         XCTAssertTrue(message(folder + "/a.txt").0.hasPrefix("\(folder)/a.txt cannot be read as a model: "))

@@ -128,15 +128,24 @@ final class ArithmeticTests: XCTestCase {
                 "max:({1, 'a'})",
                 "cannot compute the maximum: \"a\" and 1 cannot be ordered: one is a string, the other a number; use values of the same kind"
             ),
-            ("max:({nan, 1})", "cannot compute the maximum: a value is NaN; exclude NaN with a condition or SUBQUERY"),
-            ("min:({1, nan})", "cannot compute the minimum: a value is NaN; exclude NaN with a condition or SUBQUERY"),
+            (
+                "max:({nan, 1})",
+                "cannot compute the maximum: a value is NaN; exclude NaN with a condition, or with SUBQUERY in an "
+                    + "expression"
+            ),
+            (
+                "min:({1, nan})",
+                "cannot compute the minimum: a value is NaN; exclude NaN with a condition, or with SUBQUERY in an "
+                    + "expression"
+            ),
             ("distinct:(5)", "distinct: takes a list or a set, not 5"),
             ("uppercase:(5)", "uppercase: takes a string, not 5"),
             ("randomn:(0)", "randomn: takes a number of at least 1, not 0"),
             ("random:(-1)", "random: takes a number of at least 1, not -1"),
             (
                 "distanceToLocation:fromLocation:({1}, {2, 3})",
-                "{1} is not a location; pass {latitude, longitude} in degrees, or an object with numbers for these keys"
+                "distanceToLocation:fromLocation: takes a location, not {1}; pass a list of latitude and longitude in "
+                    + "degrees, or an object or dictionary with numbers for the keys latitude and longitude"
             ),
         ] {
             XCTAssertThrowsError(try value(format), format) {

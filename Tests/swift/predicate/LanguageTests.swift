@@ -109,7 +109,7 @@ final class LanguageTests: XCTestCase {
                 ("1 / 0 == 1", "division by zero in \"1 / 0\""),
                 ("5.5 & 1 == 1e30 & 1", "bitwiseAnd:with: takes numbers from"),
                 ("length:(5) == 1", "takes a string, not 5"), ("random:(0) == 1", "number of at least 1, not 0"),
-                ("distanceToLocation:fromLocation:(text, home) == 1", "\"Hello\" is not a location"),
+                ("distanceToLocation:fromLocation:(text, home) == 1", "takes a location, but \"text\" is \"Hello\""),
                 ("sum:({'a'}) == 1", "takes numbers"), ("max:({1, 'a'}) == 1", "cannot be ordered"),
             ])
         for format in [
@@ -171,10 +171,10 @@ final class LanguageTests: XCTestCase {
             errors: [
                 (
                     "ANY text == 'a'",
-                    "the left side of ALL, ANY, SOME or NONE must be a list or a set, but \"text\" is "
+                    "the left side of a comparison with ALL, ANY, SOME or NONE must be a list or a set, but \"text\" is "
                         + "\"Hello\". Leave ALL, ANY or SOME out, write NOT for NONE, or name a to-many key path"
                 ),
-                ("ALL 5 == 5", "the left side of ALL, ANY, SOME or NONE"),
+                ("ALL 5 == 5", "the left side of a comparison with ALL, ANY, SOME or NONE"),
             ])
     }
 
@@ -387,12 +387,13 @@ final class LanguageTests: XCTestCase {
             ], not: ["'other' IN ANYKEY"],
             errors: [
                 ("d.$v == 1", "$v is used as a key and must be a string"),
-                ("$w == 1", "$w does not have a value; set it with cst_predicate_new_substituted"),
-                (
-                    "FETCH(1, 2, 3) == 1",
-                    "FETCH takes a context, not 2; pass one, or use FETCH in the predicate of a fetch request"
-                ),
+                ("$w == 1", "$w does not have a value; substitute a value with cst_predicate_new_substituted"),
             ])
+        XCTAssertThrowsError(try Predicate.parse("FETCH(1, n, 3) == 1").evaluate(with: .dictionary(["n": .int(2)]))) {
+            // Without the advice to use a fetch request, whose predicate can contain the same FETCH.
+            XCTAssertEqual(($0 as? CoreError)?.message, "FETCH takes a context, not 2")
+            XCTAssertEqual(($0 as? CoreError)?.key, "n")
+        }
         XCTAssertThrowsError(try Predicate.parse("1 IN ANYKEY").evaluate(with: .int(1))) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message, "ANYKEY applies to a dictionary, not to a number")

@@ -28,7 +28,7 @@ final class ParserTests: XCTestCase {
             ("a == 'x", 5, "this string is missing its closing '"),
             ("a == %k", 5, "%k is not a conversion"),
             ("a IN {1, 2", 10, "expected } or a comma"),
-            ("a == like", 5, "found the reserved word like; write the key as #like"),
+            ("a == like", 5, "found the reserved word like; write a key of this name as #like"),
             ("a == foo:(1)", 5, "the function \"foo:\" is not defined"),
             ("a == abs:(1, 2)", 5, "abs: takes 1 argument, not 2"),
             ("a == ?", 5, "unexpected \"?\""),
@@ -458,7 +458,7 @@ final class ParserTests: XCTestCase {
             ("a == 1 AND", 10, "expected a value or a key, found the end of the text"),
             ("(a) AND b == 1", 4, "expected a comparison operator"),
             ("1 + (a == 1) == 2", 13, "expected a value before this, found a predicate"),
-            ("a == AND", 5, "found the reserved word AND; write the key as #AND"),
+            ("a == AND", 5, "found the reserved word AND; write a key of this name as #AND"),
         ] {
             let error = try XCTUnwrap(error(format))
             XCTAssertEqual(error.offset, offset, format)

@@ -220,6 +220,7 @@ final class SyntaxTests: XCTestCase {
                 XCTAssertEqual(($0 as? CoreError)?.status, .invalidArgument)
                 XCTAssertEqual(($0 as? CoreError)?.message, message)
                 XCTAssertEqual(($0 as? CoreError)?.key, name)
+                XCTAssertEqual(($0 as? CoreError)?.value, name == "zzzzzz:" ? nil : .int(Int64(count)))
             }
         }
         XCTAssertEqual(try Expression.calling("random", [.integer(3)]), .function(.randomBelow, [.integer(3)]))

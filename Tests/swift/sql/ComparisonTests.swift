@@ -274,8 +274,8 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "projects < 3", "Employee", "projects",
-                "\"projects < 3\" cannot be evaluated: Employee.projects spans a to-many relationship, and a "
-                    + "collection cannot be ordered against one value. Use projects.@count for the number of members, "
+                "\"projects < 3\" cannot be evaluated: Employee.projects spans a to-many relationship, and < "
+                    + "cannot compare a collection. Use projects.@count for the number of members, "
                     + "or ANY with an attribute of the members"
             ),
             (
@@ -287,13 +287,13 @@ final class ComparisonTests: CompilerTestCase {
             (
                 "Employee", "projects.hours BETWEEN {1, 2}", "Employee", "projects.hours",
                 "\"projects.hours BETWEEN {1, 2}\" cannot be evaluated: Employee.projects.hours spans a to-many "
-                    + "relationship, and a collection cannot be ordered against one value. Write ANY "
+                    + "relationship, and BETWEEN cannot compare a collection. Write ANY "
                     + "projects.hours BETWEEN {1, 2} to find objects with at least one such value"
             ),
             (
                 "Employee", "3 >= projects.hours", "Employee", "projects.hours",
                 "\"3 >= projects.hours\" cannot be evaluated: Employee.projects.hours spans a to-many "
-                    + "relationship, and a collection cannot be ordered against one value. Write ANY "
+                    + "relationship, and >= cannot compare a collection. Write ANY "
                     + "projects.hours <= 3 to find objects with at least one such value"
             ),
             (
@@ -302,8 +302,8 @@ final class ComparisonTests: CompilerTestCase {
             ),
             (
                 "Employee", "ALL department.name == 'x'", "Employee", "department.name",
-                "the left side of ALL must be a collection, but Employee.department.name is a single value; leave ALL "
-                    + "out"
+                "the left side of a comparison with ALL must be a collection, but Employee.department.name is a single "
+                    + "value; leave ALL out"
             ),
         ])
     }

@@ -368,8 +368,8 @@ final class FetchCompilerTests: CompilerTestCase {
             ),
             (
                 "Employee", "ANY name == 'x'",
-                "the left side of ANY, SOME or NONE must be a collection, but Employee.name is a single value; leave "
-                    + "the modifier out, or write NOT instead of NONE"
+                "the left side of a comparison with ANY, SOME or NONE must be a collection, but Employee.name is a single "
+                    + "value; leave the modifier out, or write NOT instead of NONE"
             ),
             (
                 "Employee", "name MATCHES '('",
@@ -381,8 +381,8 @@ final class FetchCompilerTests: CompilerTestCase {
             ),
             (
                 "Employee", "age == $x",
-                "$x does not have a value; set it with cst_predicate_new_substituted (substituting), or pass one to "
-                    + "cst_predicate_evaluate_value (evaluate) or cst_expression_value (value)"
+                "$x does not have a value; substitute a value with cst_predicate_new_substituted (substituting), or pass "
+                    + "one to cst_predicate_evaluate_value (evaluate) or cst_expression_value (value)"
             ),
             ("Employee", "department.nme == 'x'", #"Department has no property "nme"; did you mean "name"?"#),
             (

@@ -227,7 +227,7 @@ final class SpatialTests: CompilerTestCase {
                     + "leave indexed:by: out"
             ),
             (
-                "Employee", "indexed:by:(salary, name) == 1", "Employee", "indexed:by:",
+                "Employee", "indexed:by:(salary, name) == 1", "Employee", "salary",
                 "indexed:by: takes a key path and the name of an index, as in indexed:by:(latitude, \"byPlace\"), "
                     + "not \"salary\" and \"name\""
             ),

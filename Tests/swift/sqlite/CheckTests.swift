@@ -229,16 +229,21 @@ final class CheckTests: StoreTestCase {
             ("wide", "'x'", "text \"x\"", "Integer 64"),
             ("wide", "1e19", "real 1.0e+19", "Integer 64 (-9223372036854775808 to 9223372036854775807)"),
             ("flag", "0", nil, ""), ("flag", "1", nil, ""),
-            ("flag", "2", "integer 2", "Boolean (0 or 1)"), ("real", "1", nil, ""), ("real", "x'00'", "blob", "Double"),
+            ("flag", "2", "integer 2", "Boolean (0 or 1)"), ("real", "1", nil, ""),
+            ("real", "x'00'", "blob of 1 byte", "Double"),
             ("single", "'x'", "text \"x\"", "Float"), ("moment", "'x'", "text \"x\"", "Date"), ("moment", "5", nil, ""),
             ("price", "1e165", nil, ""), ("price", "1e166", "real 1.0e+166", "Decimal (-1e165 to 1e165)"),
-            ("price", "'x'", "text \"x\"", "Decimal"), ("text", "x'00'", "blob", "String"), ("text", "'x'", nil, ""),
-            ("link", "x'00'", "blob", "URI"), ("uid", "zeroblob(16)", nil, ""), ("uid", "zeroblob(15)", "blob", "UUID"),
+            ("price", "'x'", "text \"x\"", "Decimal"), ("text", "x'00'", "blob of 1 byte", "String"),
+            ("text", "'x'", nil, ""),
+            ("link", "x'00'", "blob of 1 byte", "URI"), ("uid", "zeroblob(16)", nil, ""),
+            ("uid", "zeroblob(15)", "blob of 15 bytes", "UUID (16 bytes)"),
             ("uid", "5", "integer 5", "UUID"), ("data", "5", nil, ""), ("small", "NULL", nil, ""),
         ]
         for (key, value, shown, type) in cases {
             let found = try findings("UPDATE ZEVERYTHING SET Z\(key.uppercased()) = \(value)", prefix)
-            let expected = shown.map { "Everything.\(key) of Everything/p1 is the \($0), but its type is \(type)" }
+            let expected = shown.map {
+                "Everything.\(key) of Everything/p1 is \($0.hasPrefix("blob") ? "a" : "the") \($0), but its type is \(type)"
+            }
             XCTAssertEqual(found.map(\.message), expected.map { [$0] } ?? [], "\(key) = \(value)")
             XCTAssertEqual(found.map(\.kind), expected == nil ? [] : [.row])
             XCTAssertEqual(found.map(\.key), expected == nil ? [] : [key])
@@ -275,7 +280,7 @@ final class CheckTests: StoreTestCase {
             ),
             (
                 "UPDATE ZANIMAL SET Z5WATCHED = 7 WHERE Z_PK = 2", .reference, "watched",
-                "Animal/p2 refers by watched to row 7 of ZKEEPER, which does not exist"
+                "Animal/p2 refers by Keeper.watched to row 7 of ZKEEPER, which does not exist"
             ),
             (
                 "INSERT INTO Z_1CAGES (Z_1INHABITANTS, Z_3CAGES) VALUES (8, 1)", .pair, "cages",
@@ -326,7 +331,7 @@ final class CheckTests: StoreTestCase {
             ),
             (
                 "UPDATE ACHANGE SET ZENTITYPK = NULL, ZENTITY = 3 WHERE Z_PK = 2",
-                "change 2 of the history does not have a primary key and has the entity number 3"
+                "change 2 of the history does not have the primary key of its object and has the entity number 3"
             ),
             (
                 "UPDATE ACHANGE SET ZCHANGETYPE = 3 WHERE Z_PK = 1",

@@ -70,7 +70,7 @@ final class ForeignTriggerTests: StoreTestCase {
             let model = try make()
             _ = try shell("a.sqlite", "CREATE TRIGGER a \(trigger)")
             let text = try XCTUnwrap(reason(model), trigger)
-            for word in ["table \(table)", "trigger \"a\"", "DROP TRIGGER", "Save to another store"] {
+            for word in ["table \(table)", "trigger \"a\"", "DROP TRIGGER", "Use another store"] {
                 XCTAssert(text.contains(word), "\(trigger): \(text)")
             }
             let report = try StoreReport(ofStoreAt: path("a.sqlite"))
@@ -125,7 +125,7 @@ final class ForeignTriggerTests: StoreTestCase {
                 + "UPDATE Z_PRIMARYKEY SET Z_NAME = 'Tag' WHERE Z_NAME = 'Note'; "
                 + "UPDATE Z_PRIMARYKEY SET Z_NAME = 'Note' WHERE Z_NAME = 'x'")
         let text = try XCTUnwrap(reason(model))
-        for word in ["Z_PRIMARYKEY", "ZNOTE", "entity Tag", "Save to another store"] {
+        for word in ["Z_PRIMARYKEY", "ZNOTE", "entity Tag", "Use another store"] {
             XCTAssert(text.contains(word), text)
         }
     }

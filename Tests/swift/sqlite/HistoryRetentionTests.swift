@@ -113,6 +113,13 @@ final class HistoryRetentionTests: HistoryTestCase {
         XCTAssertThrowsError(try plain.coordinator.purgeHistory(of: store)) {
             XCTAssertTrue((($0 as? CoreError)?.message ?? "").contains("does not have a history"))
         }
+        var options = StoreOptions.readOnly
+        options.keepsHistory = true
+        let reader = try Coordinator(model: HistoryTestCase.cars())
+        let readOnly = try reader.addSQLiteStore(at: path("plain.sqlite"), options: options)
+        XCTAssertThrowsError(try reader.purgeHistory(of: readOnly)) {
+            XCTAssertTrue((($0 as? CoreError)?.message ?? "").contains("; open the store for writing, with CST_STORE"))
+        }
         XCTAssertEqual(try plain.coordinator.historySize(of: store), HistorySize())
     }
 

@@ -105,7 +105,7 @@ final class SchemaDriftTests: StoreTestCase {
             XCTAssertNil(try reason(model))
             _ = try shell("a.sqlite", loss.sql)
             let text = try XCTUnwrap(reason(model), loss.sql)
-            for word in [loss.entity, loss.name, "corestone check", "Save to another store"] {
+            for word in [loss.entity, loss.name, "corestone check", "Use another store"] {
                 XCTAssert(text.contains(word), "\(loss.sql): \(text)")
             }
             let store = try open("a.sqlite", model)
@@ -201,7 +201,7 @@ final class SchemaDriftTests: StoreTestCase {
             let found = try problems().problems
             XCTAssertEqual(found.map(\.entity), [loss.entity], loss.sql)
             XCTAssertEqual(found.first?.key, loss.key)
-            XCTAssert(found.first?.message.contains("recreate it with: ") == true, "\(found)")
+            XCTAssert(found.first?.message.contains("correct the schema with: ") == true, "\(found)")
             let apple = try AppleCheck(storeAt: path("a.sqlite"), model: model)
             XCTAssertEqual(apple.problems.map(\.property), [loss.key], "\(apple.problems)")
         }

@@ -113,7 +113,7 @@ final class LogTests: XCTestCase {
             XCTAssertEqual(error?.value, arguments.count > 1 ? PropertyValue.string(text) : nil, name)
             let found = arguments.count > 1 ? "not \"\(text)\"" : "but is the last argument"
             XCTAssertEqual(
-                error?.message, "\"\(prefix)\(name)\" must be followed by a number from 0 to \(largest), \(found)")
+                error?.message, "\"\(prefix)\(name)\" must be followed by an integer from 0 to \(largest), \(found)")
         }
     }
 

@@ -63,7 +63,7 @@ extern struct library library;
 PyObject *library_bind(PyObject *module, PyObject *addresses);
 void library_release(uint64_t token);
 
-/* The ID of the calling thread, which the library returns at its first call. A forked child has none. */
+/* The ID of the calling thread, which the library returns at its first call. A forked child does not have an ID. */
 extern _Thread_local uint64_t own_thread;
 uint64_t library_name_thread(void);
 static inline uint64_t thread_id(void) {
@@ -98,9 +98,9 @@ extern PyTypeObject *object_type;
 
 int object_setup(PyObject *module);
 void object_drop_values(object *self);
-/* Gets the stamp of an object. Returns false if the library returns an error. */
+/* Reads the stamp of an object. Returns false if the library returns an error. */
 bool object_find_stamp(object *self);
-/* Makes the stamp of the object the current one; values of another stamp are dropped. Returns false on failure. */
+/* Sets the stamp of the object to the current one; values of another stamp are discarded. Returns false on failure. */
 bool object_update_stamp(object *self);
 /* Returns the object of a handle whose reference the caller owns, and takes over the reference. */
 PyObject *object_adopt(PyTypeObject *kind, PyObject *context, uint64_t token);
@@ -109,13 +109,13 @@ void object_keep(object *self, unsigned slot, PyObject *value);
 
 static inline uint32_t object_changes(const object *self) { return __atomic_load_n(self->changes, __ATOMIC_ACQUIRE); }
 
-/* Returns whether the cached values are valid on this thread. */
+/* Whether the cached values are valid on this thread. */
 static inline bool object_is_current(const object *self) {
     return self->changes && object_changes(self) == self->stamp &&
            __atomic_load_n(self->thread, __ATOMIC_RELAXED) == thread_id();
 }
 
-/* Returns a cached value, borrowed; NULL if there is none. */
+/* Returns a cached value, borrowed; NULL without a cached value. */
 static inline PyObject *object_value(const object *self, unsigned slot) {
     if (__builtin_expect(slot < INLINE_VALUES, 1)) return self->values[slot];
     slot -= INLINE_VALUES;

@@ -1,6 +1,6 @@
-/* identifier.c: the base type of object IDs, which remembers the object that `Context.get` returned last.
+/* identifier.c: the base type of object IDs, which caches the object that `Context.get` returned last.
  *
- * The object is remembered by its token, which is never used for another object. It is still the registered object of
+ * The object is cached by its token, which is never used for another object. It is still the registered object of
  * the ID if the calling thread may use it, because an object that has left its context does not belong to a thread.
  *
  * SPDX-License-Identifier: MIT

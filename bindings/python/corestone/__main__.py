@@ -17,7 +17,7 @@ def main() -> None:
     parser.add_argument("--version", action="version", version=f"{__version__}, library {library_version()}")
     given = parser.parse_args()
     if not (given.cflags or given.libs):
-        parser.error("pass --cflags, --libs or both")
+        parser.error("no flags were requested; pass --cflags, --libs or both")
     library = Path(find_library())
     words = []
     headers = Path(__file__).resolve().parent / "include"

@@ -131,10 +131,13 @@ def handles(values: Sequence[Any], kind: type[Any], name: str) -> tuple[int, Any
 
 def path_list(paths: Any, name: str) -> tuple[int, Any]:
     """Returns the number of paths, and an array of them; a single path counts as a list of one."""
-    if isinstance(paths, (str, bytes, os.PathLike)):
+    if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
+    what = "a path or a list of paths"
+    if isinstance(paths, bytes):
+        raise TypeMismatchError(f"{name} must be {what}, not {shown(paths)}", key=name, value=paths)
     found = []
-    for place, each in enumerate(elements(paths, name, "a list of paths")):
+    for place, each in enumerate(elements(paths, name, what)):
         if not isinstance(each, (str, os.PathLike)):
             raise TypeMismatchError(
                 f"{name}[{place}] must be a str or an os.PathLike, not {shown(each)}", key=name, value=each

@@ -55,12 +55,12 @@ def import_options(settings: ImportSettings, update: bool = False) -> Iterator[_
     columns = {} if settings.columns is None else require_instance(Mapping, settings.columns, "columns", "a dictionary")
     mapping = (_abi.ArrowColumn * max(len(columns), 1))()
     for place, (column, path) in enumerate(columns.items()):
-        mapping[place].column = _abi.text(column, "columns")
-        mapping[place].property = _abi.optional_text(path, "columns")
+        mapping[place].column = _abi.text(column, "the name of a column in columns")
+        mapping[place].property = _abi.optional_text(path, f"columns[{shown(column)}]")
     options.column_count, options.columns = len(columns), mapping
     match = [settings.match] if isinstance(settings.match, str) else settings.match
     keys = [] if match is None else list(elements(match, "match", "a name or a list of names"))
-    options.key_count, options.keys = len(keys), _abi.texts(keys or [""])
+    options.key_count, options.keys = len(keys), _abi.texts(keys or [""], "match")
     if settings.progress is None:
         yield options
         return

@@ -23,7 +23,7 @@ def dictionaries_of_rows(names: Sequence[str], rows: Iterable[tuple[Any, ...]], 
 
 @lru_cache(64)
 def _maker(names: tuple[str, ...]) -> Callable[[Iterable[tuple[Any, ...]]], list[dict[str, Any]]]:
-    """Returns a function that makes dictionaries with constant keys, which takes half of the time of dict(zip(…))."""
+    """Returns a function that creates dictionaries with constant keys, in half of the time of dict(zip(…))."""
     values = [f"v{place}" for place in range(len(names))]
     entries = ", ".join(f"{name!r}: {value}" for name, value in zip(names, values))
     # The only text from outside is the repr of strings, as constants.

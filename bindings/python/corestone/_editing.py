@@ -37,7 +37,12 @@ def add_validation(function: Any, handle: int, validation: Mapping[str | Predica
     """Adds validation conditions to a property. `function` is the library function for this kind of property."""
     for condition, warning in (validation or {}).items():
         predicate = condition if isinstance(condition, Predicate) else Predicate(condition)
-        call(function, handle, predicate._handle, text(warning, "validation"))
+        call(function, handle, predicate._handle, text(warning, f"validation[{shown(condition)}]"))
+
+
+def user_info_texts(key: str, value: str) -> tuple[_abi.InputString, _abi.InputString]:
+    """Returns the key and the value of an entry in the parameter `user_info`."""
+    return text(key, "a key of user_info"), text(value, f"user_info[{shown(key)}]")
 
 
 class EntityEditing:
@@ -384,7 +389,7 @@ class EntityEditing:
             call(lib.cst_attribute_set_pattern, handle, text(pattern, "pattern"))
         add_validation(lib.cst_attribute_add_validation, handle, validation)
         for key, value in (user_info or {}).items():
-            call(lib.cst_attribute_set_user_info, handle, text(key, "user_info"), text(value, "user_info"))
+            call(lib.cst_attribute_set_user_info, handle, *user_info_texts(key, value))
 
     def _add_validation(self, name: str, validation: Mapping[str | Predicate, str]) -> None:
         if self._property(name).is_relationship:

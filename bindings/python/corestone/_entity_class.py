@@ -333,5 +333,5 @@ def make_class(entity: Entity) -> type[ManagedObject]:
 
 
 def _defines(own: type[ManagedObject], name: str) -> bool:
-    """Returns whether a bound class, or a class between it and ManagedObject, defines a member of that name."""
+    """Whether a bound class, or a class between it and ManagedObject, defines a member of that name."""
     return any(name in vars(kind) for kind in own.__mro__[: own.__mro__.index(ManagedObject)])

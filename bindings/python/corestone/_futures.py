@@ -34,8 +34,8 @@ class QueueFuture(Future[Any]):
                 "cannot wait for the fetch on the queue of its context: it cannot finish during the wait; call "
                 "context.execute instead, or pass a function to context.fetch_asynchronously"
                 if self._is_fetch
-                else "cannot wait for the future on the queue that runs its function: it cannot finish during the "
-                "wait; call context.perform_and_wait instead, or wait for the future on another thread"
+                else "cannot wait for the future on the queue that runs its function: the function cannot finish "
+                "during the wait; call context.perform_and_wait instead, or wait for the future on another thread"
             )
 
     def _drained(self, timeout: float | None) -> float | None:

@@ -247,7 +247,7 @@ class _Encoder:
 
 
 def _holds_itself(items: Sequence[Any]) -> bool:
-    """Returns whether a dictionary, list or tuple contains itself, directly or through others of these types."""
+    """Whether a dictionary, list or tuple contains itself, directly or through others of these types."""
     done, way, waiting = set[int](), set[int](), [(items, False)]
     while waiting:
         members, is_left = waiting.pop()
@@ -266,7 +266,7 @@ def _holds_itself(items: Sequence[Any]) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Returns whether a value can be converted to a number, such as one of NumPy; False for members of an Enum."""
+    """Whether a value can be converted to a number, such as one of NumPy; False for members of an Enum."""
     kind = type(value)
     return not isinstance(value, enum.Enum) and (hasattr(kind, "__index__") or hasattr(kind, "__float__"))
 
@@ -385,7 +385,7 @@ def _accessors(key: str) -> tuple[str, str]:
 
 
 def is_own_method(found: Any, item: Any) -> bool:
-    """Returns whether the value of an attribute is a method of the object, not a function stored in it."""
+    """Whether the value of an attribute is a method of the object, not a function stored in it."""
     return isinstance(found, (MethodType, BuiltinMethodType)) and (
         found.__self__ is item or found.__self__ is type(item)
     )

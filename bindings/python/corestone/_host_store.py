@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import byref
 from typing import Any, Callable
 
-from . import _abi, _host
+from . import _abi, _host, values
 from ._abi import lib
 from ._arguments import plural, shown
 from ._call import call
@@ -155,8 +155,11 @@ def _plist(metadata: Any, whose: str, path: str) -> bytes:
     try:
         return plistlib.dumps(dict(metadata), fmt=plistlib.FMT_BINARY)
     except (TypeError, OverflowError, ValueError) as failure:
+        # For a value of another type or a large integer, the exception has only the value.
+        wrong = failure.args[0] if failure.args else None
+        reason = str(failure) if isinstance(wrong, str) else f"{shown(wrong)} is not supported"
         raise TypeMismatchError(
-            f"{whose} returned metadata that cannot be stored as a property list: {failure}. Use bool, int (64 bits), "
+            f"{whose} returned metadata that cannot be stored as a property list: {reason}. Use bool, int (64 bits), "
             "float, str, bytes, datetime (without a time zone), or lists and dictionaries (with strings as keys) of "
             "these",
             value=metadata,
@@ -331,18 +334,21 @@ def _run_relationship(store: HostStore, entity: int, key: int, count: int, owner
         if not description.is_to_many:
             value = [] if value is None else [value]
         elif value is None or isinstance(value, (str, bytes, RowID, Mapping)) or not isinstance(value, Iterable):
-            method = "new_values_for_relationship"
+            method, remedy = "new_values_for_relationship", "return a list for each object"
             if not _has_own(type(store), method):
-                method = "new_value_for_relationship"
+                method, remedy = "new_value_for_relationship", "return a list"
             raise TypeMismatchError(
                 f"{type(store).__name__}.{method} returned {shown(value)} for the to-many relationship "
-                f"{owner}.{description.name} of {ids[place]!r}; return a list",
+                f"{owner}.{description.name} of {ids[place]!r}; {remedy}",
                 entity=owner,
                 key=description.name,
                 value=value,
                 file=store.opening.path or None,
             )
-        members = Rows(list(value), store, destination)
+        try:
+            members = Rows(list(value), store, destination)
+        except CorestoneError as error:
+            raise values.located(error, owner, description.name, None) from None
         if members.count:
             call(lib.cst_row_sink_push_members, sink, place, members.count, members.array)
 

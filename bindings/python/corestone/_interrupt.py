@@ -69,5 +69,5 @@ def new_watch() -> tuple[int, Watch]:
 
 
 def is_main_thread() -> bool:
-    """Returns whether signal handlers run on this thread."""
+    """Whether signal handlers run on this thread."""
     return threading.get_ident() == threading.main_thread().ident

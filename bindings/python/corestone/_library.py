@@ -113,7 +113,7 @@ def find_library() -> str:
 
 
 def _is_known_to_the_system(name: str) -> bool:
-    """Returns whether the dynamic linker of glibc finds a library, even one that cannot be loaded.
+    """Whether the dynamic linker of glibc finds a library, even one that cannot be loaded.
 
     The messages of other linkers do not begin with the name, so True is returned for them, and loading fails.
     """

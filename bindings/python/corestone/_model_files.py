@@ -63,9 +63,12 @@ class ModelFiles:
         """Reads a model in a format of Xcode: .xcdatamodeld, .xcdatamodel, .momd or .mom, recognised by the content.
 
         `version` names one version of a bundle; by default, the current one is read. `for_store` is the path of a store
-        and selects the version with which the store was written (ModelMismatchError if there is no such version).
-        Bytes are the content of a file (a compiled model or the `contents` of an .xcdatamodel) or of a store's
-        Z_MODELCACHE. The model can be changed until it is used, unless `for_store` selected it.
+        and selects the version with which the store was written. If the store's version cannot be determined, or the
+        model has only one version, the current version is read. Bytes are the content of a file (a compiled model or
+        the `contents` of an .xcdatamodel) or of a store's Z_MODELCACHE. With `for_store`, the model is frozen;
+        otherwise it can be changed until it is used.
+
+        ModelMismatchError if the store was written with a version that the bundle does not contain.
         """
         if version is not None and for_store is not None:
             raise InvalidArgumentError(
@@ -89,9 +92,11 @@ class ModelFiles:
     def merge(cls: type[M], models: Iterable[Model], *, store: str | os.PathLike[str] | None = None) -> M:
         """Returns a new model with the entities of several models; equal entities are added once.
 
-        ModelError names the difference between entities of the same name. With `store`, the path of a store, the model
-        has only the entities with which the store was written, found by their version hashes. ModelMismatchError names
-        entities of the store that no model has.
+        With `store`, the path of a store, the model has only the entities with which the store was written, found by
+        their version hashes.
+
+        ModelError if entities of the same name differ; the message names the difference.
+        ModelMismatchError if no model has an entity of the store; the message names the entity.
         """
         given = list(models)
         array = (ctypes.c_void_p * len(given))(*[model._handle for model in given])
@@ -102,8 +107,9 @@ class ModelFiles:
     def merge_folder(cls: type[M], path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> M:
         """Merges all models in a folder: the current version of each bundle or, with `store`, every version.
 
-        The result and the errors are those of `merge`. A source next to its compiled form counts once. ModelError if
-        the folder does not contain a model.
+        The result and the errors are those of `merge`. A source next to its compiled form counts once.
+
+        ModelError if the folder does not contain a model.
         """
         wanted = _abi.null_text() if store is None else path_argument(store)
         return cls._of(owned(lib.cst_model_merge_folder, path_argument(path), wanted))
@@ -111,9 +117,11 @@ class ModelFiles:
     def source(self, *, lossy: bool = False) -> str:
         """Returns the model as the `contents` of an .xcdatamodel, the XML that Xcode edits.
 
-        Unchanged parts of a source that was read keep their order and wording. ModelError names a part that a source
-        cannot express (for example a condition other than bounds and patterns, or a binary default); `lossy` leaves
-        such parts out. A model that `freeze` rejects is also returned, so that its errors can be corrected one by one.
+        Unchanged parts of a source that was read keep their order and wording. A model that `freeze` rejects is also
+        returned, so that its errors can be corrected one by one.
+
+        ModelError if a source cannot express a part (for example a condition other than bounds and patterns, or a
+        binary default), unless `lossy` is true, which omits such parts.
         """
         self._check_waiting()
         buffer = _abi.Buffer()
@@ -131,11 +139,13 @@ class ModelFiles:
         """Writes the model to a path whose extension selects the format: .xcdatamodel, .xcdatamodeld, .mom or .momd.
 
         In a bundle (.xcdatamodeld, .momd), this adds or replaces `version`, which becomes the current version unless
-        `make_current` is False. If `version` is None, the version from which the model was read is replaced, otherwise
-        the current one, and the current version stays the same. Other files in a bundle and permissions are kept; a
-        symbolic link is followed. At any time, even after a crash, the path has either the complete former content or
-        the complete new content. Writers are serialised by a lock. StoreBusyError if another program keeps the folder
-        locked too long.
+        `make_current` is False. If `version` is None, the version from which the model was read is replaced, or the
+        current version if the model was not read from a version of this bundle. In both cases, the current version
+        stays the same. Other files in a bundle and permissions are kept; a symbolic link is followed. At any time, even
+        after a crash, the path has either the complete former content or the complete new content (for a folder, only
+        if the file system can exchange two folders). Writers are serialised by a lock.
+
+        StoreBusyError if another process or coordinator still holds the lock of the folder after 30 seconds.
         """
         self._check_waiting()
         flags = (0 if make_current else _abi.MODEL_KEEP_CURRENT) | (_abi.MODEL_LOSSY if lossy else 0)
@@ -154,8 +164,10 @@ class ModelFiles:
 
         The extension of `target` selects the format; .xcdatamodel and .mom receive only the current version. `module`
         is the Swift module of classes that the source names without a module. In an existing compiled bundle, all
-        versions are replaced and other files are kept; a target that is a source must not exist. InvalidArgumentError
-        if the target contains `path`, or exists and is not a compiled model.
+        versions are replaced and other files are kept. An existing .mom is replaced.
+
+        InvalidArgumentError if the target contains `path`, is an existing source, or is a .momd with other files than
+        those of a model.
         """
         name = _abi.null_text() if module is None else text(module, "module")
         flags = _abi.MODEL_LOSSY if lossy else 0
@@ -186,14 +198,17 @@ class ModelFiles:
 
     @property
     def checksum(self) -> str:
-        """A checksum of the version hashes of all entities; the metadata NSStoreModelVersionChecksumKey of a store."""
+        """A checksum of the version hashes of all entities.
+
+        A store's metadata contains it under NSStoreModelVersionChecksumKey.
+        """
         self._check_waiting()
         buffer = _abi.Buffer()
         call(lib.cst_model_copy_checksum, self._handle, byref(buffer))
         return _abi.take_text(buffer)
 
     def is_compatible(self, store: str | os.PathLike[str] | bytes, configuration: str | None = None) -> bool:
-        """Returns whether a store has exactly the entities of a configuration (None: all) with the same version hashes.
+        """Whether a store has exactly the entities of a configuration (None: all) with the same version hashes.
 
         `store` is the path of the store, or the store's metadata as the bytes of a property list. A store without
         version hashes is not compatible with any model.
@@ -214,9 +229,10 @@ class ModelFiles:
     ) -> tuple[M, list[DraftProblem]]:
         """Reads a source model that may be incomplete, for inspection, and returns it with its problems.
 
-        The source may have a relationship without a destination, an attribute without a type, or an entity whose parent
-        is missing. Parts that a model cannot contain are left out. If there are no problems, `load` returns the same
-        model. A model with problems can only be inspected; every other use raises the first problem as ModelError.
+        The source may have a relationship without a destination, an attribute without a type, or an entity whose
+        superentity is missing. Parts that a model cannot contain are left out. If there are no problems, `load` returns
+        the same model. A model with problems can only be inspected; every other use raises the first problem as
+        ModelError.
         """
         buffer = _abi.Buffer()
         handle = Handle()
@@ -230,11 +246,13 @@ class ModelFiles:
         return cls._of(handle.token), [DraftProblem(**problem) for problem in read_json(buffer)]
 
     def load_strings(self, path: str | os.PathLike[str], language: str | None = None) -> bool:
-        """Loads the localised names of model elements. Returns False if there are no strings.
+        """Loads the localised names of model elements. Returns False if the model does not have a strings file.
 
         `path` is a .strings file, or the path of a model. The strings of a model are in <Model>Model.strings, in
         <language>.lproj or in the model's folder; `Model.load` loads them automatically. `language` is for example "de"
         or "zh-Hans", by default the user's.
+
+        StoreIOError if a .strings file does not exist or cannot be read.
         """
         wanted = _abi.null_text() if language is None else text(language, "language")
         return call(lib.cst_model_load_strings, self._handle, path_argument(path), wanted) == _abi.OK

@@ -48,7 +48,7 @@ class ObjectChanges:
 
     @property
     def has_persistent_changed_values(self) -> bool:
-        """Whether a persistent property has another value than at the last fetch or save."""
+        """Whether the value of a persistent property differs from that at the last fetch or save."""
         out = ctypes.c_bool()
         call(lib.cst_object_has_persistent_changes, self._cst_handle, byref(out))
         return out.value
@@ -95,7 +95,7 @@ class ObjectChanges:
         return 1 if out.value & _abi.OBJECT_FAULT else 0
 
     def has_fault(self, name: str) -> bool:
-        """Returns whether a relationship's members are not loaded or its target is a fault; does not read the store."""
+        """Whether a relationship's members are not loaded or its target is a fault; does not read the store."""
         out = ctypes.c_bool()
         key = self._cst_entity._key(name).key
         call(lib.cst_object_has_relationship_fault, self._cst_handle, key, byref(out))

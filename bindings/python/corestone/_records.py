@@ -364,8 +364,8 @@ class Records:
             found = self.coordinator.object_id(where)
             if found is None:
                 raise InvalidArgumentError(
-                    f'"{where}" is not the URI of an object in an open store; pass the "@id" of a record, or open its '
-                    "store with load",
+                    f'"{where}" is not the URI of an object in an open store; pass the "@id" of a record, or open '
+                    "the object's store with load",
                     entity=entity,
                     key="where",
                     value=where,

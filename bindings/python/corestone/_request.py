@@ -30,7 +30,7 @@ class Request:
 
 
 def _is_empty(given: object) -> bool:
-    """Returns whether an argument is the empty tuple or list. Keys of queries cannot be tested for their truth."""
+    """Whether an argument is the empty tuple or list. Keys of queries cannot be tested for their truth."""
     return type(given) in (tuple, list) and not given
 
 
@@ -117,7 +117,7 @@ def new_request(
     condition = given_predicate(predicate, arguments, name)
     if condition is not None:
         given.predicate = condition._handle
-    if sort is not None and not _is_empty(sort):
+    if sort is not None:  # an empty sequence differs from None
         order = sort_array(sort)
         given.sort_count, given.sort = len(order), order
     if limit is not None:

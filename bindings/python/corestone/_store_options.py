@@ -296,7 +296,7 @@ def _set_host_options(options: _abi.StoreOptions, given: Mapping[str, Any] | Non
             raise TypeMismatchError(
                 f"the names in options must be of type str, not {shown(name)}", key="options", value=name
             )
-    names = [text(name, "name") for name in given or {}]
+    names = [text(name, "options") for name in given or {}]
     options.host_option_count = len(names)
     options.host_option_names = (_abi.InputString * max(len(names), 1))(*names)
     row = encode_all(list((given or {}).values()), None, list(given or {}))
@@ -319,6 +319,6 @@ def _set_pragmas(options: _abi.StoreOptions, pragmas: Mapping[str, str | int] | 
             raise TypeMismatchError(
                 f'the pragma "{name}" must be a str or an int, not {shown(value)}', key=name, value=value
             )
-        found.append(_abi.Pragma(text(name, "name"), text(str(value))))
+        found.append(_abi.Pragma(text(name, "pragmas"), text(str(value), name)))
     options.pragma_count = len(found)
     options.pragmas = (_abi.Pragma * max(len(found), 1))(*found)

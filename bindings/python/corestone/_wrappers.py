@@ -1,7 +1,7 @@
-"""The wrappers of objects, by token: in Python, or in the accelerator.
+"""The map from tokens to wrappers of objects, in a Python and an accelerated implementation.
 
-The accelerator is an optional extension module for CPython, which makes objects and reads their attributes without
-ctypes. Without it, the classes and functions of this module do the same. `CORESTONE_ACCELERATOR=0` disables the
+The accelerator is an optional extension module for CPython. It creates wrappers, and reads and sets their attributes
+without ctypes. Without it, the classes and functions of this module do the same. `CORESTONE_ACCELERATOR=0` disables the
 accelerator, and 1 requires it.
 """
 
@@ -53,8 +53,13 @@ def _load() -> Any:
         )
     if choice == "0":
         return None
+    remedy = (
+        "Run `make build` in the source tree with Python's headers (Debian: python3-dev), install a wheel for this "
+        f"Python, or unset {VARIABLE}"
+    )
     try:
         if not getattr(sys, "_is_gil_enabled", lambda: True)():
+            remedy = f"Unset {VARIABLE}, or use a Python with the GIL"
             raise ImportError("it does not support free-threaded Python")
         from . import _accelerator  # type: ignore[attr-defined]
 
@@ -63,9 +68,7 @@ def _load() -> Any:
     except ImportError as failure:
         if choice == "1":
             raise ImportError(
-                f"cannot load the accelerator of Corestone, which {VARIABLE}=1 requires: {failure}. Run `make build` "
-                "in the source tree with Python's headers (Debian: python3-dev), install a wheel for this Python, or "
-                f"unset {VARIABLE}",
+                f"cannot load the accelerator of Corestone, which {VARIABLE}=1 requires: {failure}. {remedy}",
                 name="corestone._accelerator",
             ) from failure
         return None
@@ -75,7 +78,8 @@ def _load() -> Any:
 
 accelerator: Any = _load()
 
-if accelerator is not None:
+# Type checkers see the classes and functions in Python.
+if not TYPE_CHECKING and accelerator is not None:
     Base = accelerator.Object
     IdentifierBase = accelerator.Identifier
     ContextBase = accelerator.ContextBase
@@ -150,31 +154,31 @@ if accelerator is not None:
 
 else:
 
-    class IdentifierBase:  # type: ignore[no-redef]
+    class IdentifierBase:
         """The base class of object IDs."""
 
         __slots__ = ()
 
-    class ContextBase:  # type: ignore[no-redef]
+    class ContextBase:
         """The base class of contexts."""
 
         _cst_is_held = False  # whether the context owns its handle
 
     def releases_can_wait() -> None:
-        """Must be called before a release of an object can call the host."""
+        """Releases the interpreter lock around later releases of objects, which can then call the host."""
 
     def registered(context: Context, which: Any) -> Any:
-        """Returns the object of an ID, if the accelerator knows it."""
+        """Returns the object of an ID; None if it is not registered with the accelerator."""
         return None
 
     def remember(which: Any, item: Any) -> None:
-        """Lets the accelerator remember the object of an ID."""
+        """Registers the object of an ID with the accelerator."""
 
     def make_insertion(entity: Entity) -> Any:
         """Returns the accelerator's function that inserts an object, or None."""
         return None
 
-    class Base:  # type: ignore[no-redef]
+    class Base:
         """The storage of an object."""
 
         __slots__ = ("_cst_ahead", "_cst_context", "_cst_handle", "_cst_row", "_cst_token")
@@ -226,7 +230,7 @@ else:
     _set_token = Base.__dict__["_cst_token"].__set__
 
     def find(token: int) -> ManagedObject | None:
-        """Returns the wrapper of a handle; None if there is none."""
+        """Returns the wrapper of a handle; None if the handle does not have a wrapper."""
         reference = _known.get(token)
         return reference() if reference is not None else None
 
@@ -276,7 +280,7 @@ else:
         return found_objects
 
     def set_functions(refusal: Refusal, missing: Missing) -> None:
-        """Sets what is called for attributes that cannot be set, or are not found.
+        """Sets the functions to be called for attributes that cannot be set or are not found.
 
         refusal  returns the exception; None means that Python's own one is raised
         missing  returns the value, or raises an exception
@@ -302,4 +306,4 @@ else:
         return property(getter, setter, doc=doc)
 
     def own_properties(kind: type[ManagedObject], properties: Iterable[Any]) -> None:
-        """Makes a class the owner of the descriptors that were made for it."""
+        """Makes a class the owner of the descriptors that were created for it."""

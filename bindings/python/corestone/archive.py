@@ -69,7 +69,7 @@ def unregister_archivable(class_name: str) -> bool:
 
 
 def archivable(class_name: str) -> tuple[type, ...]:
-    """Returns a tuple with the class that is registered under an archived name; an empty tuple if there is none."""
+    """Returns a tuple with the class that is registered under an archived name; an empty tuple without a class."""
     known = _by_name.get(class_name)
     return (known.cls,) if known is not None else ()
 

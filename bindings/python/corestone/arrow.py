@@ -24,8 +24,8 @@ class ArrowData:
         polars.DataFrame(ctx.arrow("Employee", "age > 40", columns=["name", "department.name"]))
 
     A request on the context's queue receives the current state. A request on another thread, such as DuckDB's, receives
-    the state whose schema was last requested on the queue. If there is none, the request fails with WrongThreadError.
-    Saves do not change the state while it is read.
+    the state whose schema was last requested on the queue. Without such a state, the request fails with
+    WrongThreadError. Saves do not change the state while it is read.
     """
 
     __slots__ = ("_described", "_export", "_title")

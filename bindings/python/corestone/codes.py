@@ -115,7 +115,7 @@ class ProblemKind(enum.IntEnum):
     """The kinds of problems that `corestone.check` finds in a store."""
 
     DATABASE = 1  # the SQLite database itself is damaged
-    ROW = 2  # a row does not belong to an entity of its table, or lacks its version or key
+    ROW = 2  # a row does not belong to an entity of its table, or lacks its version or primary key
     REFERENCE = 3  # the target of a to-one relationship does not exist or is of another entity
     PAIR = 4  # a join row of a many-to-many relationship refers to a missing row
     PRIMARY_KEY = 5  # a primary key would be assigned again

@@ -95,7 +95,7 @@ _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private qu
 _MAKERS = {_abi.QUEUE_CALLER: "context", _abi.QUEUE_PRIVATE: "background_context", _abi.QUEUE_MAIN: "main_context"}
 
 
-class Context(ContextBase):  # type: ignore[misc, valid-type]
+class Context(ContextBase):
     """A unit of work: objects that were fetched or inserted, and their changes until a save or a rollback.
 
     Containers and coordinators create contexts with `context`, `background_context` and `main_context`. A context
@@ -536,7 +536,7 @@ class Context(ContextBase):  # type: ignore[misc, valid-type]
             names = fetch.result()  # or: await fetch
 
         The context must have a private queue or the main queue. `function` is called with the result, on that queue.
-        Fetches of dictionaries, from several stores, and in pinned or child contexts run on the queue.
+        Fetches of dictionaries, from several stores, and in pinned or nested contexts run on the queue.
         """
         return AsynchronousFetch(self, request, function, estimated_count)
 
@@ -1344,7 +1344,7 @@ class Context(ContextBase):  # type: ignore[misc, valid-type]
     def child(
         self, queue: Literal["caller", "private", "main"] = "caller", *, unsaved: Policy | None = None
     ) -> Context:
-        """Creates a child context, which fetches the objects of this one, saved or not.
+        """Creates a nested context, which fetches the objects of this one, saved or not.
 
         A save of the child passes its changes to this context, where they are pending. Any thread may call this method.
         The child's requests to its parent run on the parent's queue, so work on the parent's queue must not wait for

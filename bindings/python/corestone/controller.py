@@ -283,7 +283,7 @@ class FetchedResultsController:
         out = ctypes.c_size_t()
         if self._handle is None:
             raise InvalidArgumentError(
-                f"{self._title} does not have section titles yet; call perform_fetch first",
+                f"{self._title} does not have section index titles yet; call perform_fetch first",
                 entity=self.request.entity_name,
             )
         index = require_integer(index, "index")

@@ -220,10 +220,10 @@ def given_model(model: ModelLike | None, for_store: str | os.PathLike[str] | Non
 
 
 def check_apple(path: str | os.PathLike[str], model: ModelLike | None = None) -> AppleCheck:
-    """Reports whether Apple's framework would accept the store at a path with a model, as far as the file shows.
+    """Returns a report on whether Apple's framework would accept a store with a model, as far as the file shows.
 
-    `model` is a model or its path; of a bundle, the current version is read, as in an application. None: the model that
-    the store carries. The check does not change the store.
+    `model` is a model or its path; of a bundle, the current version is read, as in an application. None: the model in
+    the store. The check does not change the store.
     """
     model = given_model(model)
     accepted, buffer = ctypes.c_bool(), _abi.Buffer()
@@ -597,9 +597,10 @@ class Coordinator(MigrationUpkeep, Contexts):
         busy_timeout: float = 5.0,
         file_mode: int | None = None,
     ) -> None:
-        """Copies a snapshot of an open store, with its backing files. Other connections can read and save.
+        """Copies a snapshot of an open store, with its backing files. Other connections can read.
 
-        The path must be unused, or that of an earlier copy of the store, which is replaced atomically.
+        They can also save if the store has a write-ahead log. The path must be unused, or that of an earlier copy of
+        the store, which is replaced atomically.
 
         progress      progress(done, total) is called on this thread with the numbers of copied bytes and of all bytes.
                       It may read from the store, but not save. An exception that it raises ends the copying and
@@ -890,11 +891,11 @@ class Coordinator(MigrationUpkeep, Contexts):
         max_bytes: int | None = None,
         progress: Callable[[int, int], Any] | None = None,
     ) -> HistoryPurge:
-        """Deletes the transactions that exceed a limit and that every living consumer has read.
+        """Deletes the transactions that exceed a limit and that every active consumer has read.
 
             coordinator.purge_history(store, older_than=timedelta(days=30), keep=10_000)
 
-        Without limits, deletes the transactions that every living consumer has read, and nothing if there is no
+        Without limits, deletes the transactions that every active consumer has read, and nothing if there is no
         consumer. A store that CloudKit mirrors keeps the transactions of at least seven days, and those that were not
         exported.
 

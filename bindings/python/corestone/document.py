@@ -240,7 +240,7 @@ class Document(ContextOwner):
         )
 
     def save(self) -> None:
-        """Saves the unsaved changes of the document's context, but not those of its child contexts.
+        """Saves the unsaved changes of the document's context, but not those of its nested contexts.
 
         ConflictError for objects that another writer changed in the file: set a merge policy of the context, or call
         `revert`.

@@ -258,7 +258,7 @@ class Entity(EntityEditing):
         return found
 
     def is_kind_of(self, other: Entity) -> bool:
-        """Returns whether the entity is `other` or inherits from it."""
+        """Whether the entity is `other` or inherits from it."""
         out = ctypes.c_bool()
         call(lib.cst_entity_is_kind_of, self._handle, other._handle, byref(out))
         return out.value

@@ -12,7 +12,7 @@ class CorestoneError(Exception):
     """A failure. Its text states the problem and the remedy.
 
     status      the kind of failure, a `codes.Status`
-    code        Core Data's code (`codes.CoreDataCode`), 0 where Core Data has none
+    code        Core Data's code (`codes.CoreDataCode`), 0 where Core Data does not have a code
     domain      the error domain, such as NSCocoaErrorDomain
     message     one or two sentences, without the details
     entity, key the entity and the property concerned, or None
@@ -21,7 +21,7 @@ class CorestoneError(Exception):
     object_uri  the URI of the object concerned, or None
     file        the file concerned, or None
     sqlite_code SQLite's extended result code, 0 when SQLite was not involved
-    offset      the byte offset in a predicate at which parsing stopped, or None
+    offset      the byte offset at which reading stopped in a text or a file, such as a predicate, or None
     details     the individual failures, if there are several, or the causes: a tuple of CorestoneError
     conflicts   the conflicts that made a save fail: a tuple of MergeConflict or ConstraintConflict; empty in a copy
                 that is sent to another process
@@ -80,7 +80,7 @@ class CorestoneError(Exception):
 
 
 def _is_picklable(value: Any) -> bool:
-    """Returns whether the value of an error can be pickled. A rejected function, for example, cannot."""
+    """Whether the value of an error can be pickled. A rejected function, for example, cannot."""
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return True
     # Imported here: few programs pickle errors.

@@ -536,8 +536,8 @@ class HistoryConsumer(NamedTuple):
 class HistoryRetention(NamedTuple):
     """The limits of a store's history (`history_retention` of add_store).
 
-    A transaction that exceeds any limit is deleted, unless a living consumer has yet to read it. Without limits, the
-    transactions that every living consumer has read are deleted.
+    A transaction that exceeds any limit is deleted, unless an active consumer has yet to read it. Without limits, the
+    transactions that every active consumer has read are deleted.
     """
 
     #: Delete transactions older than this.

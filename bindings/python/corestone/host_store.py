@@ -48,7 +48,7 @@ class RowID(NamedTuple):
     """The identity of a row in its store: the entity and the store's reference.
 
     A reference is an int, or a non-empty str or bytes. It is permanent and unique within an entity tree. If the library
-    does not know the row's own entity, `entity` is one of its superentities.
+    cannot determine the row's own entity, `entity` is one of its superentities.
     """
 
     entity: Entity

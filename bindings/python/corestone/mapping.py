@@ -259,7 +259,7 @@ class MappingModel:
         call(lib.cst_mapping_model_validate, self._handle, former, new)
 
     def matches(self, source: Model, destination: Model) -> bool:
-        """Returns whether the version hashes of all entity mappings equal those of two models."""
+        """Whether the version hashes of all entity mappings equal those of two models."""
         found = c_bool()
         former, new = _model(source, "source"), _model(destination, "destination")
         call(lib.cst_mapping_model_matches, self._handle, former, new, byref(found))

@@ -537,7 +537,7 @@ def unregister_migration_policy(name: str) -> bool:
 
 
 def is_migration_policy_registered(name: str) -> bool:
-    """Returns whether a policy is registered under exactly that name, in any language."""
+    """Whether a policy is registered under exactly that name, in any language."""
     found = ctypes.c_bool()
     call(lib.cst_migration_policy_is_registered, text(name, "name"), byref(found))
     return found.value

@@ -12,7 +12,7 @@ from . import _abi
 from ._abi import lib, text
 from ._arguments import require_instance
 from ._call import call, made, owned
-from ._editing import add_validation
+from ._editing import add_validation, user_info_texts
 from ._model_contents import ModelContents
 from ._model_files import ModelFiles
 from ._model_text import model_text
@@ -180,7 +180,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
                 text(version_hash_modifier, "version_hash_modifier"),
             )
         for key, value in (user_info or {}).items():
-            call(lib.cst_entity_set_user_info, entity._handle, text(key, "user_info"), text(value, "user_info"))
+            call(lib.cst_entity_set_user_info, entity._handle, *user_info_texts(key, value))
         self._settle()
         return entity
 
@@ -258,7 +258,7 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         add_validation(lib.cst_relationship_add_validation, waiting.handle, options["validation"])
         waiting.owner._set_renaming_identifier(waiting.name, options["renaming_identifier"])
         for key, value in (options["user_info"] or {}).items():
-            call(lib.cst_relationship_set_user_info, waiting.handle, text(key, "user_info"), text(value, "user_info"))
+            call(lib.cst_relationship_set_user_info, waiting.handle, *user_info_texts(key, value))
 
     def freeze(self) -> None:
         """Checks and freezes the model. The first use in a container or coordinator does this automatically."""

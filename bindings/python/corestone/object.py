@@ -34,7 +34,7 @@ REPR_VALUES = 4
 REPR_TEXT = 40
 
 
-class ManagedObject(ObjectChanges, Base, metaclass=EntityType):  # type: ignore[misc, valid-type]
+class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
     """An instance of an entity, in a context. Properties are attributes: `person.name`, `person.department.name`.
 
     `person["department.name"]` reads a key path. References to the same object of a context are equal, before and after
@@ -134,13 +134,13 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):  # type: ignore[
         return _is(self, _abi.OBJECT_HAS_CHANGES)
 
     def is_changed(self, name: str) -> bool:
-        """Returns whether a property was changed since the last fetch or save."""
+        """Whether a property was changed since the last fetch or save."""
         out = ctypes.c_bool()
         call(lib.cst_object_is_changed, self._cst_handle, self._cst_entity._key(name).key, byref(out))
         return out.value
 
     def is_known(self, name: str) -> bool:
-        """Returns whether a property's value is known.
+        """Whether a property's value is known.
 
         False in a context of the past (Context.at) for a value that a later transaction replaced without recording it;
         such a value reads as None. True in every other context.
@@ -388,7 +388,7 @@ _held_values = ManagedObject.__dict__["_cst_values"].__get__
 
 
 def _has_member(item: ManagedObject, name: str) -> bool:
-    """Returns whether the class of an object, or one of its superclasses, defines a member of that name."""
+    """Whether the class of an object, or one of its superclasses, defines a member of that name."""
     return any(name in vars(kind) for kind in type(item).__mro__)
 
 

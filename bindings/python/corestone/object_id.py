@@ -14,7 +14,7 @@ from ._wrappers import IdentifierBase
 from .errors import InvalidArgumentError
 
 
-class ObjectID(IdentifierBase):  # type: ignore[misc, valid-type]
+class ObjectID(IdentifierBase):
     """The identity of an object. Equal IDs identify the same object; `uri` is the form to store elsewhere."""
 
     __slots__ = ("__weakref__", "_argument", "_handle")

@@ -327,7 +327,7 @@ def _substituted(predicate: Predicate, variables: dict[str, Any]) -> Predicate:
 
 
 def _asks_by_keys(part: Predicate | Expression | None, keys: set[str]) -> bool:
-    """Returns whether a part reads the evaluated object only by keys. Adds the first key of each path to `keys`."""
+    """Whether a part reads the evaluated object only by keys. Adds the first key of each path to `keys`."""
     if isinstance(part, Predicate):
         if part.kind == PredicateKind.BLOCK:
             return False

@@ -276,7 +276,10 @@ class Key(Value[T]):
             return self._call("objectFrom:withIndex:", name)
         if not isinstance(name, str):
             raise TypeMismatchError(
-                f'{shown(name)} is not a key or an index; write key["name"] or key[0]', key="name", value=name
+                f'{shown(name)} is not a key or an index of "{self._cst_path}"; write key["name"] or key[0]',
+                entity=None if self._cst_entity is None else self._cst_entity.name,
+                key="name",
+                value=name,
             )
         return Key(f"{self._cst_path}.{name}", destination(self._cst_entity, name))
 

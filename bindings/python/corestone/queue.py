@@ -171,7 +171,7 @@ def prepared(context: Context, function: Callable[[], Any], is_fetch: bool = Fal
     """
     from ._futures import QueueFuture
 
-    _exit.admit()
+    _exit.admit("begin an asynchronous fetch" if is_fetch else "queue a function")
     future = QueueFuture(context, is_fetch)
     number = next(_numbers)
     _tasks[number] = Task(context, function, future)
@@ -220,7 +220,7 @@ def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
     """Queues a function and returns its future. While it runs, no other code can save to the coordinator's stores."""
     from concurrent.futures import Future
 
-    _exit.admit()
+    _exit.admit("queue a function")
     future: Future[Any] = Future()
     number = next(_numbers)
     _tasks[number] = Task(None, function, future)
@@ -329,15 +329,13 @@ class _Exit:
             self._process = os.getpid()
             atexit.register(self.run)
 
-    def admit(self) -> None:
+    def admit(self, purpose: str) -> None:
         """Raises RuntimeError for a new block after the exit has begun.
 
         A queued block can still queue further blocks. Other threads cannot, because they might never stop.
         """
         if self.has_run or (self._is_under_way and not getattr(_queued, "is_here", False)):
-            raise RuntimeError(
-                "cannot queue a function: the interpreter is shutting down; queue it before the program ends"
-            )
+            raise RuntimeError(f"cannot {purpose}: the interpreter is shutting down")
         self.arm()
 
     def run(self) -> None:

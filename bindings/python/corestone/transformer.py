@@ -187,7 +187,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @lru_cache(maxsize=256)
 def _types(class_name: str) -> tuple[type, ...]:
-    """Returns the Python types for a class that the model names; empty for a class that the library does not know."""
+    """Returns the Python types for a class that the model names; empty for an unsupported class."""
     buffer = _abi.Buffer()
     status = call(lib.cst_archive_copy_class_kinds, _abi.text(class_name, "class_name"), byref(buffer))
     words = "" if status == _abi.NOT_FOUND else _abi.take_text(buffer)

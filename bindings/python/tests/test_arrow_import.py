@@ -611,7 +611,7 @@ def test_other_data_is_rejected(ctx: Context) -> None:
     assert ctx.insert_arrow("Employee", capsule) == 1
     with pytest.raises(InvalidArgumentError, match="was released or moved"):
         ctx.insert_arrow("Employee", capsule)
-    with pytest.raises(InvalidArgumentError, match="are not properties of Employee"):
+    with pytest.raises(InvalidArgumentError, match="the Arrow import of Employee does not set a property"):
         ctx.insert_arrow("Employee", pa.table({"x": [1]}), columns={"x": None})
     with pytest.raises(InvalidArgumentError, match='has no column "nane"; did you mean "name"'):
         ctx.insert_arrow("Employee", pa.table({"name": ["a"]}), columns={"nane": "name"})

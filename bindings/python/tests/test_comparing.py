@@ -126,7 +126,7 @@ def test_first_differences_are_listed_and_all_are_counted(tmp_path: Path) -> Non
         ({"flag": False}, ".flag: true in {}, false in {}"), ({"real": -0.0}, ".real: 0.0 in {}, -0.0 in {}"),
         ({"made": MADE + timedelta(seconds=1)}, ".made: 2024-02-29T12:00:00Z in {}, 2024-02-29T12:00:01Z in {}"),
         ({"key": UUID(int=8)}, f".key: {UUID(int=7)} in {{}}, {UUID(int=8)} in {{}}"),
-        ({"data": b"yz"}, ".data: 1 bytes in {}, 2 bytes in {}"),
+        ({"data": b"yz"}, ".data: 1 byte in {}, 2 bytes in {}"),
     ],
 )  # fmt: skip
 def test_difference_shows_both_values(tmp_path: Path, values: dict[str, Any], words: str) -> None:

@@ -115,7 +115,7 @@ def test_compact_bounds_and_patterns_become_predicates(text: str, predicates: li
             'E.p: "ordered" is not an option of a to-one relationship; use "inverse", '
             '"delete" or "renaming_identifier"',
         ),
-        ("to-many Team min few", 'E.p: "min" takes a count of members from 0 to 4294967295, not "few"'),
+        ("to-many Team min few", 'E.p: "min" takes a number of members from 0 to 4294967295, not "few"'),
         ("to-one Team delete destroy",
             'E.p: "destroy" is not a delete rule; use "no-action", "nullify", "cascade" or "deny"'),
     ],

@@ -273,9 +273,9 @@ with open(sys.argv[1]) as container:
         ("[]", "is not a JSON object"),
         ("7", "is not a JSON object"),
         ('{"x": 1}', '"x" is not a UUID'),
-        ('{"5B64AD3D-98E1-4E7E-AF4D-B2A1A1C7B6E2": -1}', "not an integer of at least 0"),
-        ('{"5B64AD3D-98E1-4E7E-AF4D-B2A1A1C7B6E2": 1.5}', "not an integer of at least 0"),
-        ('{"5B64AD3D-98E1-4E7E-AF4D-B2A1A1C7B6E2": null}', "not an integer of at least 0"),
+        ('{"5B64AD3D-98E1-4E7E-AF4D-B2A1A1C7B6E2": -1}', "must be an integer from 0 to 9223372036854775807"),
+        ('{"5B64AD3D-98E1-4E7E-AF4D-B2A1A1C7B6E2": 1.5}', "must be an integer from 0 to 9223372036854775807"),
+        ('{"5B64AD3D-98E1-4E7E-AF4D-B2A1A1C7B6E2": null}', "must be an integer from 0 to 9223372036854775807"),
         ('{"5B64AD3D-98E1-4E7E-AF4D-B2A1A1C7B6E2": 1e400}', ""),
     ],
 )

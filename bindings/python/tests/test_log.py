@@ -116,7 +116,7 @@ def test_launch_arguments_set_log_levels() -> None:
     assert log.take_arguments(["program", "-com.apple.CoreData.SQLDebug", "1", "x"]) == 1
     assert log.sql_detail() == 1
     log.set_sql_detail(0)
-    with pytest.raises(InvalidArgumentError, match="followed by a number from 0 to 2"):
+    with pytest.raises(InvalidArgumentError, match="followed by an integer from 0 to 2"):
         log.take_arguments(["-com.apple.CoreData.SQLiteDebugSynchronous", "9"])
 
 

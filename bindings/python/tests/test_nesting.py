@@ -79,7 +79,7 @@ def test_child_save_fails_when_the_parent_lost_the_object(container: Container) 
     theirs = child.get(parent.insert("Person", name="Ada").id)
     theirs.name = "child"
     parent.rollback()
-    with pytest.raises(CorestoneError, match="no longer in the parent"):
+    with pytest.raises(CorestoneError, match="the parent was rolled back or reset"):
         child.save()
     assert not parent.has_changes
     child.rollback()

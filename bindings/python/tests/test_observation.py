@@ -775,10 +775,10 @@ def test_observe_error_names_the_property(ctx: Any) -> None:
     for path, entity, key, message in [
         ("nme", "Person", "nme", "did you mean"),
         ("home.nme", "Place", "nme", "nme"),
-        ("friends.name", "Person", "friends.name", 'not a to-one relationship; observe "friends"'),
-        ("home.people.name", "Place", "people.name", 'not a to-one relationship; observe "people"'),
-        ("friends.@count", "Person", "friends.@count", 'not a to-one relationship; observe "friends"'),
-        ("name.x", "Person", "name.x", 'not a to-one relationship; observe "name"'),
+        ("friends.name", "Person", "friends.name", 'not a to-one relationship; end the path at "friends"'),
+        ("home.people.name", "Place", "people.name", 'not a to-one relationship; end the path at "people"'),
+        ("friends.@count", "Person", "friends.@count", 'not a to-one relationship; end the path at "friends"'),
+        ("name.x", "Person", "name.x", 'not a to-one relationship; end the path at "name"'),
     ]:
         with pytest.raises(corestone.InvalidArgumentError, match=message) as caught:
             ada.observe(path, print)

@@ -51,7 +51,7 @@ def test_wrong_thread_error_names_both_threads_and_the_line(container: Container
     assert f' (stray) used context "editor" (created at {__file__}:{line})' in message
     assert f"confined to thread {threading.get_native_id()} ({threading.current_thread().name})" in message
     background = container.background_context()
-    with pytest.raises(WrongThreadError, match="which is not in use; use it inside cst_context_perform"):
+    with pytest.raises(WrongThreadError, match="which is not in use; use the context inside cst_context_perform"):
         background.save()
     with background.perform(), pytest.raises(WrongThreadError, match=r"which thread \d+ \(.*\) is using"):
         on_thread(background.save)
@@ -68,7 +68,7 @@ def test_perform_block_holds_the_queue(container: Container) -> None:
         with ctx.perform():
             ctx.save()
         later = background.perform(ctx.count, "Employee")
-        with pytest.raises(WrongThreadError, match="it cannot finish during the wait"):
+        with pytest.raises(WrongThreadError, match="the function cannot finish during the wait"):
             later.result(timeout=1)
         assert not later.done()
         assert ctx.perform_and_wait(lambda: person.name) == "Ada"

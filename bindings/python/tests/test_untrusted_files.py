@@ -425,7 +425,7 @@ def test_sparse_external_file_is_rejected(store: Path, tmp_path: Path) -> None:
     file.chmod(0o600)
     os.truncate(file, 1 << 30)
     with Container(Model(OFFICE), store) as container:
-        with pytest.raises(CorestoneError, match=r"sparse.*value_limit \(67108864\)"):
+        with pytest.raises(CorestoneError, match=r"sparse.*value_limit of 67108864 bytes"):
             photos(container)
         # A copy takes no more room than the store.
         container.coordinator.backup(container.store, tmp_path / "backup.sqlite")

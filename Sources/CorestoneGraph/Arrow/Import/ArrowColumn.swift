@@ -115,8 +115,11 @@ final class ArrowColumn {
     }
 
     private func notInteger(_ number: DecimalNumber) -> CoreError {
-        let range = (attribute.type.integerRange).map { "\($0.lowerBound) to \($0.upperBound)" } ?? "an integer"
-        return mismatch("takes \(range) (\(attribute.type.displayName)), not \(number)", .decimal(number))
+        let type = attribute.type
+        // A number with a fraction may be within the range.
+        let range = number.exponent < 0 ? nil : type.integerRange
+        let taken = range.map { "\($0.lowerBound) to \($0.upperBound) (\(type.displayName))" } ?? type.displayName
+        return mismatch("takes \(taken), not \(number)", .decimal(number))
     }
 
     private func unreadable(_ view: ValueView, _ kind: String) -> CoreError {

@@ -121,7 +121,7 @@ final class ArrowImport {
         }
     }
 
-    /// Makes an object known to the indexes, so that later rows can refer to it.
+    /// Adds an object to the indexes, so that later rows can refer to it.
     private func note(_ object: ManagedObject) throws {
         try match?.index?.note(object)
         for index in targets { try index.note(object) }
@@ -172,8 +172,9 @@ final class ArrowImport {
         let destination = column.relationship.destination
         let problem =
             column.references == nil
-            ? "an object with \(described(column, key)) does not exist; import \(destination.name) first, or set "
-                + "CST_ARROW_IMPORT_NULL_IF_MISSING (missing=\"null\", ignoresMissingTargets)"
+            ? "an object with \(described(column, key)) does not exist; "
+                + (destination.isOfTree(of: entity) ? "add a row for it" : "import \(destination.name) first")
+                + ", or set CST_ARROW_IMPORT_NULL_IF_MISSING (missing=\"null\", ignoresMissingTargets)"
             : "\(key.values[0].excerpt) is not the URI of \(destination.name) in an open store; correct it, or set "
                 + "CST_ARROW_IMPORT_NULL_IF_MISSING (missing=\"null\", ignoresMissingTargets)"
         return CoreError(

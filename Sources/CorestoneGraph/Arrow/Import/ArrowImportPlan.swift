@@ -36,12 +36,12 @@ final class ArrowImportPlan {
                     + "columns", entity: entity.name, key: "stream")
         }
         guard 0...Int64(Int32.max) ~= root.n_children, root.n_children == 0 || root.children != nil else {
-            throw ArrowInput.damaged("", "has \(root.n_children) columns")
+            throw ArrowImportPlan.damaged("states \(root.n_children) columns, but does not contain them", entity)
         }
         fieldCount = root.n_children
         let fields = try (0..<Int(fieldCount)).map { place in
             guard let field = root.children[place], field.pointee.release != nil else {
-                throw ArrowInput.damaged("\(place)", "does not have a schema")
+                throw ArrowImportPlan.damaged("does not contain the column with the index \(place)", entity)
             }
             return (name: field.pointee.name.map { String(cString: $0) } ?? "", schema: UnsafePointer(field))
         }
@@ -59,8 +59,8 @@ final class ArrowImportPlan {
         guard !inputs.isEmpty else {
             throw CoreError(
                 .invalidArgument,
-                "the columns of the Arrow stream are not properties of \(entity.name); name them after properties, "
-                    + "or map them with columns", entity: entity.name, key: "columns")
+                "the Arrow import of \(entity.name) does not set a property; name columns after properties, or map "
+                    + "columns to properties with columns", entity: entity.name, key: "columns")
         }
         (attributes, relationships, identity) = try builder.finish()
     }
@@ -82,7 +82,9 @@ final class ArrowImportPlan {
                 entity: entity.name, key: "stream")
         }
         for (place, input) in inputs {
-            try input.load(array.children[place], from: array.offset, count: array.length)
+            do { try input.load(array.children[place], from: array.offset, count: array.length) } catch let error
+                as CoreError
+            { throw error.with(entity: entity.name, key: nil) }
         }
         if array.n_buffers > 0, let validity = array.buffers?[0], array.null_count != 0 {
             for row in 0..<Int(array.length) {
@@ -95,6 +97,13 @@ final class ArrowImportPlan {
             }
         }
         count = Int(array.length)
+    }
+
+    private static func damaged(_ problem: String, _ entity: Entity) -> CoreError {
+        CoreError(
+            .invalidArgument,
+            "the schema of the Arrow stream for \(entity.name) \(problem); report it as a defect of the library that "
+                + "exports the stream", entity: entity.name, key: "stream")
     }
 }
 

@@ -1,3 +1,4 @@
+import CorestoneModel
 import CorestoneValues
 
 // Values of the current record batch.
@@ -42,6 +43,16 @@ extension ArrowInput {
         case .date32: return date(Int64(load(row, Int32.self)), perSecond: 1, seconds: 86400)
         case .date64: return date(load(row, Int64.self), perSecond: 1000)
         case .timestamp(let perSecond, _): return date(load(row, Int64.self), perSecond: perSecond)
+        }
+    }
+
+    /// Returns a text, or null for another value. Errors name the property whose objects the texts are URIs of.
+    func uri(_ row: Int, of property: String, _ entity: Entity) throws -> PropertyValue {
+        do {
+            let view = try view(row)
+            return view.type == .string ? view.propertyValue : .null
+        } catch let error as CoreError {
+            throw error.within("\(entity.name).\(property)", entity: entity.name, key: property)
         }
     }
 
@@ -97,7 +108,7 @@ extension ArrowInput {
         let piece = Int(view.loadUnaligned(fromByteOffset: 8, as: Int32.self))
         let first = Int(view.loadUnaligned(fromByteOffset: 12, as: Int32.self))
         guard pieces.indices ~= piece, let data = pieces[piece] else {
-            throw damaged("has a value in the buffer \(piece), but \(pieces.count) buffers")
+            throw damaged("has a value in the buffer \(piece), which is missing")
         }
         let size = pieceSizes.loadUnaligned(fromByteOffset: piece * 8, as: Int64.self)
         guard first >= 0, Int64(first + count) <= size else {

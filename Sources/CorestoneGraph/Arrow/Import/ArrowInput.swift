@@ -12,6 +12,8 @@ final class ArrowInput {
     let typeName: String
     /// The name of the column with the array, for messages.
     let column: String
+    /// Whether this is the array of items, of a field or of a dictionary, not the column itself.
+    private let isNested: Bool
     let children: [ArrowInput]
     /// The names of the children of a struct.
     let names: [String]
@@ -42,14 +44,18 @@ final class ArrowInput {
     /// - Throws: `.invalidArgument` if the schema is damaged.
     ///   `.unsupported` for a type that cannot be imported.
     init(_ schema: UnsafePointer<platform_arrow_schema>, column: String, depth: Int = 0) throws {
-        self.column = column
+        (self.column, isNested) = (column, depth > 0)
         let field = schema.pointee
-        guard let text = field.format else { throw ArrowInput.damaged(column, "does not have a format") }
+        guard let text = field.format else {
+            throw ArrowInput.damaged(column, "does not have a format", isNested: isNested)
+        }
         let format = String(cString: text)
         guard depth <= ArrowInput.maximumDepth else {
             throw ArrowInput.damaged(column, "is nested more than \(ArrowInput.maximumDepth) levels deep")
         }
-        guard let type = ArrowInputType(format: format) else { throw ArrowInput.unsupported(column, format) }
+        guard let type = ArrowInputType(format: format) else {
+            throw ArrowInput.unsupported(column, format, isNested: isNested)
+        }
         self.type = type
         let expected: Int64? =
             switch type {
@@ -59,12 +65,13 @@ final class ArrowInput {
             }
         guard expected.map({ $0 == field.n_children }) ?? (0...Int64(Int32.max) ~= field.n_children) else {
             throw ArrowInput.damaged(
-                column, "is a \(arrowTypeName(format)) with \(field.n_children) children")
+                column, "has the type \(arrowTypeName(format)) with \(ArrowInput.counted(field.n_children))",
+                isNested: isNested)
         }
         var (children, names) = ([ArrowInput](), [String]())
         for place in 0..<Int(field.n_children) {
             guard let child = field.children?[place], child.pointee.release != nil else {
-                throw ArrowInput.damaged(column, "does not have its child \(place)")
+                throw ArrowInput.damaged(column, "does not have its child \(place)", isNested: isNested)
             }
             names.append(child.pointee.name.map { String(cString: $0) } ?? "")
             children.append(try ArrowInput(child, column: column, depth: depth + 1))
@@ -78,7 +85,8 @@ final class ArrowInput {
             return
         }
         guard type.isInteger else {
-            throw ArrowInput.damaged(column, "is a dictionary whose indices are \(arrowTypeName(format)), not integers")
+            throw ArrowInput.damaged(
+                column, "is a dictionary whose indices are \(arrowTypeName(format)), not integers", isNested: isNested)
         }
         let dictionary = try ArrowInput(values, column: column, depth: depth + 1)
         self.dictionary = dictionary
@@ -107,7 +115,7 @@ final class ArrowInput {
             throw damaged("has \(array.n_buffers) buffers")
         }
         guard array.n_children == children.count, array.n_children == 0 || array.children != nil else {
-            throw damaged("has \(array.n_children) children instead of \(children.count)")
+            throw damaged("has \(ArrowInput.counted(array.n_children)) instead of \(children.count)")
         }
         guard (array.dictionary == nil) == (dictionary == nil) else {
             throw damaged(dictionary == nil ? "has an unexpected dictionary" : "does not have its dictionary")
@@ -190,20 +198,31 @@ final class ArrowInput {
 
     // MARK: Errors
 
-    func damaged(_ problem: String) -> CoreError { ArrowInput.damaged(column, "(\(typeName)) \(problem)") }
+    /// The column in parentheses, for messages after the type of this array.
+    var place: String { "(\(isNested ? "in the " : "")column \(quoted(column)))" }
+
+    func damaged(_ problem: String) -> CoreError {
+        ArrowInput.damaged(column, "(\(typeName)) \(problem)", isNested: isNested)
+    }
+
+    private static func counted(_ children: Int64) -> String { "\(children) \(children == 1 ? "child" : "children")" }
 
     /// Creates an error about a stream that does not follow the C data interface.
-    static func damaged(_ column: String, _ problem: String) -> CoreError {
-        CoreError(
+    private static func damaged(_ column: String, _ problem: String, isNested: Bool = false) -> CoreError {
+        let subject = isNested ? "a nested array of the column" : "the column"
+        return CoreError(
             .invalidArgument,
-            "the column \(quoted(column)) of the Arrow stream \(problem); report it as a defect of the library that "
+            "\(subject) \(quoted(column)) of the Arrow stream \(problem); report it as a defect of the library that "
                 + "exports the stream", key: column)
     }
 
-    private static func unsupported(_ column: String, _ format: String) -> CoreError {
+    private static func unsupported(_ column: String, _ format: String, isNested: Bool) -> CoreError {
         let name = arrowTypeName(format)
-        let remedy = ["tt", "tD"].contains(format.prefix(2)) ? "cast it to a number" : "cast it, or leave it out"
+        let verb = isNested ? "contains values of" : name.hasPrefix("the format") ? "has" : "is"
+        let isTime = !isNested && ["tt", "tD"].contains(format.prefix(2))
         return CoreError(
-            .typeMismatch, "the column \(quoted(column)) is \(name), which cannot be imported; \(remedy)", key: column)
+            .typeMismatch,
+            "the column \(quoted(column)) \(verb) \(name), which cannot be imported; "
+                + (isTime ? "cast the column to a number" : "cast the column, or leave it out"), key: column)
     }
 }

@@ -8,15 +8,19 @@ import Glibc
 /// It owns the struct, which it moved from the caller, and the current record batch. Both are released exactly once:
 /// the batch when the next one is read, and the stream at its end, after a failure, or when this object is deallocated.
 final class ArrowInputStream: @unchecked Sendable {
+    /// The name of the entity of the objects, for errors.
+    private let entity: String
     private let stream: UnsafeMutablePointer<platform_arrow_stream>
     private let batch: UnsafeMutablePointer<platform_arrow_array>
 
     /// Moves the C stream at an address. The struct at the address is then released, even if the initialiser throws.
-    init(moving place: UnsafeMutableRawPointer) throws {
+    init(moving place: UnsafeMutableRawPointer, for entity: Entity) throws {
+        self.entity = entity.name
         let source = place.assumingMemoryBound(to: platform_arrow_stream.self)
         guard source.pointee.release != nil else {
             throw CoreError(
-                .invalidArgument, "stream was released or moved; pass an Arrow stream that was not read", key: "stream")
+                .invalidArgument, "stream was released or moved; pass an Arrow stream that was not read",
+                entity: entity.name, key: "stream")
         }
         stream = .allocate(capacity: 1)
         stream.initialize(to: source.pointee)
@@ -26,7 +30,7 @@ final class ArrowInputStream: @unchecked Sendable {
         guard stream.pointee.get_schema != nil, stream.pointee.get_next != nil else {
             throw CoreError(
                 .invalidArgument, "stream does not have its callbacks; pass an Arrow stream of the C stream interface",
-                key: "stream")
+                entity: entity.name, key: "stream")
         }
     }
 
@@ -56,7 +60,7 @@ final class ArrowInputStream: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "the Arrow stream returned a released schema; report it as a defect of the library "
-                    + "that exports the stream", key: "stream")
+                    + "that exports the stream", entity: entity, key: "stream")
         }
         defer { release(&schema) }
         return try body(&schema)
@@ -89,6 +93,7 @@ final class ArrowInputStream: @unchecked Sendable {
         var cause = String(cString: strerror(number))
         if let text = stream.pointee.get_last_error?(stream) { cause = String(cString: text) }
         return CoreError(
-            .callback, "the Arrow stream \(what): \(cause)", key: "stream", value: .int(Int64(number)))
+            .callback, "the Arrow stream \(what): \(cause)", entity: entity, key: "stream",
+            value: .int(Int64(number)))
     }
 }

@@ -13,7 +13,7 @@ final class ArrowMatch {
 
     init(_ plan: ArrowImportPlan, _ keys: [String], in context: Context) throws {
         self.plan = plan
-        columns = plan.identity == nil ? try plan.keyColumns(keys) : []
+        columns = plan.identity == nil ? try plan.keyColumns(keys, allowsObjectID: true) : []
         objects = try ArrowObjectIndex(plan.entity, columns.map(\.attribute), in: context)
     }
 
@@ -51,8 +51,8 @@ final class ArrowMatch {
     /// Returns the key of a row. A key with a null does not match, as in SQL.
     private func key(_ row: Int) throws -> Key? {
         if let identity = plan.identity {
-            let view = try identity.view(row)
-            return view.type == .string ? Key(values: [view.propertyValue]) : nil
+            let uri = try identity.uri(row, of: ArrowFields.objectID, plan.entity)
+            return uri.isNull ? nil : Key(values: [uri])
         }
         var values: [PropertyValue] = []
         for column in columns {
@@ -71,7 +71,9 @@ final class ArrowMatch {
 
 extension ArrowImportPlan {
     /// Returns the columns of the keys of an upsert; without keys, those of the first imported unique constraint.
-    func keyColumns(_ keys: [String]) throws -> [ArrowColumn] {
+    ///
+    /// - Parameter allowsObjectID: Whether the key objectID is allowed, if the stream has a column for it.
+    func keyColumns(_ keys: [String], allowsObjectID: Bool) throws -> [ArrowColumn] {
         func columns(_ keys: [String]) -> [ArrowColumn]? {
             let found = keys.compactMap { key in attributes.first { $0.attribute.path == key } }
             return found.count == keys.count ? found : nil
@@ -83,6 +85,16 @@ extension ArrowImportPlan {
                 "the columns do not contain a unique constraint of \(entity.name), by which existing objects are "
                     + "found; name the attributes in keys (match)", entity: entity.name, key: "keys")
         }
+        func missing(_ key: String) -> CoreError {
+            CoreError(
+                .invalidArgument,
+                "the imported columns do not contain the key \(entity.name).\(key); import the column \(quoted(key)), "
+                    + "or map another column to the key",
+                entity: entity.name, key: key)
+        }
+        if allowsObjectID, keys == [ArrowFields.objectID], entity.property(named: ArrowFields.objectID) == nil {
+            throw missing(ArrowFields.objectID)
+        }
         for (place, key) in keys.enumerated() {
             let isOnce = !keys[..<place].contains(key)
             guard isOnce, let attribute = entity.property(named: key) as? Attribute, !attribute.isTransient,
@@ -92,17 +104,12 @@ extension ArrowImportPlan {
                 throw CoreError(
                     .invalidArgument,
                     isOnce
-                        ? "\(entity.name).\(key) cannot be a key; use stored attributes, or objectID alone"
+                        ? "\(entity.name).\(key) cannot be a key; use stored attributes"
+                            + (allowsObjectID ? ", or objectID alone" : "")
                         : "the key \(quoted(key)) is listed twice; list it once",
                     entity: entity.name, key: key)
             }
-            guard attributes.contains(where: { $0.attribute === attribute }) else {
-                throw CoreError(
-                    .invalidArgument,
-                    "the Arrow stream does not have a column for the key \(entity.name).\(key); add it, or map a "
-                        + "column to it",
-                    entity: entity.name, key: key)
-            }
+            guard attributes.contains(where: { $0.attribute === attribute }) else { throw missing(key) }
         }
         return columns(keys) ?? []
     }

@@ -77,7 +77,8 @@ struct ArrowPlanBuilder {
         guard isUpsert, options.keys == [ArrowFields.objectID] else {
             throw invalid(
                 "the ID of \(entity.name) objects cannot be set; leave the column \(quoted(input.column)) out, or "
-                    + "upsert with the key objectID", ArrowFields.objectID)
+                    + "call cst_context_upsert_arrow (upsert_arrow, upsertArrow) with the key objectID",
+                ArrowFields.objectID)
         }
         guard input.valueType.isText || input.valueType == .null else {
             throw CoreError(
@@ -182,11 +183,11 @@ struct ArrowPlanBuilder {
             (references, lists) = (input.children[0], input)
         }
         guard references.valueType.isText || references.valueType == .null else {
+            let example = relationship.destination.suggestedKey.map { " such as \"\(relationship.name).\($0)\"" } ?? ""
             throw CoreError(
                 .typeMismatch,
                 "\(entity.name).\(relationship.name) takes the URIs of objects as utf8, not "
-                    + "\(references.typeName) (column \(quoted(input.column))); export URIs, or map the column to a "
-                    + "key such as \"\(relationship.name).\(relationship.destination.suggestedKey)\"",
+                    + "\(references.typeName) \(references.place); export URIs, or map the column to a key\(example)",
                 entity: entity.name, key: relationship.name)
         }
         try addRelationship(ArrowRelationship(relationship, of: entity, references: references, lists: lists))
@@ -213,7 +214,7 @@ struct ArrowPlanBuilder {
         let names = entity.properties.map(\.path) + (isUpsert ? [ArrowFields.objectID] : [])
         let hint =
             nearestName(to: path, among: names).map { "; did you mean \"\($0)\"?" }
-            ?? "; map the column to a property, or ignore it"
+            ?? "; ignore the column, or map it to a property"
         let source = path == column ? "" : " (column \(quoted(column)))"
         return invalid("\(entity.name) has no property \"\(path)\"\(source)\(hint)", path)
     }
@@ -229,8 +230,8 @@ struct ArrowPlanBuilder {
         else { return }
         throw CoreError(
             .typeMismatch,
-            "\(owner.name).\(attribute.path) takes timestamps with a time zone, not \(input.typeName) (column "
-                + "\(quoted(input.column))); cast the column, or set CST_ARROW_IMPORT_NAIVE_UTC (naive_utc, "
+            "\(owner.name).\(attribute.path) takes timestamps with a time zone, not \(input.typeName) "
+                + "\(input.place); cast the column, or set CST_ARROW_IMPORT_NAIVE_UTC (naive_utc, "
                 + "treatsNaiveTimestampsAsUTC)",
             entity: owner.name, key: attribute.path)
     }
@@ -239,7 +240,7 @@ struct ArrowPlanBuilder {
         CoreError(
             .typeMismatch,
             "\(owner.name).\(attribute.path) (\(attribute.type.displayName)) takes \(attribute.arrowTypes), not "
-                + "\(input.typeName) (column \(quoted(input.column))); cast the column",
+                + "\(input.typeName) \(input.place); cast the column, or leave it out",
             entity: owner.name, key: attribute.path)
     }
 
@@ -247,7 +248,7 @@ struct ArrowPlanBuilder {
         CoreError(
             .typeMismatch,
             "\(entity.name).\(relationship.name) is a to-many relationship and takes a list with \(items), not "
-                + "\(input.typeName) (column \(quoted(input.column))); cast the column",
+                + "\(input.typeName) \(input.place); pass a list in each row",
             entity: entity.name, key: relationship.name)
     }
 
@@ -269,8 +270,8 @@ extension ArrowInputType {
 
 extension Entity {
     /// An attribute that can probably be used as a key, for messages.
-    fileprivate var suggestedKey: String {
+    fileprivate var suggestedKey: String? {
         allUniqueConstraints.first { $0.attributes.count == 1 }?.attributes[0]
-            ?? attributes.first { $0.type == .string && !$0.isTransient }?.path ?? "name"
+            ?? attributes.first { $0.type == .string && !$0.isTransient }?.path
     }
 }

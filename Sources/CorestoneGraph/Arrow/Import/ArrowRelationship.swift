@@ -53,7 +53,6 @@ final class ArrowRelationship {
 
     private func key(_ place: Int) throws -> Key {
         guard let references else { return Key(values: try keys.map { try $0.value(place) }) }
-        let view = try references.view(place)
-        return Key(values: [view.type == .string ? view.propertyValue : .null])
+        return Key(values: [try references.uri(place, of: relationship.name, entity)])
     }
 }

@@ -17,7 +17,7 @@ extension BatchInsertRequest {
         entity: Entity, arrow place: UnsafeMutableRawPointer, options: ArrowImportOptions = ArrowImportOptions(),
         updatesExisting: Bool = false
     ) throws {
-        let stream = try ArrowInputStream(moving: place)
+        let stream = try ArrowInputStream(moving: place, for: entity)
         guard updatesExisting || options.keys.isEmpty else {
             throw CoreError(
                 .invalidArgument,
@@ -26,10 +26,11 @@ extension BatchInsertRequest {
         }
         let plan = try stream.withSchema { try ArrowImportPlan($0, entity, options) }
         for relationship in plan.relationships {
+            let noun = relationship.keys.count > 1 ? "columns" : "column"
             throw CoreError(
                 .invalidArgument,
                 "\(entity.name).\(relationship.relationship.name) is a relationship, but a batch request sets only "
-                    + "attributes; leave the column \(relationship.columns) out, or call cst_context_insert_arrow "
+                    + "attributes; leave the \(noun) \(relationship.columns) out, or call cst_context_insert_arrow "
                     + "(insert_arrow, insertArrow)",
                 entity: entity.name, key: relationship.relationship.name)
         }
@@ -43,7 +44,7 @@ extension BatchInsertRequest {
 extension ArrowImportPlan {
     /// Returns the attributes of the unique constraint by which a batch request finds existing rows.
     fileprivate func uniqueKeys(_ keys: [String]) throws -> Set<String> {
-        let paths = Set(try keyColumns(keys).map(\.attribute.path))
+        let paths = Set(try keyColumns(keys, allowsObjectID: false).map(\.attribute.path))
         guard entity.allUniqueConstraints.contains(where: { Set($0.attributes) == paths }) else {
             throw CoreError(
                 .invalidArgument,

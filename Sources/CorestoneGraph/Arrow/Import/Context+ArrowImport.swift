@@ -18,7 +18,7 @@ extension Context {
     public func insertArrow(
         _ entity: Entity, from place: UnsafeMutableRawPointer, options: ArrowImportOptions = ArrowImportOptions()
     ) throws -> Int {
-        let stream = try ArrowInputStream(moving: place)
+        let stream = try ArrowInputStream(moving: place, for: entity)
         guard options.keys.isEmpty else {
             throw CoreError(
                 .invalidArgument,
@@ -38,7 +38,7 @@ extension Context {
     public func upsertArrow(
         _ entity: Entity, from place: UnsafeMutableRawPointer, options: ArrowImportOptions = ArrowImportOptions()
     ) throws -> ArrowImportResult {
-        try importArrow(try ArrowInputStream(moving: place), entity, options, isUpsert: true)
+        try importArrow(try ArrowInputStream(moving: place, for: entity), entity, options, isUpsert: true)
     }
 
     private func importArrow(

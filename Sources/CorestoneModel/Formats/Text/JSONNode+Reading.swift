@@ -38,9 +38,9 @@ extension JSONNode {
         var names: Set<String> = []
         for member in members where !names.insert(member.name).inserted {
             if let memberPlace = within(member.name) {
-                throw memberPlace.error(" is in the text more than once; keep one of them")
+                throw memberPlace.error(" is in the text more than once; keep one")
             }
-            throw place.error(" has \"\(member.name)\" more than once; keep one of them", value: .string(member.name))
+            throw place.error(" has \"\(member.name)\" more than once; keep one", value: .string(member.name))
         }
         return members
     }

@@ -74,7 +74,7 @@ extension Attribute {
         for name in names where !all.contains(name) {
             throw place.unknown(
                 name, " has no element \"\(name)\"", among: known,
-                remedy: known.count > 10 ? "add the element, or correct the name" : nil)
+                remedy: known.isEmpty || known.count > 10 ? "add the element, or correct the name" : nil)
         }
     }
 
@@ -89,7 +89,7 @@ extension Attribute {
         if type == .string, case .written(let text)? = value, Int64(text) == nil {
             throw place.error(": the \(name) length \"\(text)\" is not a 64-bit integer", value: .string(text))
         }
-        return try value?.read(as: type == .string ? .integer64 : type, place, orWrite: "minimum")
+        return try value?.read(as: type == .string ? .integer64 : type, place, orWrite: name)
     }
 }
 

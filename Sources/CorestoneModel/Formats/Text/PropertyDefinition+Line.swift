@@ -143,7 +143,8 @@ private struct LineWords {
         let text = try argument(of: word, "a number")
         guard let count = Int64(text).flatMap({ UInt32(exactly: $0) }) else {
             throw place.error(
-                ": \"\(word)\" takes a count of members from 0 to \(UInt32.max), not \"\(text)\"", value: .string(text))
+                ": \"\(word)\" takes a number of members from 0 to \(UInt32.max), not \"\(text)\"", value: .string(text)
+            )
         }
         return count
     }

@@ -102,11 +102,12 @@ extension PropertyDefinition {
                 )
             }
             for (isSet, word, remedy) in [
-                (element.isIndexed, "indexed", "name it in \"@indexes\""),
+                (element.isIndexed, "indexed", "name the element in \"@indexes\""),
                 (element.isTransient, "transient", "make the composite attribute transient"),
                 (element.ignoresChanges, "ignores_changes", "set the option for the composite attribute"),
             ] where isSet {
-                throw place.error(" is an element and cannot have the option \"\(word)\"; \(remedy)")
+                throw place.error(
+                    " is an element and cannot have the option \"\(word)\"; \(remedy)", value: .string(word))
             }
             return (member.name, element)
         }

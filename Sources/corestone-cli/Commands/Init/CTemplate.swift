@@ -10,7 +10,7 @@ struct CTemplate: ProjectTemplate {
 
     private var makefile: String {
         """
-        # Another library: make CORESTONE="-I… -L… -Wl,-rpath,… -lcorestone"
+        # To use another installation of Corestone: make CORESTONE="-I… -L… -Wl,-rpath,… -lcorestone"
         CORESTONE ?= \(flags)
         CFLAGS ?= -O2 -g -Wall -Wextra
 
@@ -42,7 +42,7 @@ struct CTemplate: ProjectTemplate {
         #include <inttypes.h>
         #include <time.h>
 
-        /* Seconds from 1970 to 2001, where Core Data's dates begin. */
+        /* Seconds from 1970 to Core Data's reference date, 1 January 2001 UTC. */
         #define EPOCH 978307200.0
 
         int main(void) {

@@ -300,7 +300,7 @@ struct AddCommand: Command {
 }
 
 extension Assignment {
-    /// Returns whether a word has the form `key=value`, unlike a predicate such as `a == 3`.
+    /// Whether a word has the form `key=value`, unlike a predicate such as `a == 3`.
     static func looksLikeOne(_ word: String) -> Bool {
         guard let place = word.firstIndex(of: "="), place > word.startIndex else { return false }
         let isName = word[..<place].allSatisfy { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" }

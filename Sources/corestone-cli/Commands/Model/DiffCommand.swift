@@ -5,7 +5,7 @@ struct DiffCommand: Command {
     static let manual = Manual(
         command: "model diff", summary: "compare two models, or two versions of one",
         operands: [
-            .init("OLDER", "a model of any kind, or a store for its own model"),
+            .init("OLDER", "a model of any kind, or a store, whose own model is used"),
             .init("NEWER", optional: true, "another model or store; by default OLDER, to compare two of its versions"),
         ],
         options: [

@@ -4,7 +4,7 @@ import Corestone
 struct MergeCommand: Command {
     static let manual = Manual(
         command: "model merge", summary: "merge several models into one",
-        operands: [.init("MODEL", repeatable: true, "models of any kind, or stores for their own models")],
+        operands: [.init("MODEL", repeatable: true, "models of any kind, or stores, whose own models are used")],
         options: [
             .init(
                 "output", "the model to write: .xcdatamodeld, .xcdatamodel, .momd or .mom", value: "FILE", letter: "o"),

@@ -62,7 +62,7 @@ struct ModelShowCommand: Command {
 }
 
 extension Format {
-    /// Returns whether the format is json, for commands that print text or json.
+    /// Whether the format is json, for commands that print text or json.
     static func isJSON(_ options: Options) throws -> Bool {
         switch options["format"] {
         case nil, "text": false

@@ -13,9 +13,10 @@ struct RemoveCommand: Command {
         ],
         options: [NamedModel.version],
         details: [
-            "Also removes parts that depend on a removed part: relationships to an entity, and indexes and constraints "
-                + "with a property. Predicates that use a property stay; model lint reports them. A property that a "
-                + "derivation uses can only be removed together with the derived attribute."
+            "Also removes dependent parts: relationships to an entity, fetched properties and templates that fetch it, "
+                + "and indexes and constraints with a property. Predicates that use a property stay; model lint "
+                + "reports them. A property that a derivation uses can only be removed together with the derived "
+                + "attribute."
         ],
         examples: [
             "corestone model remove Notes.xcdatamodeld Note.subtitle",

@@ -19,7 +19,7 @@ struct HistoryPurgeCommand: Command {
             "A transaction is deleted if it is beyond one of the limits and every registered consumer of the history has read it. A "
                 + "consumer whose lease (30 days by default) has expired is ignored. A store that CloudKit mirrors "
                 + "keeps at least seven days, and all transactions that its mirror has not exported yet.",
-            "It deletes in steps, so other programs can save meanwhile. Objects are not touched, and the file does not shrink: "
+            "The command deletes in steps, so other programs can save meanwhile. Objects are not touched, and the file does not shrink: "
                 + "SQLite reuses the space.",
         ],
         examples: [

@@ -1,4 +1,5 @@
 import Corestone
+import CorestoneFileSystem
 import Glibc
 
 /// `corestone migrate`: migrates a store to another version of its model.
@@ -43,7 +44,7 @@ struct MigrateCommand: Command {
                 + "Stores of other types are written as a whole and replaced at the end. With mapping models and stages, objects are created again.",
             "--plan lists every entity with what is added, removed, renamed and filled, the number of its objects, and the values and "
                 + "pairs that would be lost. A problem is data in the store that is not valid in the new model, such as objects "
-                + "without a required value; the migration fails until it is changed. With mapping models or stages it lists the steps.",
+                + "without a required value; the migration fails until that data is changed. With mapping models or stages, --plan lists the steps.",
             "The file of --stages is an object with the list \"stages\". A stage has \"lightweight\", a list of versions that are reached by "
                 + "inferred mappings, or \"from\", \"to\" and, unless that mapping is inferred, \"mapping\", the path of a mapping model; and "
                 + "optionally a \"label\". A version is a name in the bundles of --to and --source, or a checksum.",
@@ -183,7 +184,9 @@ struct MigrateCommand: Command {
     private func dryRun(_ model: Model, _ migration: MigrationOptions, _ output: Output) throws -> ExitCode {
         let folder = "\(path).\(getpid()).tmp"
         guard mkdir(folder, 0o700) == 0 else {
-            throw OutputFile(path: folder).failure(OutputFile.reason)
+            let error = SystemError.last
+            throw OutputFile(path: folder).failure(
+                error.text + (error.isMissing ? "; check the path of the store" : error.remedyForWriting()))
         }
         defer { OutputFile(path: folder).removeTree() }
         let copy = "\(folder)/store"

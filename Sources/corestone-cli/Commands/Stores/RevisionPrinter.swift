@@ -54,7 +54,7 @@ struct RevisionPrinter {
         )
     }
 
-    /// Returns whether a change contains values of a property.
+    /// Whether a change contains values of a property.
     ///
     /// The changes of one object do not contain values of composite attributes, derived attributes and to-many
     /// relationships.

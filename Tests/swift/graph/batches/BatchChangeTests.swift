@@ -220,6 +220,23 @@ final class BatchChangeTests: BatchTestCase {
         }
     }
 
+    func testBatchDeleteErrorNamesTheEntityOfTheRow() throws {
+        for isDenied in [false, true] {
+            let model = try GraphTestCase.company()
+            try model.entity(named: "Department")?.ownRelationships[0].setDeleteRule(isDenied ? .deny : .nullify)
+            try model.entity(named: "Employee")?.ownRelationships.first { $0.name == "department" }?.setOptional(false)
+            for isMemory in [false, true] {
+                try isMemory ? openMemory(model) : open(model)
+                let home = try context.insert("Department", ["name": "R&D"])
+                let boss = try context.insert("Manager", ["name": "Ada", "department": home])
+                try context.save()
+                let error = failure { _ = try delete("Department", nil) }
+                XCTAssertEqual(error.objectURI, boss.objectID.uri, error.message)
+                XCTAssertTrue(error.message.contains(boss.objectID.uri), error.message)
+            }
+        }
+    }
+
     // MARK: Stores
 
     func testBatchRequestFailsInAReadOnlyStore() throws {

@@ -319,6 +319,19 @@ final class BatchInsertTests: BatchTestCase {
         XCTAssertEqual(try people().count, 1)
     }
 
+    func testBatchInsertErrorOfATransformerSuggestsBytes() throws {
+        ValueTransformers.register("Numbers", transform: { (_: [Int]) in Bytes([]) }, reverse: { _ in [] })
+        defer { ValueTransformers.unregister("Numbers") }
+        let model = Model()
+        let place = try model.addEntity(named: "Place")
+        try place.addAttribute(named: "tags", type: .transformable).setValueTransformerName("Numbers")
+        try openMemory(model)
+        let error = failure {
+            _ = try context.execute(BatchInsertRequest(entity: place, rows: [["tags": .string("x")]]))
+        }
+        XCTAssertTrue(error.message.hasSuffix("not a string; pass the bytes of the value"), error.message)
+    }
+
     /// Values that are valid for the attribute's type, but cannot be stored.
     func testBatchInsertRefusesValuesThatCannotBeStored() throws {
         let model = Model()

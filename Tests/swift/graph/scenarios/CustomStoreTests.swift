@@ -94,6 +94,11 @@ final class CustomStoreTests: XCTestCase {
         let error = failure { _ = try open("nowhere", options) }
         XCTAssertEqual(error.status, .storeIO)
         XCTAssertTrue(error.message.contains("the \(typeName) store nowhere does not exist"), error.message)
+        XCTAssertTrue(
+            error.message.hasSuffix("or open the store without CST_STORE_MUST_EXIST (must_exist)"), error.message)
+        options.isReadOnly = true
+        let readOnly = failure { _ = try open("nowhere", options) }
+        XCTAssertTrue(readOnly.message.hasSuffix("does not exist; check the path"), readOnly.message)
     }
 
     func testMembersCanBeReturnedWithTheirValues() throws {
