@@ -33,9 +33,9 @@ Document = dict[str, Any]
 HEAD = """# Performance
 
 The figures of this page come from the benchmarks in [bench/](../bench/README.md), which describes the workloads and
-the programs that are compared. `make bench` runs the workloads and writes this page; it also lists what became slower
-than in the recorded run. A ratio is the time of a program divided by the time of plain C on SQLite (`raw`) in the same
-round.
+the programs that are compared. `make bench` runs the workloads and writes this page; it also lists workloads that are
+slower than in the recorded run. A ratio is the time of a program divided by the time of plain C on SQLite (`raw`) in
+the same round.
 
 ![Ratios to plain C, W3 from Python, and the bytes of an object](performance.svg)"""
 
@@ -76,7 +76,7 @@ def workloads(run: Document) -> str:
     parts = [
         "## Workloads",
         prose(f"Median of {run['rounds']} rounds: {taken(run)}."),
-        "Ratio to plain C, and µs per row in brackets:",
+        "Ratio to plain C, with µs per row in brackets; `raw`: µs per row:",
         report.grid(rows),
         "Peak resident memory in MB, with the data set in memory for W1:",
         report.grid(memory),
@@ -106,8 +106,8 @@ def memory_of_objects(document: Document) -> str:
             ),
             owners.table(document["owners"]),
             prose(
-                """The base of a process with the library: *own* memory, and *mapped* files (the library and its
-                dependencies), which processes share."""
+                """The memory of a process that has loaded the library, before it holds objects: *own* memory, and
+                *mapped* files (the library and its dependencies), which processes share."""
             ),
             report.grid(stages),
         ]

@@ -38,7 +38,7 @@ SIZES = [1_000, 10_000, 100_000, 1_000_000]
 SHORT_SIZES = [500, 4_000, 32_000]
 COUNTED = [1_000, 8_000]
 # The greatest factor, beyond that of n log n, by which a cost per unit may grow. Tables that double their size make the
-# number of bytes vary by up to a factor of two, and SQLite requests more pages per row until its indexes have two levels.
+# number of bytes vary by up to a factor of two, and SQLite requests more pages per row until indexes have two levels.
 # The time per unit also grows because a larger store does not fit into the caches of the processor and of SQLite.
 NOISE = {"instructions": 1.15, "allocations": 1.15, "requested": 1.6, "peak": 2.2, "time": 2.5}
 # Costs per unit below these are not compared: fixed costs, and times that are too short to be measured.

@@ -142,21 +142,30 @@ def make_peers(places: Places) -> dict[str, Peer]:
         },
     )
     every = {workload: [workload] for workload in ("W1", "W3", "W4", "W5a", "W6", "W7", "W9")}
-    corestone_python = Peer(
-        "python",
-        script("peers/corestone_package.py", sys.executable, "python"),
-        {**every, "W3": ["W3", "W3_rows"]},
-        {"CORESTONE_LIBRARY": str(places.library / "libcorestone.so"), "PYTHONPATH": str(ROOT / "bindings" / "python")},
-    )
+    package = {
+        "CORESTONE_LIBRARY": str(places.library / "libcorestone.so"),
+        "PYTHONPATH": str(ROOT / "bindings" / "python"),
+    }
+    # With and without the accelerator.
+    pythons = [
+        Peer(
+            name,
+            script("peers/corestone_package.py", sys.executable, "python"),
+            {**every, "W3": ["W3", "W3_rows"]},
+            {**package, "CORESTONE_ACCELERATOR": choice},
+        )
+        for name, choice in (("python", "1"), ("python_plain", "0"))
+    ]
     peers = [
         raw,
         corestone,
-        corestone_python,
+        *pythons,
         Peer("sqlite3", script("peers/sqlite_module.py", sys.executable, "module"), every),
     ]
-    for orm in stores.ORMS:
-        command = script(f"peers/{orm}_orm.py", str(places.venv_python), "orm")
-        peers.append(Peer(orm, command, {workload: [workload] for workload in ("W3", "W4", "W5a", "W9")}))
+    for name in stores.PACKAGES:
+        command = script(stores.script(name), str(places.venv_python), "module" if name in stores.TUPLES else "orm")
+        workloads = ("W3", "W4", "W9") if name in stores.TUPLES else ("W3", "W4", "W5a", "W9")
+        peers.append(Peer(name, command, {workload: [workload] for workload in workloads}))
     return {peer.name: peer for peer in peers}
 
 
@@ -173,7 +182,7 @@ def run_one(peer: Peer, run: str, processor: int | None) -> list[dict[str, objec
 
 
 def run_rounds(
-    peers: list[Peer], workloads: list[str], orm_workloads: list[str], rounds: int, processor: int | None
+    peers: list[Peer], workloads: list[str], package_workloads: list[str], rounds: int, processor: int | None
 ) -> list[dict[str, object]]:
     samples: list[dict[str, object]] = []
     for number in range(rounds):
@@ -181,7 +190,7 @@ def run_rounds(
         for workload in workloads:
             turn = number % len(peers)
             for peer in peers[turn:] + peers[:turn]:
-                if peer.name in stores.ORMS and workload not in orm_workloads:
+                if peer.name in stores.PACKAGES and workload not in package_workloads:
                     continue
                 for run in peer.runs.get(workload, []):
                     for sample in run_one(peer, run, processor):
@@ -219,9 +228,11 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare Corestone with raw C on sqlite3 and with Python packages.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--workloads", type=names, default=WORKLOADS, help=",".join(WORKLOADS))
-    parser.add_argument("--peers", type=names, help="raw,corestone,python,sqlite3 and the ORMs; raw is always run")
-    parser.add_argument("--no-orms", action="store_true", help="do not install or run peewee, Django and SQLAlchemy")
-    parser.add_argument("--orm-workloads", type=names, default=["W3"], help="some of W3,W4,W5a,W9 (default W3)")
+    parser.add_argument(
+        "--peers", type=names, help="raw,corestone,python,sqlite3 and packages of PyPI; raw is always run"
+    )
+    parser.add_argument("--no-packages", action="store_true", help="do not install or run packages of PyPI")
+    parser.add_argument("--package-workloads", type=names, default=["W3"], help="some of W3,W4,W5a,W9; default W3")
     parser.add_argument("--cpu", type=int, default=(os.cpu_count() or 1) - 1, help="processor for all runs; -1: any")
     parser.add_argument("--library", type=Path, default=ROOT / "build" / "lib", help="folder of libcorestone.so")
     parser.add_argument("--include", type=Path, default=ROOT / "build" / "include", help="folder of corestone.h")
@@ -254,11 +265,11 @@ def main() -> int:
         print(f"run.py: there is no peer {unknown.pop()}; use {', '.join(all_peers)}", file=sys.stderr)
         return 2
     peers = [all_peers[name] for name in dict.fromkeys(["raw", *chosen])]
-    if arguments.no_orms or not any(peer.name in stores.ORMS for peer in peers):
-        peers = [peer for peer in peers if peer.name not in stores.ORMS]
+    if arguments.no_packages or not any(peer.name in stores.PACKAGES for peer in peers):
+        peers = [peer for peer in peers if peer.name not in stores.PACKAGES]
     else:
-        installed = stores.install_orms(places.venv_python)
-        peers = [peer for peer in peers if peer.name not in stores.ORMS or peer.name in installed]
+        installed = stores.install_packages(places.venv_python)
+        peers = [peer for peer in peers if peer.name not in stores.PACKAGES or peer.name in installed]
         stores.make_orm_store(places.data, Path(places.store("orm")))
 
     with_corestone = any(peer.name == "corestone" for peer in peers)
@@ -269,7 +280,7 @@ def main() -> int:
         if missing and "W1" in peer.runs and "W1" not in arguments.workloads:
             run_one(peer, "W1", processor)
     try:
-        samples = run_rounds(peers, arguments.workloads, arguments.orm_workloads, arguments.rounds, processor)
+        samples = run_rounds(peers, arguments.workloads, arguments.package_workloads, arguments.rounds, processor)
         if with_corestone and not arguments.no_getters:
             for program in (places.out / "getter", places.out / "predicate"):
                 calls = Peer(program.name, partial(calls_command, program, places.data), {})
@@ -285,6 +296,7 @@ def main() -> int:
         problems += stores.differences(places.store("raw"), places.store("corestone"))
     result = report.summarize(samples)
     print(report.table(result))
+    print("\n" + report.versions(samples))
     missed = report.targets(result)
     print("\n".join(compare.compare_with_recorded(result)))
     for problem in problems:

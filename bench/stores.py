@@ -9,23 +9,38 @@ import sys
 import venv
 from pathlib import Path
 
-ORMS = ["peewee", "django", "sqlalchemy"]
+# The Python peers from PyPI, and the module that each imports. Those of `TUPLES` read the store of the sqlite3 module.
+PACKAGES = {
+    "apsw": "apsw",
+    "sqlalchemy_core": "sqlalchemy",
+    "peewee": "peewee",
+    "django": "django",
+    "sqlalchemy": "sqlalchemy",
+    "pony": "pony",
+}
+TUPLES = ["apsw"]
 REFERENCE_DATE = datetime.datetime(2001, 1, 1)
 
 
-def install_orms(python: Path) -> list[str]:
-    """Returns the ORMs that can run. Installs the missing ones from PyPI in the environment of `python`."""
+def install_packages(python: Path) -> list[str]:
+    """Returns the peers that can run. Installs the missing ones from PyPI in the environment of `python`."""
     if not python.exists():
         venv.create(python.parent.parent, with_pip=True)
-    found = [orm for orm in ORMS if has_module(python, orm)]
-    missing = [orm for orm in ORMS if orm not in found]
+    found = [peer for peer, module in PACKAGES.items() if has_module(python, module)]
+    missing = sorted({module for peer, module in PACKAGES.items() if peer not in found})
     if missing:
         command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *missing]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             print(f"{', '.join(missing)} could not be installed; recorded ratios are used", file=sys.stderr)
-        found = [orm for orm in ORMS if has_module(python, orm)]
+        found = [peer for peer, module in PACKAGES.items() if has_module(python, module)]
     return found
+
+
+def script(peer: str) -> str:
+    """Returns the path of the program of a peer, relative to this folder."""
+    kind = {"apsw": "_module", "sqlalchemy_core": ""}.get(peer, "_orm")
+    return f"peers/{peer}{kind}.py"
 
 
 def has_module(python: Path, module: str) -> bool:

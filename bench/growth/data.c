@@ -190,3 +190,14 @@ void growth_change_all(const growth *of) {
 void growth_save(cst_context *context) { MUST(cst_context_save(context, &host_error)); }
 
 void growth_process(cst_context *context) { MUST(cst_context_process_pending_changes(context, &host_error)); }
+
+void growth_insert_badges(const growth *of, cst_context *context) {
+    const cst_key keys[] = {of->code, of->owner};
+    for (long i = 0; i < of->count; i++) {
+        const cst_value values[] = {cst_value_int(i), cst_value_string(host_text("Ada"))};
+        cst_object *badge;
+        MUST(cst_context_insert(context, of->badge, &badge, &host_error));
+        MUST(cst_object_set_many(badge, 2, keys, values, &host_error));
+        cst_release(badge);
+    }
+}

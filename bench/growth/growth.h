@@ -50,7 +50,7 @@ typedef struct growth_operation {
 
 /* The operations of each file, terminated by an entry without a name. */
 extern const growth_operation object_operations[], relationship_operations[], context_operations[], nested_operations[],
-    fetch_operations[], list_operations[], store_operations[];
+    fetch_operations[], list_operations[], store_operations[], arrow_operations[];
 
 /* Exits with a message unless `condition` holds. */
 #define EXPECT(condition)                                                                                              \
@@ -85,6 +85,8 @@ void growth_values(long number, char *text, cst_value *out_values);
 /* Returns the keys of the values of growth_values. */
 void growth_keys(const growth *of, cst_key *out_keys);
 void growth_insert_all(const growth *of, cst_context *context);
+/* Inserts a badge with a unique code for each employee. */
+void growth_insert_badges(const growth *of, cst_context *context);
 /* Sets another salary. */
 void growth_change(const growth *of, cst_object *object, long number);
 /* Changes the salary of each loaded employee. */

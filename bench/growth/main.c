@@ -22,7 +22,7 @@
 
 static const growth_operation *const groups[] = {
     object_operations, relationship_operations, context_operations, nested_operations,
-    fetch_operations,  list_operations,         store_operations,
+    fetch_operations,  list_operations,         store_operations,   arrow_operations,
 };
 enum { GROUPS = sizeof groups / sizeof *groups, PORTION = 50000 };
 

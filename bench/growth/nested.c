@@ -160,23 +160,12 @@ static long conflicts(growth *of) {
     return of->count;
 }
 
-static void insert_badges(const growth *of, cst_context *context) {
-    const cst_key keys[] = {of->code, of->owner};
-    for (long i = 0; i < of->count; i++) {
-        const cst_value values[] = {cst_value_int(i), cst_value_string(host_text("Ada"))};
-        cst_object *badge;
-        MUST(cst_context_insert(context, of->badge, &badge, &host_error));
-        MUST(cst_object_set_many(badge, 2, keys, values, &host_error));
-        cst_release(badge);
-    }
-}
-
 /* Saves objects with unique values that stored objects have too, with a merge policy. */
 static long upsert(growth *of) {
-    insert_badges(of, of->context);
+    growth_insert_badges(of, of->context);
     growth_save(of->context);
     cst_context *other = new_context(of);
-    insert_badges(of, other);
+    growth_insert_badges(of, other);
     cst_merge_policy *policy;
     MUST(cst_merge_policy_new(CST_MERGE_OBJECT_TRUMP, NULL, NULL, NULL, &policy, &host_error));
     MUST(cst_context_set_merge_policy(other, policy, &host_error));

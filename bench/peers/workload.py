@@ -7,6 +7,7 @@ import gc
 import json
 import resource
 import shutil
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -53,8 +54,8 @@ def status_kb(key: str) -> int:
 class Clock:
     """Measures a workload: begin() and end(), or begin(), stop(), the computation of the check, and report()."""
 
-    def __init__(self, peer: str) -> None:
-        self.peer = peer
+    def __init__(self, peer: str, sqlite: str = sqlite3.sqlite_version) -> None:
+        self.peer, self.sqlite = peer, sqlite
 
     def begin(self) -> None:
         gc.collect()
@@ -73,6 +74,7 @@ class Clock:
         line = {
             "peer": self.peer,
             "workload": workload,
+            "sqlite": self.sqlite,
             "seconds": round(self.seconds, 6),
             "user_seconds": round(self.ended.ru_utime - self.usage.ru_utime, 6),
             "kernel_seconds": round(self.ended.ru_stime - self.usage.ru_stime, 6),
