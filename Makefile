@@ -228,5 +228,6 @@ install: build pages ## install library, headers, tool with its pages, Python pa
 	    "$(PYTHONDIR)"
 
 clean: ## remove what was built, the Python tools too
-	rm -rf build dist .build examples/swift/.build bindings/python/corestone/_accelerator.abi3.so
+	rm -rf build dist .build examples/swift/.build bindings/python/corestone/_accelerator.abi3.so \
+	    bindings/python/corestone/_accelerator.abi3.so.command
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

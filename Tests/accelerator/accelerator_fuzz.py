@@ -5,6 +5,9 @@ Usage: accelerator_fuzz.py [--operations N] [--seed S] [--rounds R]
 Two processes run the same operations with CORESTONE_ACCELERATOR=0 and 1. Each prints a line for each operation: its
 arguments, and its result or its error. The first difference ends the program with status 1, and the lines before it are
 printed. A round uses its own store; the operations are distributed over the rounds.
+
+Garbage collection is enabled. In every fourth round, nearly every allocation of a container starts a collection. Each
+operation ends with a full collection, so that the operations after it do not depend on the moments of collections.
 """
 
 from __future__ import annotations
@@ -30,8 +33,17 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LINES = 25  # the number of lines that are printed before a difference
 SAVES = 40  # the mean number of operations between two saves
 
-MODEL: dict[str, dict[str, str]] = {
-    "Team": {"name": "string?", "size": "int16 = 3", "people": "to-many Person inverse team"},
+IDS = 60  # the number of IDs that a round keeps
+THRESHOLDS = (20, 3, 3)
+HEAVY_THRESHOLDS = (1, 1, 1)
+
+MODEL: dict[str, dict[str, Any]] = {
+    "Team": {
+        "name": "string?",
+        "size": "int16 = 3",
+        "people": "to-many Person inverse team",
+        "ranking": "to-many ordered Person inverse ranked_in",
+    },
     "Person": {
         "name": "string?",
         "notes": "string?",
@@ -48,7 +60,10 @@ MODEL: dict[str, dict[str, str]] = {
         "photo": "binary?",
         "speed": "double? transient",
         "count": "int32 = 0",
+        "loud": "derived string? = uppercase:(name)",
+        "place": {"type": "composite", "optional": True, "elements": {"north": "double?", "label": "string?"}},
         "team": "to-one Team? inverse people",
+        "ranked_in": "to-one Team? inverse ranking",
         "friend": "to-one Person? inverse friends",
         "friends": "to-many Person inverse friend",
     },
@@ -56,7 +71,7 @@ MODEL: dict[str, dict[str, str]] = {
 }
 ATTRIBUTES = [
     "name", "notes", "small", "age", "number", "rating", "factor", "active", "hired", "salary", "badge", "site",
-    "photo", "speed", "count",
+    "photo", "speed", "count", "loud", "place",
 ]  # fmt: skip
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 URI = re.compile(r"x-coredata://\S+|/tmp/\S+|0x[0-9a-f]+|thread \d+")
@@ -103,13 +118,17 @@ class World:
         self.contexts = [self.container.context(), self.container.context()]
         self.contexts[0].undo_manager = corestone.UndoManager()
         self.contexts.append(self.contexts[0].child())
+        self.contexts[1].automatically_merges = seed % 2 == 0
+        self.contexts[2].automatically_merges = seed % 4 < 2
         self.pool: list[Any] = []
+        self.ids: list[Any] = []
         self.observations: list[Any] = []
         for context in self.contexts[:2]:
             for at in range(4):
                 team = context.insert("Team", name=f"T{at}")
                 self.pool += [team, context.insert("Person", name=f"P{at}", number=at, team=team)]
             context.save()
+        self.ids += [each.id for each in self.pool]
 
     def end(self) -> None:
         for each in self.observations:
@@ -134,7 +153,16 @@ class World:
 
     def person(self) -> Any:
         people = [each for each in self.pool if each.entity_name != "Team"]
-        return self.random.choice(people) if people else self.item()
+        if not people:
+            people.append(self.contexts[0].insert("Person", name="new"))
+            self.pool.append(people[0])
+        return self.random.choice(people)
+
+    def keep_id(self, which: Any) -> None:
+        if len(self.ids) < IDS:
+            self.ids.append(which)
+        else:
+            self.ids[self.random.randrange(IDS)] = which
 
     def name(self) -> str:
         return self.random.choice(ATTRIBUTES)
@@ -167,6 +195,8 @@ class World:
             "speed": lambda: number / 3,
             "count": lambda: number,
             "size": lambda: number,
+            "loud": lambda: "loud",
+            "place": lambda: {"north": number / 2, "label": f"place {number}"},
         }
         return None if number % 11 == 0 else kinds[name]()
 
@@ -199,7 +229,7 @@ class World:
         return names, [getattr(item, each) for each in names for _ in range(2) if hasattr(type(item), each)]
 
     def read_target(self) -> Any:
-        return getattr(self.person(), self.random.choice(["team", "friend"]))
+        return getattr(self.person(), self.random.choice(["team", "friend", "ranked_in"]))
 
     def read_members(self) -> Any:
         return sorted(repr(each.name) for each in self.person().friends)
@@ -242,7 +272,7 @@ class World:
 
     def write_target(self) -> Any:
         item, other = self.person(), self.item()
-        name = "team" if other.entity_name == "Team" else "friend"
+        name = self.random.choice(["team", "ranked_in"]) if other.entity_name == "Team" else "friend"
         setattr(item, name, other if self.random.random() < 0.8 else None)
         return getattr(item, name)
 
@@ -257,14 +287,33 @@ class World:
         one.friends.add(other)
         return other.friend
 
+    def rank(self) -> Any:
+        """Changes the order of an ordered relationship."""
+        teams = [each for each in self.pool if each.entity_name == "Team"]
+        if not teams:
+            return None
+        ranking, one = self.random.choice(teams).ranking, self.person()
+        act = self.random.randrange(4)
+        if act == 0:
+            ranking.append(one)
+        elif act == 1:
+            ranking.insert(self.random.randrange(3), one)
+        elif act == 2 and len(ranking) > 0:
+            del ranking[self.random.randrange(len(ranking))]
+        elif len(ranking) > 1:
+            ranking.insert(0, ranking.pop())
+        return [each.name for each in ranking]
+
     def insert(self) -> Any:
         names = {self.name() for _ in range(3)}
         kind = self.random.choice(["Person", "Person", "Chief", "Team"])
         new = {name: self.value(name) for name in sorted(names)} if kind != "Team" else {"name": "team"}
-        return self.context().insert(kind, **new)
+        made = self.context().insert(kind, **new)
+        self.keep_id(made.id)
+        return made
 
     def insert_many(self) -> Any:
-        names = sorted({self.name() for _ in range(3)} - {"speed"})
+        names = sorted({self.name() for _ in range(3)} - {"speed", "loud", "place"})
         rows = [tuple(self.value(name) for name in names) for _ in range(3)]
         return self.context().insert_objects("Person", rows, names)
 
@@ -313,7 +362,7 @@ class World:
         return found.rows(self.name(), self.name()), len(list(found))
 
     def dictionaries(self) -> Any:
-        context, names = self.context(), sorted({self.name(), self.name()} - {"speed"})
+        context, names = self.context(), sorted({self.name(), self.name()} - {"speed", "place"})
         rows = context.fetch_rows("Person", columns=[*names, "team.name"], sort=["number", "name"], limit=9)
         return rows, context.fetch("Person", sort=["number", "name"], limit=9).to_dicts(*names)
 
@@ -325,13 +374,53 @@ class World:
         return made, sorted(each.name for each in made.people)
 
     def get(self) -> Any:
+        """Looks up an ID that was probably looked up before, several times."""
+        which, context = self.random.choice(self.ids), self.context()
+        found = context.get(which)
+        return found, context.get(which) is found, found in self.pool
+
+    def get_and_write(self) -> Any:
+        """Writes to the object of an ID; a write to an object that is no longer registered would be lost."""
+        which, context, name = self.random.choice(self.ids), self.context(), self.name()
+        setattr(context.get(which), name, self.value(name))
+        return context.has_changes, getattr(context.get(which), name)
+
+    def get_of_item(self) -> Any:
         item = self.item()
         context = item.context
         return context is not None and context.get(item.id) is item
 
     def elsewhere(self) -> Any:
         which = self.item().id
+        self.keep_id(which)
         return self.context().get(which).name
+
+    def delete_batch(self) -> Any:
+        least = self.random.randrange(-50, 2900)
+        return self.context().batch_delete(
+            "Person", "number >= %@ AND number < %@", least * 10**12, (least + 200) * 10**12
+        )
+
+    def delete_by_batch(self) -> Any:
+        """Deletes the row of an object that is probably registered with several contexts."""
+        context, which = self.random.choice(self.contexts[:2]), self.random.choice(self.ids)
+        return context.batch_delete("Person", "SELF == %@", context.get(which))
+
+    def update_by_batch(self) -> Any:
+        least = self.random.randrange(-50, 2900) * 10**12
+        return self.context().batch_update("Person", {"small": self.random.randrange(90)}, "number >= %@", least)
+
+    def delete_elsewhere(self) -> Any:
+        """Deletes an object in one context and saves; others have the object too."""
+        context, which = self.random.choice(self.contexts), self.random.choice(self.ids)
+        context.delete(context.get(which))
+        context.save()
+
+    def merge_deletion(self) -> Any:
+        self.context().merge_changes({"deleted": [self.random.choice(self.ids)]})
+
+    def merge_automatically(self) -> Any:
+        self.random.choice(self.contexts[1:]).automatically_merges = self.random.random() < 0.5
 
     def state(self) -> Any:
         item = self.item()
@@ -389,7 +478,8 @@ class World:
 
 FREQUENT: dict[Any, int] = {
     World.read: 200, World.read_again: 120, World.read_target: 60, World.write_value: 120, World.fetch: 10,
-    World.read_path: 20, World.read_several: 20, World.write_target: 20, World.state: 20, World.get: 30,
+    World.read_path: 20, World.read_several: 20, World.write_target: 20, World.state: 20, World.get: 40,
+    World.get_of_item: 15,
 }  # fmt: skip
 RARE: dict[Any, int] = {
     World.read_members: 6, World.write_several: 10, World.write_path: 10, World.write_primitive: 6,
@@ -398,7 +488,9 @@ RARE: dict[Any, int] = {
     World.refresh: 16, World.refresh_all: 2, World.reset: 2, World.process: 6, World.merge: 4, World.columns: 3,
     World.dictionaries: 3, World.insert_with_members: 3,
     World.elsewhere: 6, World.changed: 6, World.describe: 4, World.forget: 12, World.on_another_thread: 2,
-    World.observe: 2, World.declared: 6,
+    World.observe: 2, World.declared: 6, World.rank: 6, World.get_and_write: 10, World.delete_batch: 1,
+    World.delete_by_batch: 2, World.update_by_batch: 2, World.delete_elsewhere: 2, World.merge_deletion: 2,
+    World.merge_automatically: 2,
 }  # fmt: skip
 ACTS = [*FREQUENT, *RARE]
 WEIGHTS = [*FREQUENT.values(), *RARE.values()]
@@ -406,19 +498,22 @@ WEIGHTS = [*FREQUENT.values(), *RARE.values()]
 
 def run(seed: int, operations: int, rounds: int) -> None:
     """Prints the lines of one process."""
-    gc.disable()  # the moment of a collection would depend on the number of allocations
     lines: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(rounds):
             lines.append(f"round {seed + number}")
             world = World(seed + number, Path(folder), lines.append)
+            gc.collect()
+            gc.freeze()  # so that the collection after each operation is fast
+            gc.set_threshold(*(HEAVY_THRESHOLDS if (seed + number) % 4 == 1 else THRESHOLDS))
             for at in range(operations // rounds):
                 world.step(at)
-                if at % 25 == 0:
-                    gc.collect()
+                gc.collect()
                 if len(lines) > 500:
                     sys.stdout.write("\n".join(lines) + "\n")
                     lines.clear()
+            gc.set_threshold(700, 10, 10)
+            gc.unfreeze()
             world.end()
     lines.append("end")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -77,6 +77,31 @@ static void values_in_memory_are_read_without_waiting(void) {
     company_close(&c);
 }
 
+/* A target is not an attribute: a host reads it again each time, also if the stamp is unchanged. */
+static void deleted_targets_are_not_read(void) {
+    struct company c = company_open(check_path("a.sqlite"));
+    cst_object *ada = company_employee(&c, c.context, "Ada", 1);
+    cst_object *dept = company_insert(&c, c.context, c.department, c.department_name, "R&D");
+    set(ada, c.to_department, value_object(dept));
+    save(c.context);
+    cst_value value;
+    OK(cst_object_try_get(ada, c.to_department, &value));
+    CHECK(value.type == CST_OBJECT && value.as.object == dept);
+    OK(cst_object_try_get(ada, c.name, &value));
+    const cst_object_stamp stamp = stamp_of(ada);
+    uint32_t seen = *stamp.changes;
+
+    OK(cst_context_delete(c.context, dept, E));
+    save(c.context);
+    cst_status status = cst_object_try_get(ada, c.to_department, &value);
+    CHECK(status == CST_NOT_FOUND || (status == CST_OK && value.type == CST_NULL));
+    CHECK_INT(CST_NULL, get(ada, c.to_department).type);
+    if (*stamp.changes == seen) CHECK_TEXT("Ada", get_text(ada, c.name));
+    OK(cst_release(dept));
+    OK(cst_release(ada));
+    company_close(&c);
+}
+
 static void values_are_set_without_waiting(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_object *ada = company_employee(&c, c.context, "Ada", 1);
@@ -155,6 +180,7 @@ int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(every_change_has_another_stamp);
     RUN(values_in_memory_are_read_without_waiting);
+    RUN(deleted_targets_are_not_read);
     RUN(values_are_set_without_waiting);
     RUN(mistakes_are_failures);
     return check_end();

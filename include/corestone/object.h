@@ -42,14 +42,17 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_try_get(const cst_object *object, 
  * CST_UNCHANGED or, like cst_object_set, a failure: call cst_object_set then. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_try_set(cst_object *object, cst_key key, const cst_value *value);
 
-/* Where a host that caches values of an object finds out whether they are still valid. Start from
+/* Where a host that caches values of attributes finds out whether they are still valid. Start from
  * CST_OBJECT_STAMP_INIT.
  *
- * Every change of a value of the object increments *changes, whether it is a change by the host, an undo, a redo, a
+ * Every change of an attribute's value increments *changes, whether it is a change by the host, an undo, a redo, a
  * rollback, a refresh, a merge, a save or a deletion, and so does the end of the object's membership in its context.
- * Other events may increment it too. The number starts again at 0 after 2^32 changes. A cached value of
- * cst_object_try_get is valid while *changes has the value that it had after the call, on the thread with the ID
- * *thread (cst_thread_id). */
+ * Other events may increment it too. The number starts again at 0 after 2^32 changes. An attribute's value that
+ * cst_object_try_get returned is valid while *changes has the value that it had after the call, on the thread with the
+ * ID *thread (cst_thread_id).
+ *
+ * Targets of to-one relationships must not be cached: the target can change, for example by its deletion in another
+ * context, without an increment of *changes. */
 typedef struct cst_object_stamp {
     size_t struct_size;
     const uint32_t *changes; /* valid until the handle of the object is released */

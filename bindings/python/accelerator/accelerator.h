@@ -44,19 +44,21 @@ static inline void set_reference(PyObject **place, PyObject *value) {
 
 /* ---- library.c: the functions of the library */
 
+/* The types come from the headers, so that the compiler checks every call. */
 struct library {
-    void *(*retain)(void *);
-    cst_status (*release)(void *);
-    uint64_t (*thread_id)(void);
-    cst_status (*try_get)(const cst_object *, cst_key, cst_value *);
-    cst_status (*try_set)(cst_object *, cst_key, const cst_value *);
-    cst_status (*object_entity)(const cst_object *, cst_entity **, cst_error **);
-    cst_status (*set_many)(cst_object *, size_t, const cst_key *, const cst_value *, cst_error **);
-    cst_status (*set_members)(cst_object *, cst_key, size_t, cst_object *const *, cst_error **);
-    cst_status (*context_insert)(cst_context *, const cst_entity *, cst_object **, cst_error **);
-    cst_status (*context_delete)(cst_context *, cst_object *, cst_error **);
-    void (*value_dispose)(cst_value *);
-    cst_status (*get_stamp)(const cst_object *, cst_object_stamp *, cst_error **);
+    __typeof__(&cst_retain) retain;
+    __typeof__(&cst_release) release;
+    __typeof__(&cst_thread_id) thread_id;
+    __typeof__(&cst_object_try_get) try_get;
+    __typeof__(&cst_object_try_set) try_set;
+    __typeof__(&cst_object_entity) object_entity;
+    __typeof__(&cst_object_state) object_state;
+    __typeof__(&cst_object_set_many) set_many;
+    __typeof__(&cst_object_set_members) set_members;
+    __typeof__(&cst_context_insert) context_insert;
+    __typeof__(&cst_context_delete) context_delete;
+    __typeof__(&cst_value_dispose) value_dispose;
+    __typeof__(&cst_object_get_stamp) get_stamp;
 };
 extern struct library library;
 
@@ -83,6 +85,8 @@ typedef struct object {
     /* The addresses that cst_object_get_stamp returned; NULL before the first read. */
     const uint32_t *changes;
     const uint64_t *thread;
+    /* The thread that last used the object as its owner. */
+    uint64_t user;
     /* The change stamp for which the cached values are valid. */
     uint32_t stamp;
     /* Whether the module owns a reference to the handle; false if `handle` owns it. */
@@ -98,9 +102,10 @@ extern PyTypeObject *object_type;
 
 int object_setup(PyObject *module);
 void object_drop_values(object *self);
-/* Reads the stamp of an object. Returns false if the library returns an error. */
+/* Reads the stamp of an object, on the thread that owns it. Returns false if the library returns an error. */
 bool object_find_stamp(object *self);
-/* Sets the stamp of the object to the current one; values of another stamp are discarded. Returns false on failure. */
+/* Sets the stamp of the object to the current one, on the thread that owns it; values of another stamp are discarded.
+ * Returns false on failure. */
 bool object_update_stamp(object *self);
 /* Returns the object of a handle whose reference the caller owns, and takes over the reference. */
 PyObject *object_adopt(PyTypeObject *kind, PyObject *context, uint64_t token);
@@ -109,11 +114,20 @@ void object_keep(object *self, unsigned slot, PyObject *value);
 
 static inline uint32_t object_changes(const object *self) { return __atomic_load_n(self->changes, __ATOMIC_ACQUIRE); }
 
-/* Whether the cached values are valid on this thread. */
-static inline bool object_is_current(const object *self) {
-    return self->changes && object_changes(self) == self->stamp &&
-           __atomic_load_n(self->thread, __ATOMIC_RELAXED) == thread_id();
+/* Whether the object still has a stamp and belongs to this thread.
+ *
+ * The address of the thread belongs to the stamp: an object that leaves its context has another address, and its counter
+ * is incremented before the former address is freed. The counter is therefore compared before the thread is read, and
+ * again afterwards, because the owner of the object does not need the interpreter lock to end the context. Threads that
+ * have not used the object do not read the address at all. */
+static inline bool object_has_stamp(const object *self, uint32_t stamp) {
+    uint64_t thread = thread_id();
+    return self->changes && self->user == thread && object_changes(self) == stamp &&
+           __atomic_load_n(self->thread, __ATOMIC_ACQUIRE) == thread && object_changes(self) == stamp;
 }
+
+/* Whether the cached values are valid on this thread. */
+static inline bool object_is_current(const object *self) { return object_has_stamp(self, self->stamp); }
 
 /* Returns a cached value, borrowed; NULL without a cached value. */
 static inline PyObject *object_value(const object *self, unsigned slot) {

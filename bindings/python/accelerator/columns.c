@@ -165,8 +165,8 @@ static PyObject *dicts(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     return rows;
 }
 
-/* rows(names, address, count, take): dictionaries of rows of values, which are freed. `take(index)` decodes and frees a
- * value that is not a plain one. */
+/* rows(names, address, count, take): dictionaries of rows of values, which are freed, also on failure. `take(index)`
+ * decodes and frees a value that is not a plain one. A value that was freed is null. */
 static PyObject *rows_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count != 4) return PyErr_Format(PyExc_TypeError, "rows takes 4 arguments");
@@ -174,9 +174,11 @@ static PyObject *rows_of(PyObject *module, PyObject *const *arguments, Py_ssize_
     cst_value *values = PyLong_AsVoidPtr(arguments[1]);
     if (PyErr_Occurred()) return NULL;
     PyObject *rows = PyList_New(size);
+    Py_ssize_t next = 0; /* the number of values that were reached */
     for (Py_ssize_t row = 0; rows && row < size; row++) {
         PyObject *made = PyDict_New();
         for (Py_ssize_t i = 0; made && i < width; i++) {
+            next = row * width + i + 1;
             cst_value *value = &values[row * width + i];
             PyObject *item = value_decode(value);
             if (item)
@@ -191,6 +193,8 @@ static PyObject *rows_of(PyObject *module, PyObject *const *arguments, Py_ssize_
         else
             Py_CLEAR(rows);
     }
+    for (; !rows && next < size * width; next++)
+        library.value_dispose(&values[next]);
     return rows;
 }
 

@@ -1,7 +1,9 @@
 /* identifier.c: the base type of object IDs, which caches the object that `Context.get` returned last.
  *
- * The object is cached by its token, which is never used for another object. It is still the registered object of
- * the ID if the calling thread may use it, because an object that has left its context does not belong to a thread.
+ * The object is cached by its token, which is never used for another object, with its change stamp. While the stamp is
+ * unchanged, it is the registered object of the ID: an object is deregistered when it is deleted, leaves its context or
+ * has another ID, and each of these increments the counter. With another stamp, the library is asked. The row of an
+ * object can be deleted elsewhere; such an object stays in its context until the next save, but is not registered.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,30 +11,48 @@
 
 typedef struct identifier {
     PyObject_HEAD uint64_t token;
-    uint32_t stamp;
+    uint32_t stamp; /* of the object, when it was cached */
 } identifier;
 
 static PyTypeObject *identifier_type;
 
-/* registered(context, id): the object of an ID in a context, if it is known; otherwise None. */
+/* registered(context, id): the registered object of an ID in a context, if it is cached; otherwise None. */
 static PyObject *registered(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count != 2) return PyErr_Format(PyExc_TypeError, "registered takes 2 arguments");
     if (!PyObject_TypeCheck(arguments[1], identifier_type)) Py_RETURN_NONE;
     const identifier *which = (const identifier *)arguments[1];
     object *known = which->token ? table_find(which->token) : NULL;
-    bool is_found = known && known->context == arguments[0] && object_update_stamp(known) && object_is_current(known);
+    bool is_found = known && known->context == arguments[0] && object_has_stamp(known, which->stamp);
     PyObject *found = is_found ? (PyObject *)known : Py_None;
     Py_INCREF(found);
     return found;
 }
 
-/* remember(id, object) */
+/* Returns whether the library reports that the object is not deleted. */
+static bool is_not_deleted(const object *item) {
+    const cst_object *handle = (const cst_object *)(uintptr_t)item->token;
+    uint32_t flags = 0;
+    PyThreadState *state = PyEval_SaveThread();
+    cst_status status = library.object_state(handle, &flags, NULL);
+    PyEval_RestoreThread(state);
+    return status >= 0 && !(flags & CST_OBJECT_DELETED);
+}
+
+/* remember(id, object): caches the object that the library returned for the ID on this thread. */
 static PyObject *remember(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (count == 2 && PyObject_TypeCheck(arguments[0], identifier_type) &&
-        PyObject_TypeCheck(arguments[1], object_type)) {
-        ((identifier *)arguments[0])->token = ((object *)arguments[1])->token;
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "remember takes 2 arguments");
+    if (!PyObject_TypeCheck(arguments[0], identifier_type) || !PyObject_TypeCheck(arguments[1], object_type))
+        Py_RETURN_NONE;
+    identifier *which = (identifier *)arguments[0];
+    object *item = (object *)arguments[1];
+    /* Since the call of the library, a garbage collection can have run any code, for example a deletion. */
+    if (!object_update_stamp(item) || !object_is_current(item)) Py_RETURN_NONE;
+    uint32_t stamp = item->stamp;
+    if (is_not_deleted(item) && object_has_stamp(item, stamp)) {
+        which->token = item->token;
+        which->stamp = stamp;
     }
     Py_RETURN_NONE;
 }

@@ -69,22 +69,32 @@ static bool encode_single(PyObject *value, cst_key key, bool is_decimal, struct 
     return true;
 }
 
+static bool encode_property(PyObject *name, PyObject *value, const insertion *self, struct encoded *out) {
+    PyObject *number = PyDict_GetItemWithError(self->properties, name);
+    if (!number) {
+        PyErr_Clear();
+        return false;
+    }
+    unsigned long known = PyLong_AsUnsignedLong(number);
+    cst_key key = (cst_key)(known >> FLAG_BITS);
+    if (known & IS_MANY) return encode_members(value, key, out);
+    return encode_single(value, key, (known & IS_DECIMAL) != 0, out);
+}
+
 /* Returns whether all values could be encoded. */
 static bool encode(const insertion *self, PyObject *given, struct encoded *out) {
     out->single_count = out->many_count = out->member_count = 0;
     Py_ssize_t position = 0;
     PyObject *name, *value;
     while (PyDict_Next(given, &position, &name, &value)) {
-        PyObject *number = PyDict_GetItemWithError(self->properties, name);
-        if (!number) {
-            PyErr_Clear();
-            return false;
-        }
-        unsigned long known = PyLong_AsUnsignedLong(number);
-        cst_key key = (cst_key)(known >> FLAG_BITS);
-        if (known & IS_MANY ? !encode_members(value, key, out)
-                            : !encode_single(value, key, (known & IS_DECIMAL) != 0, out))
-            return false;
+        /* The look-up of a subclass of str would call its __hash__ and __eq__, which could change the dictionary. */
+        if (!PyUnicode_CheckExact(name)) return false;
+        Py_INCREF(name);
+        Py_INCREF(value);
+        bool is_encoded = encode_property(name, value, self, out);
+        Py_DECREF(value);
+        Py_DECREF(name);
+        if (!is_encoded) return false;
     }
     return true;
 }

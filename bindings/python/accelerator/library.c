@@ -20,6 +20,7 @@ static const struct {
     {"cst_object_try_get", offsetof(struct library, try_get)},
     {"cst_object_try_set", offsetof(struct library, try_set)},
     {"cst_object_entity", offsetof(struct library, object_entity)},
+    {"cst_object_state", offsetof(struct library, object_state)},
     {"cst_object_set_many", offsetof(struct library, set_many)},
     {"cst_object_set_members", offsetof(struct library, set_members)},
     {"cst_context_insert", offsetof(struct library, context_insert)},

@@ -50,12 +50,16 @@ bool object_find_stamp(object *self) {
     if (library.get_stamp((const cst_object *)(uintptr_t)self->token, &found, NULL) < 0 || !found.changes) return false;
     self->changes = found.changes;
     self->thread = found.thread;
+    self->user = thread_id();
     self->stamp = object_changes(self);
     return true;
 }
 
 bool object_update_stamp(object *self) {
-    if (self->changes && object_changes(self) == self->stamp) return true;
+    if (self->changes && object_changes(self) == self->stamp) {
+        self->user = thread_id();
+        return true;
+    }
     object_drop_values(self);
     /* The address of the thread can differ after a change. */
     if (object_find_stamp(self)) return true;

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import ctypes
 import gc
 import inspect
 import os
 import pickle
+import shutil
+import sqlite3
 import subprocess
 import sys
+import sysconfig
 import threading
 import weakref
 from datetime import datetime, timedelta, timezone
@@ -19,6 +23,7 @@ from typing import Any, Callable
 from uuid import UUID
 
 import pytest
+from checkout import ROOT
 
 import corestone
 from corestone import (
@@ -115,6 +120,66 @@ def test_required_accelerator_is_missing() -> None:
         "ImportError: cannot load the accelerator of Corestone, which CORESTONE_ACCELERATOR=1 requires" in failed.stderr
     )
     assert "make build" in failed.stderr
+
+
+def test_import_of_the_package_does_not_load_the_accelerator() -> None:
+    hide = "import sys; sys.modules['corestone._accelerator'] = None; "
+    assert run_with("1", hide + "import corestone").returncode == 0
+    for name in ("Container", "Model"):
+        failed = run_with("1", hide + f"import corestone; corestone.{name}")
+        assert failed.returncode == 1
+        assert "ImportError: cannot load the accelerator of Corestone" in failed.stderr
+
+
+IN_SUBINTERPRETER = """
+import os, sys
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    try:
+        import _interpreters as interpreters
+    except ImportError:
+        print("none"); sys.exit()
+try:
+    number = interpreters.create(isolated=False)
+except TypeError:
+    number = interpreters.create("legacy")
+run = getattr(interpreters, "run_string", None) or interpreters.exec
+run(number, PROGRAM)
+import corestone
+from corestone import _wrappers
+print(_wrappers.accelerator is not None)
+"""
+
+
+@pytest.mark.skipif(not is_on, reason="the accelerator is not built, or disabled")
+def test_subinterpreters_cannot_load_the_accelerator() -> None:
+    program = f"""
+import importlib.util, sys
+path = {_wrappers.accelerator.__file__ if is_on else ""!r}
+try:
+    spec = importlib.util.spec_from_file_location("corestone._accelerator", path)
+    importlib.util.module_from_spec(spec)
+except ImportError as error:
+    print(error, flush=True)  # before what the main interpreter prints
+"""
+    done = run_with("1", f"PROGRAM = {program!r}\n{IN_SUBINTERPRETER}")
+    if done.stdout == "none\n":
+        pytest.skip("this Python does not have subinterpreters")
+    assert done.stdout == "corestone._accelerator does not support subinterpreters\nTrue\n", done
+
+
+@pytest.mark.skipif(not is_on, reason="the accelerator is not built, or disabled")
+def test_accelerator_exists_once() -> None:
+    program = """
+import sys
+import corestone
+from corestone import _wrappers
+former = sys.modules.pop("corestone._accelerator")
+import corestone._accelerator as again
+print(again is former, again.Object is _wrappers.Base, again.__doc__)
+"""
+    assert run_with("1", program).stdout == "True True The accelerator of the package corestone.\n"
 
 
 def test_unknown_choice_is_refused() -> None:
@@ -398,6 +463,69 @@ def test_threads_read_and_release_at_the_same_time(ctx: Context, path: Path) -> 
     assert set(seen) == {sum(at % 90 for at in range(2000))}
 
 
+def test_contexts_end_while_other_threads_read(ctx: Context, one: Any) -> None:
+    """A thread that does not own the objects gets an error, also while their owner closes the context."""
+    which, items, wrong, values = one.id, [], [], []  # type: ignore[var-annotated]
+    ended = threading.Event()
+
+    def use() -> None:
+        nonlocal items
+        try:
+            for _ in range(200):
+                with ctx.container.context() as own:
+                    items = [own.get(which)]
+                    values.extend(item.age for item in items * 2)
+        finally:
+            ended.set()
+
+    def spy() -> None:
+        while not ended.is_set():
+            for item in items:
+                with contextlib.suppress(WrongThreadError, ObjectGoneError, InvalidHandleError):
+                    wrong.append(item.age)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=act) for act in (use, spy, spy)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+    finally:
+        sys.setswitchinterval(interval)
+    assert values == [41] * 400
+    assert not wrong
+
+
+# ---- building
+
+
+def test_accelerator_is_built_again_after_a_change(tmp_path: Path) -> None:
+    library = Path(os.environ.get("CORESTONE_LIBRARY", ROOT / "build" / "lib" / "libcorestone.so"))
+    include, script = library.parent.parent / "include", ROOT / "scripts" / "accelerator.sh"
+    headers = Path(sysconfig.get_path("include"))
+    if not (script.exists() and include.exists() and (headers / "Python.h").exists()):
+        pytest.skip("there are no headers")
+    output = tmp_path / "module.so"
+    copied = tmp_path / "include"
+    shutil.copytree(include, copied)
+
+    def build(**more: str) -> bool:
+        """Builds the module; False if it was up to date."""
+        before = output.stat().st_mtime_ns if output.exists() else 0
+        command = [str(script), sys.executable, str(copied), str(output)]
+        subprocess.run(command, env={**os.environ, **more}, check=True, timeout=120)
+        return output.stat().st_mtime_ns != before
+
+    assert build(CFLAGS="-O0")
+    assert not build(CFLAGS="-O0")
+    assert build(CFLAGS="-O0 -DCHANGED")
+    (copied / "corestone" / "queue.h").touch()
+    assert build(CFLAGS="-O0 -DCHANGED")
+    assert not build(CFLAGS="-O0 -DCHANGED")
+
+
 # ---- objects and classes
 
 
@@ -501,6 +629,145 @@ def test_get_returns_the_registered_object(ctx: Context, one: Any) -> None:
     ctx.close()
     with pytest.raises(InvalidHandleError):
         ctx.get(which)
+
+
+def gone_by_batch_delete(ctx: Context, one: Any) -> None:
+    assert ctx.batch_delete("Employee") == 1
+
+
+def gone_by_automatic_merge(ctx: Context, one: Any) -> None:
+    ctx.automatically_merges = True
+    delete_elsewhere(ctx)
+
+
+def gone_by_merge(ctx: Context, one: Any) -> None:
+    delete_elsewhere(ctx)
+    ctx.merge_changes({"deleted": [one.id]})
+
+
+def delete_elsewhere(ctx: Context) -> None:
+    with ctx.container.context() as other:
+        other.delete(other.fetch("Employee")[0])
+        other.save()
+
+
+def write_is_refused(item: Any) -> None:
+    """The row of a new fault does not exist, so a write to it fails."""
+    with pytest.raises(ObjectGoneError):
+        item.name = "lost"
+
+
+@pytest.mark.parametrize(
+    ("end", "has_changes"),
+    [
+        (gone_by_batch_delete, False),  # an object with changes stays registered
+        (gone_by_automatic_merge, False),
+        (gone_by_automatic_merge, True),
+        (gone_by_merge, False),
+        (gone_by_merge, True),
+    ],
+)
+def test_get_does_not_return_an_object_that_was_deleted_elsewhere(
+    ctx: Context, one: Any, end: Callable[[Context, Any], None], has_changes: bool
+) -> None:
+    which = one.id
+    assert ctx.get(which) is ctx.get(which) is one
+    assert one.name == "Zoë"
+    if has_changes:
+        one.age = 1
+        assert ctx.get(which) is ctx.get(which) is one
+    end(ctx, one)
+    for _ in range(3):
+        again = ctx.get(which)
+        assert again is not one
+        assert ctx.get(which) is again
+        write_is_refused(again)
+        ctx.process_pending_changes()
+        ctx.fetch("Employee")
+    del again
+    gc.collect()
+    assert ctx.get(which) is not one
+    ctx.save()
+    assert ctx.get(which) is not one
+    write_is_refused(ctx.get(which))
+
+
+@pytest.mark.parametrize("merges", [False, True])
+def test_get_in_a_child_does_not_return_an_object_that_its_parent_deleted(ctx: Context, one: Any, merges: bool) -> None:
+    with ctx.child() as child:
+        child.automatically_merges = merges
+        own = child.get(one.id)
+        which = own.id
+        assert child.get(which) is child.get(which) is own
+        assert own.name == "Zoë"
+        ctx.delete(one)
+        ctx.save()
+        child.process_pending_changes()
+        if not merges:
+            assert child.get(which) is own
+            child.merge_changes({"deleted": [which]})
+        for _ in range(2):
+            assert child.get(which) is not own
+            write_is_refused(child.get(which))
+            child.fetch("Employee")
+
+
+def test_get_returns_the_object_of_a_row_that_was_inserted_again(ctx: Context, one: Any) -> None:
+    which = one.id
+    assert ctx.get(which) is ctx.get(which) is one
+    ctx.undo_manager = corestone.UndoManager()
+    ctx.delete(one)
+    ctx.process_pending_changes()
+    ctx.undo()
+    for _ in range(2):
+        assert ctx.get(which) is one
+    ctx.delete(one)
+    ctx.save()
+    assert ctx.get(which) is not one
+    ctx.undo()
+    assert ctx.get(which) is ctx.get(which)
+
+
+@pytest.mark.skipif(not is_on, reason="the accelerator is not built, or disabled")
+def test_get_of_an_unchanged_object_does_not_call_the_library(
+    ctx: Context, one: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    which, calls, real = one.id, [], corestone.context._with_id
+
+    def count(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(corestone.context, "_with_id", count)
+    for _ in range(5):
+        assert ctx.get(which) is one
+        assert one.age == 41
+    assert len(calls) == 1
+    one.age = 5  # the next call asks the library, and those that follow do not
+    for _ in range(5):
+        assert ctx.get(which) is one
+    assert len(calls) == 2
+
+
+class Name(str):
+    """A keyword that calls a function when a dictionary compares it."""
+
+    __slots__ = ("act",)
+    act: Callable[[], Any]
+
+    def __eq__(self, other: object) -> bool:
+        self.act()
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_names_of_an_insertion_can_run_code(ctx: Context) -> None:
+    for _ in range(3):  # the first insertion of an entity prepares those that follow
+        name = Name("name")
+        name.act = gc.collect
+        made = ctx.insert("Employee", **{name: "".join(["a ", "name"]), "age": 3})
+        assert (made.name, made.age) == ("a name", 3)
 
 
 def test_insertion_sets_all_values_or_inserts_nothing(ctx: Context) -> None:
@@ -613,6 +880,33 @@ def test_values_are_released(ctx: Context, one: Any) -> None:
     assert sys.getrefcount(text) == before
 
 
+def resident() -> int:
+    """The memory of the process in bytes."""
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("there is no /proc")
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_rows_that_cannot_be_decoded_do_not_leak(ctx: Context, path: Path) -> None:
+    ctx.insert_many("Employee", [{"name": "n" * 2000, "hired": EPOCH, "notes": "n" * 2000}] * 500)
+    ctx.save()
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        (table,) = database.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%ZHIRED%'").fetchone()
+        database.execute(f"UPDATE {table} SET ZHIRED = 1e17 WHERE Z_PK = 3")
+
+    def read(times: int) -> None:
+        for _ in range(times):
+            with pytest.raises(corestone.CorestoneError):
+                ctx.fetch_rows("Employee", columns=["name", "hired", "notes"], sort="objectID")
+
+    read(5)
+    gc.collect()
+    before = resident()
+    read(20)  # 20 times 2 MB
+    gc.collect()
+    assert resident() - before < 6 << 20
+
+
 def test_memory_does_not_grow(ctx: Context) -> None:
     ctx.insert_many("Employee", [{"name": f"N{at}", "age": at % 90} for at in range(500)])
     ctx.save()
@@ -624,11 +918,6 @@ def test_memory_does_not_grow(ctx: Context) -> None:
                 person.age = 5
             ctx.rollback()
 
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    if not Path("/proc/self/statm").exists():
-        pytest.skip("there is no /proc")
     for _ in range(4):
         use()
     gc.collect()
