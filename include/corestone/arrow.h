@@ -6,7 +6,7 @@
  * An exported struct may be used on any thread, independently of the context and its queue.
  *
  * cst_context_insert_arrow, cst_context_upsert_arrow and cst_batch_insert_set_arrow import a stream of such a library.
- * They move the stream: its `release` is NULL afterwards, also if the call fails, and the library releases the stream.
+ * They move the stream: its `release` is NULL afterwards, even if the call fails, and the library releases the stream.
  * docs/reference/arrow.md lists the types.
  *
  * SPDX-License-Identifier: MIT
@@ -159,7 +159,10 @@ typedef struct cst_arrow_import_options {
 } cst_arrow_import_options;
 #define CST_ARROW_IMPORT_OPTIONS_INIT {sizeof(cst_arrow_import_options), 0, 0, NULL, 0, NULL, NULL, NULL}
 
-/* Inserts an object for each row of a stream, or no object on failure. A save validates the objects.
+/* Inserts an object for each row of a stream. A save validates the objects.
+ *
+ * On failure, the objects of the context, their relationships and the undo stack are as before. Inserted objects then
+ * leave the context without delete rules and hooks of deletion. The import belongs to the current undo step.
  *
  * Columns have the names of attributes, elements of composite attributes ("address.city"), relationships ("department",
  * with the URIs of objects) or keys of relationships ("department.name", with values of an attribute that identify the
@@ -180,10 +183,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_insert_arrow(cst_context *context
 
 /* Updates the object that has the keys of a row, and inserts an object for each other row.
  *
- * Nothing is changed on failure. Only properties with a column are set. An object whose values are equal remains
- * unchanged. A key with a null does not match. With the key "objectID", null inserts an object, and an unknown URI
- * fails. `out_inserted` and `out_updated` receive the numbers of rows, and may be NULL. Otherwise like
- * cst_context_insert_arrow.
+ * Only properties with a column are set. Objects without changes are refreshed if the store has newer values. An object
+ * whose values are equal remains unchanged. A key with a null does not match. With the key "objectID", null inserts an
+ * object, and an unknown URI fails. `out_inserted` and `out_updated` receive the numbers of rows, and may be NULL.
+ * Otherwise like cst_context_insert_arrow.
  *
  * CST_E_INVALID_ARGUMENT if several objects have the keys of a row. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_upsert_arrow(cst_context *context, const cst_entity *entity,

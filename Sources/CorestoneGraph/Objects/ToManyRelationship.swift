@@ -459,6 +459,9 @@ final class ToManyRelationship {
         return (saved + addedMembers).filter { members.contains($0) }.elementsEqual(members.objects, by: ===)
     }
 
+    /// Restores whether the order counts as changed, after the former members and their order were restored.
+    func restoreOrderChange(_ wasOrderChanged: Bool) { isOrderChanged = wasOrderChanged }
+
     private func beginChange() {
         if isObserved { owner.willChangeObserved(slot) }
         willChange()
@@ -472,6 +475,7 @@ final class ToManyRelationship {
         if owner.isNewInEvent { return }
         let differences = ownDifferences()
         if differences.areOfEvent || differences.log != nil { return }
+        if relationship.isOrdered { owner.context?.hookState.trial?.noteOrder(of: self) }
         let order = relationship.isOrdered && isLoaded ? members.objects : nil
         if isFresh || hasChanges {
             differences.log = EventLog(order: order)

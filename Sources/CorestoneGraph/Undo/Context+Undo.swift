@@ -75,15 +75,20 @@ extension Context {
 
     /// Excludes a refreshed object from all earlier undo steps.
     func forgetUndo(of object: ManagedObject) {
-        guard let recorder = undoRecorder else { return }
-        recorder.refreshed[ObjectIdentifier(object)] = recorder.recorded
-        recorder.stamp += 1
+        for recorder in [undoRecorder, hookState.trial?.recorder] {
+            guard let recorder else { continue }
+            recorder.refreshed[ObjectIdentifier(object)] = recorder.recorded
+            recorder.stamp += 1
+        }
     }
 
     /// Closes the undo group of an event when the event ends.
-    func closeUndoGroup() { undoRecorder?.manager.closeEventGroup() }
+    func closeUndoGroup() { currentRecorder?.manager.closeEventGroup() }
 
     // MARK: Recording
+
+    /// The recorder of the running trial, or else that of the undo manager.
+    var currentRecorder: UndoRecorder? { hookState.trial?.recorder ?? undoRecorder }
 
     /// Whether the current event has changed an object.
     var hasUndoableEvent: Bool {
@@ -93,7 +98,7 @@ extension Context {
 
     /// Records the changes of the event in the undo manager, if registration is enabled.
     func recordUndo() {
-        guard let recorder = undoRecorder else { return }
+        guard let recorder = currentRecorder else { return }
         recorder.releaseDeferred()
         if hasUndoableEvent {
             let isRecorded = recorder.manager.isRegistrationEnabled && !changeTracker.event.isUnrecorded
@@ -117,7 +122,7 @@ extension Context {
 
     /// Copies the contents of an object that leaves the context, so that an undo of the event can restore the object.
     func keepContents(of object: ManagedObject) {
-        guard let recorder = undoRecorder, let entry = changeTracker.entry(of: object), entry.existed else { return }
+        guard let recorder = currentRecorder, let entry = changeTracker.entry(of: object), entry.existed else { return }
         recorder.contents[ObjectIdentifier(object)] = object.contentsAtEventStart(
             entry, assigned: changeTracker.assignedStores)
     }
@@ -142,7 +147,7 @@ private struct EventChanges {
             if !object.isGone { noteChanges(of: object, entry) }
             if !isThere {
                 contents =
-                    context.undoRecorder?.contents[ObjectIdentifier(object)]
+                    context.currentRecorder?.contents[ObjectIdentifier(object)]
                     ?? object.contentsAtEventStart(entry, assigned: context.changeTracker.assignedStores)
             } else if values[first.0...].allSatisfy(\.isSame), first.1 == members.count {
                 // An object that this event marked as updated is recorded even without changed values. An undo makes it

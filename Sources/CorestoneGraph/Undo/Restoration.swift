@@ -32,6 +32,10 @@ import CorestoneValues
 //     the loop of `perform`: the remaining actions become the newest step of their stack, and the actions that were
 //     undone can be redone. A `ContextUndo` that began to change objects is not run again (`canBeRepeated`).
 
+//
+// A trial (`Trial.swift`) records its events like undo, and restores them in the same way if it fails. Its last event is
+// restored silently: the restoration is not an event, and objects that had unsaved changes keep exactly these.
+
 extension Context {
     /// Throws if the changes of an event cannot be undone now.
     ///
@@ -63,9 +67,13 @@ struct Restoration {
     /// The ordered relationships in which the positions of members remain to be restored.
     private var unordered: [ToManyRelationship] = []
 
-    init(_ record: ContextUndo, in context: Context) {
+    /// Whether the event is restored as if it had not been, so that the restoration is not an event.
+    private let isSilent: Bool
+
+    init(_ record: ContextUndo, in context: Context, isSilent: Bool = false) {
         self.record = record
         self.context = context
+        self.isSilent = isSilent
     }
 
     /// Runs the restoration.
@@ -85,18 +93,27 @@ struct Restoration {
         restoreMembers(isExact: isExact)
         try updateInverses()
         var failure = removeMarked(leaving)
+        if isSilent { context.hookState.trial?.restoreOrderChanges() }
         var next = 0
         for change in record.changes {
             let values = record.values[next..<Int(change.valuesEnd)]
             next = Int(change.valuesEnd)
-            change.object.discardEqualChanges(
-                wasClean: isExact && change.existed && !change.wasUpdated, restored: values)
+            if isSilent, change.wasUpdated {
+                change.object.discardEqualChanges(of: values)
+            } else {
+                change.object.discardEqualChanges(
+                    wasClean: isExact && change.existed && !change.wasUpdated, restored: values)
+            }
         }
-        context.changeTracker.forEachTouched { object, _ in object.discardEqualChanges(wasClean: false, restored: []) }
+        context.changeTracker.forEachTouched { object, entry in
+            // An object whose unsaved values equal its row remains updated.
+            if isSilent, entry?.state.contains(.updated) == true { return }
+            object.discardEqualChanges(wasClean: false, restored: [])
+        }
         for (object, events) in awakening where !object.isGone {
             do { try object.sendAwake(fromSnapshotEvents: events) } catch { failure = failure ?? error }
         }
-        try context.processPendingChanges()
+        if isSilent { context.changeTracker.forgetTouched() } else { try context.processPendingChanges() }
         if let failure { throw failure }
     }
 
@@ -214,7 +231,7 @@ struct Restoration {
     private mutating func reconnect(_ object: ManagedObject, to target: ManagedObject, _ relationship: Relationship) {
         guard let inverse = relationship.resolvedInverse, inverse.isToMany,
             let collection = target.toMany(ordinal: Int(target.entity.layout.slots[Int(inverse.slot)].ordinal)),
-            collection.removedMembers.contains(where: { $0 === object })
+            collection.hasRemoved(object)
         else { return }
         enter(object, collection)
     }
@@ -433,6 +450,18 @@ extension ManagedObject {
         if !isChanged && !areMembersChanged { state.subtract([.updated, .touched]) }
     }
 
+    /// Discards changes of the passed values that equal the object's row, if the values were unchanged before an event.
+    ///
+    /// The object remains changed.
+    fileprivate func discardEqualChanges(of values: ArraySlice<ChangedValue>) {
+        guard state.isDisjoint(with: [.inserted, .detached]) else { return }
+        for value in values where value.wasStored {
+            if let overlay, overlay.isChanged(value.slot), isStored(overlay[value.slot], value.slot) {
+                clearChange(value.slot)
+            }
+        }
+    }
+
     /// Whether a property has the value of the object's row.
     fileprivate func isAsStored(_ slot: Int) -> Bool {
         guard let overlay, overlay.isChanged(slot) else { return true }
@@ -447,6 +476,10 @@ extension ManagedObject {
         if layout.role != .toOne { return storedValue(slot) == value }
         let stored = Record(record).target(slot, layout)
         guard case .object(let target as ManagedObject) = value else { return stored == nil }
+        // The row of a nested context may contain a temporary key of an object that was saved since.
+        if let stored, stored.0 < 0, case .object(let known as ManagedObject) = storedValue(slot) {
+            return known === target
+        }
         return target.store === store && stored.map { $0 == (target.primaryKey, target.entity.index) } ?? false
     }
 }

@@ -225,7 +225,7 @@ public final class UndoManager: @unchecked Sendable {
 /// An action that undoes a change.
 class UndoAction {
     /// The subject of the action; 0 without a subject.
-    let target: UInt
+    final var target: UInt
 
     init(target: UInt) { self.target = target }
 

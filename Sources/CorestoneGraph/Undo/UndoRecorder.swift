@@ -62,16 +62,16 @@ final class UndoRecorder: @unchecked Sendable {
 
 /// The changes of one event of a context.
 final class ContextUndo: UndoAction {
-    let recorder: UndoRecorder
+    private(set) var recorder: UndoRecorder
     let changes: [ObjectChange]
     /// The changed values of all objects, grouped by object in the order of `changes`.
     let values: [ChangedValue]
     /// The changed members, grouped like `values`.
     let members: [ChangedMembers]
     /// The recorder's stamp when the event was recorded.
-    let stamp: UInt64
+    private(set) var stamp: UInt64
     /// The number of the event among the recorded events of the context, from 1.
-    let number: UInt64
+    private(set) var number: UInt64
 
     init(
         _ recorder: UndoRecorder, _ changes: [ObjectChange], values: [ChangedValue], members: [ChangedMembers],
@@ -88,6 +88,15 @@ final class ContextUndo: UndoAction {
     }
 
     deinit { recorder.deferRelease(of: changes) }
+
+    /// Makes the action one of another recorder of the same context.
+    func move(to other: UndoRecorder, stamp: UInt64) {
+        recorder = other
+        self.stamp = stamp
+        other.recorded += 1
+        number = other.recorded
+        target = UInt(bitPattern: Unmanaged.passUnretained(other).toOpaque())
+    }
 
     private var isDone = false
     override var canBeRepeated: Bool { !isDone }

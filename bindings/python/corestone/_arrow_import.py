@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from . import _abi
 from ._arguments import choice, elements, flag, require_instance, shown
-from ._capsules import STREAM
+from ._capsules import STREAM, array_stream
 from ._progress import progress_callback
 from .errors import TypeMismatchError
 
@@ -74,19 +74,36 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)((
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
 
 
+def is_one_shot(data: Any) -> bool:
+    """Whether Arrow data can be read only once, such as a reader of pyarrow or a capsule."""
+    if isinstance(data, type) or not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
+        return True
+    return any(hasattr(data, name) for name in ("__next__", "read_next_batch", "get_next"))
+
+
 class StreamCapsule:
     """A stream of another library. Its capsule is kept until the library has moved the stream out of it."""
 
     __slots__ = ("_capsule", "address")
 
     def __init__(self, data: Any) -> None:
-        export = getattr(data, "__arrow_c_stream__", None)
-        self._capsule = data if export is None or isinstance(data, type) else export()
+        self._capsule = _exported(data)
         if not _is_valid(self._capsule, STREAM.name):
             raise TypeMismatchError(
-                "data must be Arrow data with a __arrow_c_stream__ method, such as a pyarrow.Table or a "
-                f"polars.DataFrame, not {shown(data)}",
+                "data must be Arrow data with a __arrow_c_stream__ or __arrow_c_array__ method, such as a "
+                f"pyarrow.Table or a polars.DataFrame, not {shown(data)}",
                 key="data",
                 value=data,
             )
         self.address: int = _pointer(self._capsule, STREAM.name)
+
+
+def _exported(data: Any) -> Any:
+    """Returns the capsule of a stream, or other data unchanged. An array becomes the only batch of a stream."""
+    if isinstance(data, type):
+        return data
+    if hasattr(data, "__arrow_c_stream__"):
+        return data.__arrow_c_stream__()
+    if hasattr(data, "__arrow_c_array__"):
+        return array_stream(*data.__arrow_c_array__())
+    return data

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Union, cast
 from . import _abi, _host, values
 from ._abi import lib, text
 from ._arguments import elements, function, handles, plural, quoted, require_instance, shown
-from ._arrow_import import Columns, ImportSettings, Progress, StreamCapsule, import_options
+from ._arrow_import import Columns, ImportSettings, Progress, StreamCapsule, import_options, is_one_shot
 from ._bulk import Block, plain_columns
 from ._call import call, owned
 from ._callbacks import reported
@@ -124,7 +124,8 @@ class BatchInsertRequest(_BatchRequest):
     match     for Arrow data: the attributes of a unique constraint; a row with the values of a stored row updates it,
               regardless of the merge policy. An empty list selects the first constraint whose attributes are columns
 
-    If `rows` is an iterator, the request can be executed only once.
+    If `rows` is an iterator, or `arrow` can be read only once, such as a reader of pyarrow, the request can be executed
+    only once.
     """
 
     def __init__(
@@ -155,6 +156,8 @@ class BatchInsertRequest(_BatchRequest):
                 key="rows",
                 value=sources,
             )
+        if arrow is None:
+            _refuse_options(entity, match, ignore_unknown, naive_utc, progress)
         for given, parameter in ((handler, "handler"), (objects, "objects")):
             if given is not None:
                 function(given, parameter)
@@ -162,6 +165,7 @@ class BatchInsertRequest(_BatchRequest):
         self.arrow, self.match = arrow, match
         self.ignore_unknown, self.naive_utc, self.progress = ignore_unknown, naive_utc, progress
         self._options: _abi.ArrowImportOptions | None = None
+        self._is_read = False
 
     def _execute(self, context: Context) -> BatchOutcome:
         if self.arrow is None:
@@ -188,7 +192,15 @@ class BatchInsertRequest(_BatchRequest):
 
     def _fill(self, handle: int, context: Context, entity: Entity) -> None:
         if self.arrow is not None:
+            if self._is_read:
+                raise InvalidArgumentError(
+                    f"the Arrow data of the BatchInsertRequest for {entity.name} was already read; create a "
+                    "BatchInsertRequest with other data, or pass a table",
+                    entity=entity.name,
+                    key="arrow",
+                )
             stream = StreamCapsule(self.arrow)
+            self._is_read = is_one_shot(self.arrow)
             call(lib.cst_batch_insert_set_arrow, handle, stream.address, self._options)
             return
         if self.objects is not None:
@@ -205,6 +217,24 @@ class BatchInsertRequest(_BatchRequest):
         keys = (ctypes.c_uint32 * max(len(filler.places), 1))(*[leaf.key for leaf in filler.places.values()])
         call(
             lib.cst_batch_insert_set_handler, handle, len(filler.places), keys, _rows_callback, number, _forget_callback
+        )
+
+
+def _refuse_options(entity: EntityLike, match: Any, ignore_unknown: Any, naive_utc: Any, progress: Any) -> None:
+    """Raises an error for options of Arrow data."""
+    given = {
+        "match": match is not None,
+        "ignore_unknown": ignore_unknown is not False,
+        "naive_utc": naive_utc is not False,
+        "progress": progress is not None,
+    }
+    for parameter in (name for name, is_given in given.items() if is_given):
+        name = _name_of(entity)
+        raise InvalidArgumentError(
+            f"{parameter} of the BatchInsertRequest for {name or shown(entity)} applies only to Arrow data; omit it, "
+            "or pass arrow",
+            entity=name,
+            key=parameter,
         )
 
 

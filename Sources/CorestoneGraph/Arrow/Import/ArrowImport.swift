@@ -3,7 +3,7 @@ import CorestoneValues
 
 /// An import of an Arrow stream into a context.
 ///
-/// The objects are changed row by row. If a row is rejected, all changes of the import are reverted.
+/// The objects are changed row by row, within a trial. If a row is rejected, the changes of the trial are reverted.
 final class ArrowImport {
     private typealias Key = ArrowRelationship.Key
 
@@ -35,14 +35,14 @@ final class ArrowImport {
 
     init(
         _ stream: ArrowInputStream, _ entity: Entity, _ options: ArrowImportOptions, isUpsert: Bool,
-        in context: Context
+        in context: Context, _ trial: Trial
     ) throws {
         (self.context, self.entity, self.options, self.stream) = (context, entity, options, stream)
         let plan = try context.whileStreamRuns {
             try stream.withSchema { try ArrowImportPlan($0, entity, options, isUpsert: isUpsert) }
         }
         self.plan = plan
-        changes = ArrowChanges(context)
+        changes = ArrowChanges(trial)
         match = isUpsert ? try ArrowMatch(plan, options.keys, in: context) : nil
         targets = try plan.relationships.map {
             try ArrowObjectIndex($0.relationship.destination, $0.keys.map(\.attribute), in: context)
@@ -50,20 +50,15 @@ final class ArrowImport {
     }
 
     func run() throws -> ArrowImportResult {
-        do {
-            while let batch = try context.whileStreamRuns({ try stream.next() }) {
-                try plan.load(batch)
-                for start in stride(from: 0, to: plan.count, by: ArrowImport.chunk) {
-                    try importRows(start..<min(start + ArrowImport.chunk, plan.count))
-                }
+        while let batch = try context.whileStreamRuns({ try stream.next() }) {
+            try plan.load(batch)
+            for start in stride(from: 0, to: plan.count, by: ArrowImport.chunk) {
+                try importRows(start..<min(start + ArrowImport.chunk, plan.count))
             }
-            try connectPending()
-            try validate()
-            try report(rows: inserted + updated, isEnd: true)
-        } catch {
-            changes.revert()
-            throw error
         }
+        try connectPending()
+        try validate()
+        try report(rows: inserted + updated, isEnd: true)
         return ArrowImportResult(inserted: inserted, updated: updated)
     }
 
@@ -92,7 +87,7 @@ final class ArrowImport {
         for row in rows {
             try locating(row) {
                 let former = try match?.object(row)
-                let object = try former ?? changes.insert(entity)
+                let object = try former ?? context.insert(entity)
                 try setAttributes(row, of: object, isNew: former == nil)
                 for place in keys.indices {
                     try connect(object, place, keys[place][row - rows.lowerBound] ?? [], row: plan.base + row + 1)

@@ -59,7 +59,7 @@ final class ArrowInputStream: @unchecked Sendable {
         guard let release = schema.release else {
             throw CoreError(
                 .invalidArgument,
-                "the Arrow stream returned a released schema; report it as a defect of the library "
+                "the Arrow stream for \(entity) returned a released schema; report it as a defect of the library "
                     + "that exports the stream", entity: entity, key: "stream")
         }
         defer { release(&schema) }
@@ -78,7 +78,7 @@ final class ArrowInputStream: @unchecked Sendable {
         guard failure == 0 else {
             // The content of the batch is undefined.
             batch.pointee = platform_arrow_array()
-            let error = failed("failed", failure)
+            let error = failed("did not return the next record batch", failure)
             close()
             throw error
         }
@@ -93,7 +93,7 @@ final class ArrowInputStream: @unchecked Sendable {
         var cause = String(cString: strerror(number))
         if let text = stream.pointee.get_last_error?(stream) { cause = String(cString: text) }
         return CoreError(
-            .callback, "the Arrow stream \(what): \(cause)", entity: entity, key: "stream",
+            .callback, "the Arrow stream for \(entity) \(what): \(cause)", entity: entity, key: "stream",
             value: .int(Int64(number)))
     }
 }

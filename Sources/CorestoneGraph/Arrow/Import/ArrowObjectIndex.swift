@@ -10,7 +10,7 @@ final class ArrowObjectIndex {
     typealias Key = ArrowRelationship.Key
 
     private struct Entry {
-        var objects: [ManagedObject] = []
+        var objects = ObjectList()
         /// Whether the objects of the store are included.
         var isComplete = false
     }
@@ -38,8 +38,7 @@ final class ArrowObjectIndex {
     }
 
     private func add(_ object: ManagedObject, _ key: Key) {
-        if entries[key]?.objects.contains(where: { $0 === object }) == true { return }
-        entries[key, default: Entry()].objects.append(object)
+        _ = entries[key, default: Entry()].objects.append(object)
     }
 
     /// Fetches the objects of these keys that are not indexed yet.
@@ -71,7 +70,35 @@ final class ArrowObjectIndex {
     private func fetch(_ predicate: Predicate) throws {
         let request = FetchRequest(entity: entity, predicate: predicate)
         request.includesPendingChanges = false
-        for object in try context.fetch(request) { try note(object) }
+        // A registered object may have older values, with which it would not be found.
+        request.shouldRefreshRefetchedObjects = true
+        var changed: [ManagedObject] = []
+        for object in try context.fetch(request) {
+            try note(object)
+            if object.hasChanges, !object.isDeleted { changed.append(object) }
+        }
+        try noteRows(of: changed)
+    }
+
+    /// Adds changed objects under the values of their newest rows, because a refresh does not apply to them.
+    ///
+    /// Objects whose own changes include the key are left out.
+    private func noteRows(of objects: [ManagedObject]) throws {
+        if context.parent != nil { return }
+        let objects = objects.filter { object in !attributes.contains { object.isChanged($0) } }
+        for (store, objects) in context.faultLoader.byStore(objects) {
+            let batch = try context.objectRefresh.rows(of: entity.root, objects.map(\.primaryKey), in: store)
+            let records = Dictionary(batch.records.map { ($0.primaryKey, $0) }) { first, _ in first }
+            try withExtendedLifetime(batch.chunks) {
+                for object in objects {
+                    guard let record = records[object.primaryKey], record.version != object.version else { continue }
+                    let values = attributes.map { attribute in
+                        record.view(Int(attribute.slot), object.entity.layout.slots[Int(attribute.slot)]).propertyValue
+                    }
+                    add(object, Key(values: values))
+                }
+            }
+        }
     }
 
     /// Finds objects by URI. Those whose rows are not loaded are loaded together.
@@ -93,18 +120,23 @@ final class ArrowObjectIndex {
         }
     }
 
-    /// Returns the objects that have the key now. `prepare` must have been called with the key.
+    /// Returns the objects that have the key now, or two of them. `prepare` must have been called with the key.
     func objects(_ key: Key) throws -> [ManagedObject] {
-        guard let objects = entries[key]?.objects else { return [] }
-        return try objects.filter { object in
-            if object.isDeleted || object.isGone { return false }
-            // The import, or a callback during the import, may have changed the object.
-            guard object.hasChanges else { return true }
-            for (attribute, value) in zip(attributes, key.values) {
-                if try object.propertyValue(of: attribute) != value { return false }
-            }
-            return true
+        var found: [ManagedObject] = []
+        for object in entries[key]?.objects.objects ?? [] where !object.isDeleted && !object.isGone {
+            if try hasKey(object, key) { found.append(object) }
+            if found.count == 2 { break }
         }
+        return found
+    }
+
+    /// Whether a listed object still has the key. The import, or a callback, may have changed the object.
+    private func hasKey(_ object: ManagedObject, _ key: Key) throws -> Bool {
+        guard object.hasChanges else { return true }
+        for (attribute, value) in zip(attributes, key.values) where object.isChanged(attribute) {
+            if try object.propertyValue(of: attribute) != value { return false }
+        }
+        return true
     }
 }
 
@@ -112,5 +144,10 @@ extension ManagedObject {
     /// Returns the value of an attribute that is not composite.
     func propertyValue(of attribute: Attribute) throws -> PropertyValue {
         try view(key: attribute.key).propertyValue
+    }
+
+    /// Whether an attribute that is not composite has an unsaved value.
+    fileprivate func isChanged(_ attribute: Attribute) -> Bool {
+        state.contains(.inserted) || overlay?.isChanged(Int(attribute.slot)) == true
     }
 }

@@ -6,7 +6,10 @@ extension Context {
     ///
     /// Columns are attributes, elements of composite attributes, relationships and keys of relationships; see
     /// `ArrowImportOptions.columns`. Attributes without a column have their defaults. A row can refer to objects of the
-    /// store, to unsaved objects and to other rows of the stream. If a row is rejected, nothing is changed.
+    /// store, to unsaved objects and to other rows of the stream.
+    ///
+    /// After a failure, the objects of the context, their relationships and the undo stack are as before. Inserted
+    /// objects then leave the context without delete rules and hooks of deletion.
     ///
     /// - Parameter place: A `struct ArrowArrayStream`. It is moved, and released before the call returns or throws.
     /// - Throws: `.invalidArgument` for an unknown column or property, a key without an object, or a damaged stream.
@@ -55,7 +58,7 @@ extension Context {
         }
         if entity.isAbstract { try ManagedObject.requireConcrete(entity) }
         return try keepingHold {
-            try ArrowImport(stream, entity, options, isUpsert: isUpsert, in: self).run()
+            try trying { try ArrowImport(stream, entity, options, isUpsert: isUpsert, in: self, $0).run() }
         }
     }
 
