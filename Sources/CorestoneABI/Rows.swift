@@ -67,7 +67,7 @@ public func cst_rows_copy_values(
                 .invalidArgument,
                 "first is \(UInt(bitPattern: first)) and count is \(UInt(bitPattern: count)), but there "
                     + (all == 1 ? "is 1 row" : "are \(all) rows"),
-                key: isFirst ? "first" : "count", value: sizeValue(isFirst ? first : count))
+                entity: box.entity?.name, key: isFirst ? "first" : "count", value: sizeValue(isFirst ? first : count))
         }
         let out = try required(out, "out_values")
         try box.enter()

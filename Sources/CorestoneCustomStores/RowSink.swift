@@ -208,7 +208,7 @@ package final class RowSink {
         guard let entity = row.entity ?? wanted.map({ recordedEntity(row, $0) }) else {
             throw refused(row, nil, "its entity is missing; pass an entity with each row", key: "entity")
         }
-        guard Int(entity.index) < names.model.entities.count, names.model.entities[Int(entity.index)] === entity else {
+        guard isOwn(entity) else {
             throw refused(
                 row, entity, "\(entity.name) belongs to another model; pass an entity of the store's model",
                 key: "entity")
@@ -224,6 +224,10 @@ package final class RowSink {
                 key: "entity")
         }
         return entity
+    }
+
+    private func isOwn(_ entity: Entity) -> Bool {
+        Int(entity.index) < names.model.entities.count && names.model.entities[Int(entity.index)] === entity
     }
 
     private func recordedEntity(_ row: PushedRow, _ wanted: Entity) -> Entity {
@@ -374,6 +378,13 @@ package final class RowSink {
             key = names.table.key(of: reference, destination.root)
         }
         if let entity {
+            guard isOwn(entity) else {
+                throw CoreError(
+                    .invalidArgument, code: .persistentStoreOperation,
+                    "\(relationship.entity.name).\(relationship.name) cannot refer to \(entity.name) of another model; "
+                        + "pass an entity of the store's model", entity: relationship.entity.name,
+                    key: relationship.name, value: value, objectURI: uri, file: place.file)
+            }
             guard entity.isKind(of: destination) else {
                 throw CoreError(
                     .invalidArgument, code: .persistentStoreOperation,

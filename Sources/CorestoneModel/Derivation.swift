@@ -65,7 +65,7 @@ extension Attribute {
         var part = "which"
         do {
             let expression = try derivation.expression.required()
-            part = "whose filter"
+            part = "with a filter that"
             _ = try derivation.filter?.required()
             if let intermediate = derivation.intermediateOperator { return intermediate }
             for path in expression.keyPaths {
@@ -82,7 +82,7 @@ extension Attribute {
             guard let property = current.anyProperty(named: key.text) else {
                 let near = nearestName(to: key.text, among: current.properties.map(\.name))
                 return "which refers to the unknown property \"\(key.text)\" of \(current.name)"
-                    + (near.map { " (did you mean \"\($0)\"?)" } ?? "")
+                    + (near.map { "; did you mean \"\($0)\"?" } ?? "")
             }
             owner = (property as? Relationship)?.destination
         }

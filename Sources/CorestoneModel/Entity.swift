@@ -335,7 +335,7 @@ extension Entity {
                     + (destination.isRemoved
                         ? "was removed from its model; set another entity"
                         : "does not belong to the model of \(name); set an entity of that model"),
-                entity: name, key: relationship)
+                entity: name, key: relationship, value: .string(destination.name))
         }
     }
 

@@ -537,7 +537,8 @@ static void failing_streams_are_reported_and_released(void) {
     source.batches[1] = source.batches[0];
     source.fails_at = 2;
     CHECK_STATUS(CST_E_CALLBACK, insert(&c, c.employee, &source, NULL, NULL));
-    CHECK_CONTAINS("the Arrow stream failed: the producer failed", cst_error_message(check_error()));
+    CHECK_CONTAINS("the Arrow stream for Employee did not return the next record batch: the producer failed",
+                   cst_error_message(check_error()));
     check_unchanged(&c);
     source.message = NULL;
     CHECK_STATUS(CST_E_CALLBACK, insert(&c, c.employee, &source, NULL, NULL));

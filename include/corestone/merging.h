@@ -1,9 +1,10 @@
 /* corestone/merging.h: merge policies and conflicts of a save.
  *
- * A save finds a version conflict if another context or process changed or deleted an object since it was read. A save
- * finds a constraint conflict if another object has the same unique values. The merge policy of the context resolves
- * such conflicts, and the save is repeated, up to 16 times. If conflicts remain unresolved, the save fails with
- * CST_E_CONFLICT, and the error lists them. Without a policy every conflict makes the save fail.
+ * A save finds a version conflict if another context or process changed or deleted the row of an object that the save
+ * writes, since the object was read. A save finds a constraint conflict if another object has the same unique values.
+ * The merge policy of the context resolves such conflicts, and the save is repeated, up to 16 times. If conflicts
+ * remain unresolved, the save fails with CST_E_CONFLICT, and the error lists them. Without a policy every conflict
+ * makes the save fail.
  *
  * cst_context_set_merge_policy sets the policy, which the caller creates with cst_merge_policy_new. Conflicts are
  * borrowed from the error or the call that passes them; they can be read on any thread.
@@ -35,11 +36,13 @@ enum {
     CST_CONFLICT_CONSTRAINT = 3 /* another object has the same unique values */
 };
 
-/* The snapshots of an object in conflict, for cst_conflict_value. */
+/* The snapshots of an object in conflict, for cst_conflict_value.
+ *
+ * CST_SNAPSHOT_CACHED has the values of CST_SNAPSHOT_OBJECT if the row is not cached. */
 enum {
     CST_SNAPSHOT_OBJECT = 0, /* the values with which the object was last read; for a constraint, the object's values */
     CST_SNAPSHOT_CURRENT = 1,   /* the object's values, changes included */
-    CST_SNAPSHOT_CACHED = 2,    /* the values in the row cache */
+    CST_SNAPSHOT_CACHED = 2,    /* the values in the row cache, or in the parent of a nested context */
     CST_SNAPSHOT_PERSISTED = 3, /* the values in the store, if they differ from the row cache */
     CST_SNAPSHOT_THEIRS = 4     /* the other side of the conflict: the newest row, or the stored object */
 };
@@ -71,7 +74,7 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_context_merge_policy(cst_context *context
 /* Makes the next save check that the row of an unchanged object is still the same in the store.
  *
  * A difference is a version conflict. The check is cancelled by a rollback or a reset. If the object is a fault, the
- * fault fires. Has no effect on an object that was never saved. */
+ * fault fires. Has no effect on an object that was never saved. Saves of a nested context ignore the check. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_detect_conflicts(cst_context *context, cst_object *object,
                                                                 cst_error **error);
 
@@ -84,7 +87,9 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED const cst_conflict *cst_error_conflict_at
 /* Returns the kind of a conflict, a CST_CONFLICT_ constant, or 0 for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD int32_t cst_conflict_kind(const cst_conflict *conflict);
 
-/* Returns a description of a conflict as text, with the values of the properties that differ. */
+/* Returns a description of a conflict as text.
+ *
+ * It contains the values of the constraint, or those of up to 20 properties that differ. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_conflict_message(const cst_conflict *conflict);
 
 /* Returns the number of objects of the context in a conflict.
@@ -116,8 +121,9 @@ CST_EXPORT CST_ANY_THREAD size_t cst_conflict_property_count(const cst_conflict 
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_conflict_property_at(const cst_conflict *conflict, size_t index);
 
 /* Returns the value of an attribute, or the ID of a to-one target, in a snapshot (CST_SNAPSHOT_…). `index` is the index
- * of the object in the conflict. The view is valid as long as the conflict. Returns CST_NOT_FOUND if there is no such
- * snapshot, object or property; snapshots do not have to-many relationships. */
+ * of the object in the conflict. The view is valid as long as the conflict. Returns CST_NOT_FOUND if the conflict does
+ * not have the snapshot, object or property; snapshots do not have to-many relationships. Fails with
+ * CST_E_INVALID_ARGUMENT for a number that is not a CST_SNAPSHOT_ constant. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_conflict_value(const cst_conflict *conflict, int32_t snapshot, size_t index,
                                                         cst_string property, cst_value *out_value CST_BORROWED,
                                                         cst_error **error);

@@ -70,6 +70,7 @@ typedef struct cst_migration_guard_options {
  * at `path` are checked. `options` may be NULL.
  *
  * CST_E_STORE_IO if a model, a store or a folder cannot be read.
+ * CST_E_STORE_BUSY if another program wrote a store during the check.
  * CST_E_MODEL for a damaged model.
  * CST_E_INVALID_ARGUMENT for a version that does not exist, and for a folder without stores. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_migration_guard_check(cst_string path, cst_string new_path,

@@ -164,9 +164,9 @@ typedef struct cst_store_options {
     cst_progress_fn migration_progress;
     void *migration_userdata;
     /* The part of the history to keep (cst_history_retention in history.h). Other transactions are purged when the
-     * store is opened, and after every thousand transactions that the coordinator writes, on a thread of the
-     * coordinator. A purge also keeps transactions that an active consumer has not read. NULL: the history is not
-     * purged automatically. */
+     * store is opened, and when the coordinator writes a transaction whose number is a multiple of 1,000, on a thread
+     * of the coordinator. A purge also keeps transactions that an active consumer has not read. NULL: the history is
+     * not purged automatically. */
     const struct cst_history_retention *history_retention;
     /* Mapping models that a migration tries first (mapping.h).
      *

@@ -101,17 +101,9 @@ extension MigrationGuard {
         options.migration = migration
         let copy = "\(folder.path)/store"
         let before = MigrationGuard.digests(path)
+        let findings: [MigrationFinding]
         do {
-            let findings = try trial(path, copy, options)
-            let after = MigrationGuard.digests(path)
-            if let changed = MigrationGuard.fileSuffixes.first(where: { before[$0] != after[$0] }) {
-                throw CoreError(
-                    .storeBusy, code: .coreData,
-                    "\(path)\(changed) was changed during the check; close the store in all programs, and check it "
-                        + "again",
-                    file: path)
-            }
-            return findings
+            findings = try trial(path, copy, options)
         } catch let error as CoreError where error.status == .notAStore && MigrationGuard.isStore(path) {
             return [
                 MigrationFinding(
@@ -122,6 +114,14 @@ extension MigrationGuard {
             let errors = error.children.isEmpty ? [error] : error.children
             return errors.map { MigrationFinding(.storeFails, store: path, $0.naming(path, insteadOf: copy)) }
         }
+        let after = MigrationGuard.digests(path)
+        if let changed = MigrationGuard.fileSuffixes.first(where: { before[$0] != after[$0] }) {
+            throw CoreError(
+                .storeBusy, code: .coreData,
+                "\(path)\(changed) was changed during the check; close the store in all programs, and check it again",
+                file: path)
+        }
+        return findings
     }
 
     private static let fileSuffixes = ["", "-wal", "-shm", "-journal"]

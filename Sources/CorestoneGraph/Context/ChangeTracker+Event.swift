@@ -124,7 +124,9 @@ extension ChangeTracker {
     ///
     /// Objects that still exist are recorded as refreshed instead, if there are observers. The changes of other writers
     /// stay in the event.
-    func forgetTouched() {
+    ///
+    /// - Parameter notesRefreshed: Whether the objects are recorded as refreshed.
+    func forgetTouched(notesRefreshed: Bool = true) {
         if !context.hasUndoableEvent { return }
         var touched: [ManagedObject] = []
         forEachTouched { object, _ in touched.append(object) }
@@ -133,7 +135,7 @@ extension ChangeTracker {
         (event.mergedIn, event.deletedElsewhere, event.merged) = (ended.mergedIn, ended.deletedElsewhere, ended.merged)
         (event.invalidated, event.isAllInvalidated) = (ended.invalidated, ended.isAllInvalidated)
         (event.refreshed, event.isEverything) = (ended.refreshed, ended.isEverything)
-        for object in touched where object.state.isDisjoint(with: [.detached, .deleted]) {
+        for object in touched where notesRefreshed && object.state.isDisjoint(with: [.detached, .deleted]) {
             context.objectRefresh.noteRefreshedIfObserved(object)
         }
     }

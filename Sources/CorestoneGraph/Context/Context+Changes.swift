@@ -117,13 +117,15 @@ extension Context {
     ///
     /// A save calls this function, so that saves of other contexts are detected as conflicts, and always applies delete
     /// rules. Objects of removed stores are discarded, because they cannot be saved.
-    func processPendingChanges(appliesDeleteRules: Bool) throws {
+    ///
+    /// - Parameter closesGroup: Whether the undo step of the event ends too.
+    func processPendingChanges(appliesDeleteRules: Bool, closesGroup: Bool = true) throws {
         try checkQueue()
         takeRenamed()
         takeRemovedStores()
         observation.objects?.sweep()
         if appliesDeleteRules { try faultLoader.exemptFromFaultPolicy(deleteRules.apply) }
-        endEvent()
+        endEvent(closesGroup: closesGroup)
     }
 
     /// Refreshes an object that a save does not write.

@@ -5,15 +5,20 @@ extension Context {
     /// Ends the event: its changes are recorded for undo, then observers are notified.
     ///
     /// Changes that observers make belong to the next event.
-    func endEvent() {
-        guard changeTracker.hasEvent else { return closeUndoGroup() }
+    ///
+    /// - Parameter closesGroup: Whether the undo step of the event ends too. Otherwise, the next event belongs to it.
+    func endEvent(closesGroup: Bool = true) {
+        guard changeTracker.hasEvent else {
+            if closesGroup { closeUndoGroup() }
+            return
+        }
         changeTracker.checkInvariants()
         noteTouchedBeforeSave()
         var changes = hasEventObservers ? changeTracker.changesOfEvent() : nil
         if observation.trackers.hasObservers(.slots) { changes?.noteSlots() }
         recordUndo()
         changeTracker.forgetEvent()
-        closeUndoGroup()
+        if closesGroup { closeUndoGroup() }
         if let changes { notifyEvent(changes) }
     }
 
@@ -34,7 +39,7 @@ extension Context {
     ///   - purpose: Completes "cannot …", before the object if there is one.
     ///   - object: The object that `body` changes; nil for several objects.
     func unrecorded(_ purpose: String, of object: ManagedObject? = nil, _ body: () throws -> Void) throws {
-        if undoRecorder == nil { return try together(purpose, of: object, body) }
+        if currentRecorder == nil { return try together(purpose, of: object, body) }
         if hasUndoableEvent { try processPendingChanges(appliesDeleteRules: propagatesDeletesAtEndOfEvent) }
         try together(purpose, of: object) {
             defer { changeTracker.forgetTouched() }

@@ -8,7 +8,7 @@ struct RegistrationNotices {
     enum Kind { case registered, unregistered }
     typealias Notice = (kind: Kind, store: Store, ids: [ObjectID])
 
-    /// The number of nested operations that delay the notices. If 0, new notices are sent without delay.
+    /// The number of nested operations that delay the notices. If 0, new notices are passed to `send` immediately.
     var holders = 0
     private var pending: [Notice] = []
 
@@ -68,7 +68,7 @@ struct RegistrationNotices {
 }
 
 extension IdentityMap {
-    /// Notifies the store of an object's ID, immediately or together with other IDs.
+    /// Adds a notice that an object was registered or deregistered, which is sent as described at `send`.
     @inline(never)
     func note(_ kind: RegistrationNotices.Kind, _ object: ManagedObject, in store: Store) {
         note(kind, [object.objectID], in: store)
@@ -105,7 +105,8 @@ extension IdentityMap {
 extension Context {
     /// Runs `body` and delays the notices until the end of the outermost call of this function.
     ///
-    /// Consecutive notices of the same kind and store are sent together. Without `isNeeded`, they are not delayed.
+    /// Consecutive notices of the same kind and store are sent together. If `isNeeded` is false, this call does not delay
+    /// them.
     @inline(__always)
     package func batchingNotices<Result>(_ isNeeded: Bool, _ body: () throws -> Result) rethrows -> Result {
         if !isNeeded { return try body() }

@@ -72,7 +72,7 @@ extension Expression {
         return (function, arguments[0])
     }
 
-    /// Returns the result of a statistical function over the values that are not null in rows, as a constant.
+    /// Returns the result of a statistical function over the non-null values of the rows, as a constant.
     ///
     /// Returns nil if the expression is not such a function.
     func aggregated(over rows: [PropertyValue], of entity: Entity) throws -> Expression? {

@@ -92,7 +92,10 @@ extension Coordinator {
         request.affectedStores = stores
         var deletion = HistoryDeletion("delete history", "deletion", progress)
         for (store, number) in try request.ends(in: self) {
-            try logPassedConsumers(of: store, before: number)
+            let passed = try passedConsumers(of: store, before: number)
+            let earlier = deletion.transactions
+            // A deletion that fails or is cancelled may have deleted transactions too.
+            defer { if deletion.transactions > earlier { logPassed(passed, of: store, before: number) } }
             try deletion.run(in: store) { try $0.deleteHistory(before: number) }
         }
         return (deletion.transactions, deletion.changes)
@@ -113,14 +116,21 @@ extension Coordinator {
         return given.isEmpty ? stores : chosen
     }
 
-    /// Logs the consumers that lose transactions. A deletion by position does not keep transactions for consumers.
-    private func logPassedConsumers(of store: Store, before number: Int64) throws {
+    /// Returns the consumers that have not read all transactions with lower numbers.
+    ///
+    /// A deletion by position does not keep transactions for consumers.
+    private func passedConsumers(of store: Store, before number: Int64) throws -> [HistoryConsumer] {
         let time = ReferenceDate.currentSeconds
-        for consumer in try historyConsumers(of: store)
-        where consumer.isLiving(at: time) && consumer.transactionNumber < number.addingClamped(-1) {
+        return try historyConsumers(of: store).filter {
+            $0.isLiving(at: time) && $0.transactionNumber < number.addingClamped(-1)
+        }
+    }
+
+    private func logPassed(_ consumers: [HistoryConsumer], of store: Store, before number: Int64) {
+        for consumer in consumers {
             DebugLog.write(
-                "CoreData: warning: the history of \(store.path) is deleted before transaction \(number), but the consumer "
-                    + "\"\(consumer.name)\" has read it only up to transaction \(consumer.transactionNumber); call "
+                "CoreData: warning: transactions of \(store.path) with numbers below \(number) were deleted, but the "
+                    + "consumer \"\(consumer.name)\" had read only up to transaction \(consumer.transactionNumber); call "
                     + "cst_coordinator_purge_history (purge_history, purgeHistory) to keep unread transactions")
         }
     }

@@ -7,6 +7,8 @@ struct HookState {
     var depth = 0
     /// The number of running callbacks of Arrow imports.
     var imports = 0
+    /// The running trial; otherwise nil.
+    var trial: Trial?
     /// The nesting depth of `withoutTracking`.
     var untracked = 0
     /// The first error of a hook during a call that continues regardless.

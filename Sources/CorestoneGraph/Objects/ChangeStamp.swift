@@ -5,8 +5,8 @@ import CorestoneValues
 // With a change stamp, a host can cache the values of an object.
 //
 // The stamp `changes` is incremented by every assignment to a field on which the value of a plain attribute depends:
-// the record, the overlay and its values, the state and the owner. The observers of these fields do it, and
-// `Overlay.swift` for the values of an overlay, so that no change can be forgotten. Records are immutable. Some
+// the record, the overlay and its values, the state and the owner. The `didSet` observers of these fields increment it,
+// and the mutating functions in `Overlay.swift` increment it for values of an overlay. Records are immutable. Some
 // increments are superfluous, for example those of flags that do not concern values; they only make a cache less
 // effective.
 extension ManagedObject {
@@ -32,7 +32,9 @@ extension ManagedObject {
         return slot < Int(entity.slotCount) && entity.slotKeys[slot] == key && fireResident()
     }
 
-    /// Fires a fault whose row is in memory. Returns false if that needs other work, or the object is not a fault.
+    /// Fires a fault whose row is in memory.
+    ///
+    /// Returns false if the object is not a fault, or if firing it needs a read, a hook or a check of the thread.
     @usableFromInline
     func fireResident() -> Bool {
         guard state.intersection([.fault, .detached, .inaccessible, .partial]) == .fault, record != nil, owner[1] == 0,
@@ -64,7 +66,7 @@ extension ManagedObject {
 
     /// Sets an attribute, if this does not wait or run code of the application.
     ///
-    /// - Returns: False if nothing was set, because `set` must be called.
+    /// - Returns: False if nothing was set; the caller must then call `set`.
     package func setResident(_ value: PropertyValue, key: UInt32) -> Bool {
         let slot = Int(key & 0xFFF)
         guard slot < Int(entity.slotCount), entity.slotKeys[slot] == key,

@@ -9,7 +9,7 @@ struct RowPart {
     let keys: Set<UInt32>
 }
 
-// The context stores the parts, because only few objects have one. A part remains after the whole row is read, because
+// The context stores the parts, because few objects have one. A part remains after the whole row is read, because
 // views into it may be in use.
 extension ManagedObject {
     /// Returns the value of a property that was fetched as part of the fault's row.

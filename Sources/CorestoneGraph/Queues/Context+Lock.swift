@@ -64,7 +64,7 @@ extension Context {
             throw CoreError(
                 .wrongThread, code: .managedObjectContextLocking,
                 "\(nameOfThread(platform_thread_id())) unlocked \(label.text) without locking it"
-                    + (access.holds.performs + access.holds.locks > 0 ? " in this perform or call" : "")
+                    + (access.holds.performs + access.holds.locks > 0 ? " in this perform or callback" : "")
                     + "; call cst_context_lock (lock) first")
         }
         access.holds.locksInCalls = 0

@@ -30,10 +30,10 @@ public enum SectionNaming {
     private func name(
         of object: ManagedObject, in context: Context, by function: (ManagedObject) throws -> String?
     ) throws -> String? {
-        let before = context.changeCount
+        let before = ChangeCounts(context.changeTracker)
         let name: String?
         do { name = try function(object) } catch let error as CoreError { throw error.naming(object) }
-        if context.changeCount == before { return name }
+        if !before.hasChanged(context.changeTracker) { return name }
         throw CoreError(
             .invalidArgument, code: .coreData,
             "the section name callback must only read objects, but it changed or saved some when it was called for "
@@ -53,10 +53,25 @@ public enum SectionNaming {
     var keyPath: String? { if case .keyPath(let path) = self { path } else { nil } }
 }
 
-extension Context {
-    /// A number that changes when an object of the context is first changed in the current event.
-    fileprivate var changeCount: Int {
-        changeTracker.inserted.count + changeTracker.updated.count + changeTracker.deleted.count
-            + changeTracker.event.touched.count
+/// The numbers of changed objects of a context, which grow when an object is first changed in the current event.
+private struct ChangeCounts {
+    private let inserted: Int
+    private let updated: Int
+    private let deleted: Int
+    private let touched: Int
+
+    init(_ tracker: ChangeTracker) {
+        (inserted, updated) = (tracker.inserted.count, tracker.updated.count)
+        (deleted, touched) = (tracker.deleted.count, tracker.event.touched.count)
+    }
+
+    /// Whether objects were changed or saved since.
+    ///
+    /// Two effects of mere reads are ignored: objects whose rows were deleted become inaccessible, and a fetch
+    /// processes pending changes, which ends the event.
+    func hasChanged(_ tracker: ChangeTracker) -> Bool {
+        tracker.inserted.count != inserted || tracker.updated.count != updated || tracker.deleted.count < deleted
+            || tracker.event.touched.count > touched
+            || tracker.deleted.dropFirst(deleted).contains { !$0.state.contains(.inaccessible) }
     }
 }

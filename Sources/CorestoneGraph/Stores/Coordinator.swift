@@ -276,6 +276,7 @@ extension CoreError {
                 : "\(Coordinator.shown(path)) has the identifier \"\(identifier)\", like "
                     + "\(openPath.isEmpty ? "another store without a path" : openPath), which the coordinator "
                     + "already has open; use that store, or another coordinator",
-            key: "path", value: .string(identifier), file: path.isEmpty ? nil : path)
+            key: path.isEmpty ? "identifier" : "path", value: .string(path.isEmpty ? identifier : path),
+            file: path.isEmpty ? nil : path)
     }
 }

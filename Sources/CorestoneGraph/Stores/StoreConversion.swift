@@ -11,7 +11,9 @@ package protocol StoreConversion: Sendable {
     /// - Parameters:
     ///   - path: The path of the store, for messages.
     ///   - options: The options of the migration.
-    /// - Throws: `.migration`. The store is unchanged.
+    /// - Throws: `.migration` if the models cannot be connected by mappings or stages.
+    ///   `.invalidArgument` if the options do not allow a staged migration.
+    ///   The store is unchanged.
     func route(
         from source: Model, to destination: Model, ofStoreAt path: String, _ options: MigrationOptions
     ) throws -> (any ConversionRoute)?
@@ -23,14 +25,14 @@ package protocol ConversionRoute {
     var steps: [String] { get }
     /// Whether the destination may be an earlier model of the store.
     ///
-    /// True if the application selected this conversion explicitly.
+    /// True for a conversion by a single mapping model.
     var allowsEarlierModel: Bool { get }
     /// The entities and properties that the inferred steps of the conversion remove, for plans.
     var removals: [String] { get }
 
     /// Writes a store of the destination model at `result`, an unused path.
     ///
-    /// The result is an SQLite store without a log, closed, with its backing files beside it.
+    /// The result is a closed SQLite store without a write-ahead log, with its backing files beside it.
     ///
     /// - Parameters:
     ///   - path: The path of an SQLite store of the source model, which is only read and which no other process changes

@@ -82,7 +82,8 @@ struct EntityPlan {
                     + "be read; replace the expression, or remove it and set the value in a migration policy",
                 entity: entity.name, key: property.name)
         }
-        let found = entity.property(named: property.name)
+        // Only `anyProperty` finds fetched properties.
+        let found = entity.property(named: property.name) ?? entity.anyProperty(named: property.name)
         if let found = found as? P { return found }
         let kind = P.self == Attribute.self ? "an attribute" : "a relationship"
         if let found {

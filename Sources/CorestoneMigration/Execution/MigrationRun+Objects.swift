@@ -72,7 +72,10 @@ extension MigrationRun {
 }
 
 extension PropertyValue {
-    /// Returns a decimal or a Boolean converted for an attribute of another numeric type, and other values unchanged.
+    /// Returns the value in the form for an attribute of a numeric type.
+    ///
+    /// A decimal is converted for a float or integer attribute, a Boolean for a float or decimal attribute. Other values
+    /// are unchanged.
     fileprivate func fitting(_ type: AttributeType) -> PropertyValue {
         switch (self, type) {
         case (.decimal(let number), .double), (.decimal(let number), .float): .double(number.double)

@@ -54,8 +54,9 @@ struct XcodeMappingBuilder {
             guard let found = records[id] else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "the mapping model refers by \"\(relationship)\" to the object \"\(id)\", which does not exist; restore "
-                        + "the file, or create the mapping model again in Xcode", key: relationship, value: .string(id))
+                    "the relationship \"\(relationship)\" of the mapping model refers to the object \"\(id)\", which does not "
+                        + "exist; restore the file, or create the mapping model again in Xcode",
+                    key: relationship, value: .string(id))
             }
             return found
         }
@@ -141,8 +142,9 @@ struct XcodeMappingBuilder {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
                     "the source expression of the entity mapping \"\(mapping.name)\" cannot be read; replace the "
-                        + "expression by a filter predicate in Xcode",
-                    entity: mapping.sourceName ?? mapping.destinationName, key: "sourceexpressiondata")
+                        + "expression with a filter predicate in Xcode",
+                    entity: mapping.sourceName ?? mapping.destinationName, key: "sourceexpressiondata",
+                    value: text(record, "sourceexpressiondata").map { .string($0) })
             }
             return expression
         }

@@ -37,13 +37,13 @@ extension Evaluator {
         }
     }
 
-    /// Replaces NaN with nil if the rule of stores applies.
+    /// Replaces NaN with nil if arithmetic propagates nil, as in SQL.
     private func replacingNaN(_ result: PropertyValue) -> PropertyValue {
         if arithmetic == .nilPropagating, case .double(let number) = result, number.isNaN { return .null }
         return result
     }
 
-    /// Evaluates a function of these values.
+    /// Evaluates a function with evaluated arguments.
     ///
     /// - Parameter sources: the expressions of the values, for errors.
     func call(

@@ -87,7 +87,7 @@ final class Statement {
 }
 
 extension Statement {
-    /// Binds a value in its stored form, and an object as its primary key.
+    /// Binds a value in its stored form, and an object ID as its primary key. Other values are bound as NULL.
     ///
     /// The bytes of texts and data are not copied. They must stay valid until the statement is reset and bound again.
     func bind(_ view: ValueView, at index: Int32) {
@@ -146,7 +146,9 @@ extension Statement {
 }
 
 extension DecimalNumber {
-    /// Reads the decimal in a column of the current row; nil for null, data, and text that is not a decimal.
+    /// Reads the decimal in a column of the current row; nil for null, data, and other values that are not decimals.
+    ///
+    /// These are texts that are not decimals, and numbers outside the range of decimals.
     init?(column: Int32, of row: OpaquePointer) {
         let decimal: DecimalNumber? =
             switch sqlite3_column_type(row, column) {

@@ -74,7 +74,7 @@ final class StatementTrace {
         guard detail == .counters else { return }
         func counter(_ which: Int32) -> Int32 { sqlite3_stmt_status(statement, which, 1) }
         DebugLog.write(
-            "CoreData: details: \(counter(SQLITE_STMTSTATUS_FULLSCAN_STEP)) rows scanned, "
+            "CoreData: details: counters: \(counter(SQLITE_STMTSTATUS_FULLSCAN_STEP)) rows scanned, "
                 + "\(counter(SQLITE_STMTSTATUS_SORT)) sorts, \(counter(SQLITE_STMTSTATUS_AUTOINDEX)) automatic index rows, "
                 + "\(counter(SQLITE_STMTSTATUS_VM_STEP)) steps")
     }

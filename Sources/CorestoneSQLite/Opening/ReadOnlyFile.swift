@@ -7,14 +7,14 @@ import Glibc
 /// A file that is opened without locks, and without changing it or its folder.
 ///
 /// SQLite would create the `-wal` and `-shm` files even for reading, and lock a file with a rollback journal. A file
-/// without a live log or journal is therefore opened as immutable. A file with a live log or an unfinished transaction
-/// is read from a private copy. Both ways of reading support read-only media.
+/// without committed pages in a write-ahead log, and without a hot journal, is therefore opened as immutable. Otherwise
+/// a private copy is read. Both ways of reading support read-only media.
 struct ReadOnlyFile {
     let place: StoreLocation
     let connection: Connection
     /// The check for writes; nil for a private copy, which no other process can write to.
     let watch: ImmutableFileCheck?
-    /// The saves in the file's log that cannot be read; nil if all can be read.
+    /// The saves in the write-ahead log that cannot be read; nil if all can be read.
     let loss: LogLoss?
 
     init(_ place: StoreLocation, limits: StoreLimits = StoreLimits()) throws {

@@ -23,6 +23,7 @@ struct StoreCreation {
             guard let derivation = attribute.derivation, !known.contains(ObjectIdentifier(attribute)) else { continue }
             let entity = attribute.entity.name
             if let obstacle = attribute.derivationObstacle { throw attribute.cannotBeDerived(obstacle, place.given) }
+            if let obstacle = attribute.transientSource { throw attribute.cannotBeDerived(obstacle, place.given) }
             let filter = derivation.filter.map { " with the filter \"\($0.text)\"" } ?? ""
             throw CoreError(
                 .unsupported, code: .persistentStoreOpen,
@@ -31,7 +32,7 @@ struct StoreCreation {
                     + "the type of \(entity).\(attribute.name) without a filter, in one of the forms attribute, "
                     + "to-one.attribute, to-many.@count, to-many.attribute.@sum, canonical:(attribute), "
                     + "uppercase:(attribute), lowercase:(attribute) or now()",
-                entity: entity, key: attribute.name, file: place.given)
+                entity: entity, key: attribute.name, value: .string(derivation.expression.text), file: place.given)
         }
     }
 
@@ -228,6 +229,22 @@ extension Attribute {
         CoreError(
             .unsupported, code: .persistentStoreOpen,
             "\(entity.name).\(name) is derived by \"\(derivation?.expression.text ?? "")\", \(obstacle)",
-            entity: entity.name, key: name, file: file)
+            entity: entity.name, key: name, value: derivation.map { .string($0.expression.text) }, file: file)
+    }
+
+    /// A clause about a transient property in the derivation, of which a store does not have values; otherwise nil.
+    fileprivate var transientSource: String? {
+        for path in derivation?.expression.expression?.keyPaths ?? [] {
+            var owner: Entity? = entity
+            for key in path.keys {
+                guard let property = owner?.anyProperty(named: key.text) else { continue }
+                if property.isTransient {
+                    return "which refers to the transient property \(property.entity.name).\(property.name); make it "
+                        + "persistent, or change the derivation"
+                }
+                owner = (property as? Relationship)?.destination
+            }
+        }
+        return nil
     }
 }

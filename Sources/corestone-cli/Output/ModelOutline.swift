@@ -82,7 +82,9 @@ struct ModelOutline {
     /// Sorts properties by name, because their order is not significant.
     private func sorted<Kind: Property>(_ properties: [Kind]) -> [Kind] { properties.sorted { $0.name < $1.name } }
 
-    /// Returns the settings of an element that only a source model contains, except for `syncable`.
+    /// Returns the settings of an element that `Model` does not represent, except for `syncable`.
+    ///
+    /// They are XML attributes of an .xcdatamodel.
     private static func words(_ extras: SourceExtras) -> [String] {
         extras.attributes.filter { $0.key != "syncable" }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
     }

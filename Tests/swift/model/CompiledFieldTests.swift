@@ -256,7 +256,7 @@ final class CompiledFieldTests: XCTestCase {
         try model.freeze()
         for (text, filter, obstacle) in [
             ("name", nil, nil), ("items.name", nil, nil), ("items.@count", nil, nil), ("items", "name != nil", nil),
-            ("nmae", nil, "which refers to the unknown property \"nmae\" of E (did you mean \"name\"?)"),
+            ("nmae", nil, "which refers to the unknown property \"nmae\" of E; did you mean \"name\"?"),
             ("items.zzzzzz", nil, "which refers to the unknown property \"zzzzzz\" of Base"),
             (
                 "items.@sum.name", nil,
@@ -274,7 +274,7 @@ final class CompiledFieldTests: XCTestCase {
         let attribute = try XCTUnwrap(try copy.requireEntity(named: "E").ownProperty(named: "d") as? Attribute)
         for (derivation, obstacle) in [
             (Derivation(ExpressionText("((")), "which cannot be read: "),
-            (Derivation(ExpressionText("name"), filter: PredicateText("((")), "whose filter cannot be read: "),
+            (Derivation(ExpressionText("name"), filter: PredicateText("((")), "with a filter that cannot be read: "),
         ] {
             try attribute.setDerivation(derivation)
             XCTAssertEqual(attribute.derivationObstacle?.hasPrefix(obstacle), true)

@@ -1,4 +1,7 @@
-"""Archived objects of unregistered classes. A separate module, because few programs need one: `dataclasses` is slow."""
+"""Archived objects of unregistered classes.
+
+A separate module, because `dataclasses` takes long to import and few programs use archived objects.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ capsule may be released on any thread that holds the interpreter lock. The struc
 from __future__ import annotations
 
 import ctypes
+import errno
+import itertools
 from ctypes import CFUNCTYPE, PYFUNCTYPE, c_char_p, c_size_t, c_void_p, py_object
 from typing import Any, Callable
 
@@ -103,3 +105,62 @@ class Stream:
     def __del__(self, drop: Any = STREAM.drop) -> None:
         if getattr(self, "address", 0):
             drop(self.address)
+
+
+#: The capsules of streams with one batch, by number. A stream has its number as its private data.
+_streams: dict[int, list[Any]] = {}
+_numbers = itertools.count(1)
+
+
+def _capsules_of(stream: int) -> list[Any]:
+    return _streams[c_void_p.from_address(stream + 32).value or 0]
+
+
+def _get_schema(stream: int, target: int) -> int:
+    return _move(_capsules_of(stream)[0], SCHEMA, target)
+
+
+def _get_next(stream: int, target: int) -> int:
+    found = _capsules_of(stream)
+    if len(found) == 1:
+        ctypes.memset(target, 0, ARRAY.size)
+        return 0
+    return _move(found.pop(), ARRAY, target)
+
+
+def _get_last_error(_: int) -> bytes:
+    return b"the array was released or moved"
+
+
+def _release(stream: int) -> None:
+    c_void_p.from_address(stream + STREAM.release_offset).value = None
+    _streams.pop(c_void_p.from_address(stream + 32).value or 0, None)
+
+
+_CALLBACKS = (_GET_SCHEMA(_get_schema), _GET_SCHEMA(_get_next), _GET_LAST_ERROR(_get_last_error), _RELEASE(_release))
+# A stream may outlive this module when the interpreter ends.
+_python.Py_IncRef(py_object(_CALLBACKS))
+
+
+def _move(capsule: Any, kind: Kind, target: int) -> int:
+    """Moves the struct of a capsule. Returns EINVAL if it was moved before."""
+    source: int = _pointer(id(capsule), kind.name)
+    release = c_void_p.from_address(source + kind.release_offset)
+    if not release.value:
+        return errno.EINVAL
+    ctypes.memmove(target, source, kind.size)
+    release.value = None
+    return 0
+
+
+def array_stream(schema: Any, array: Any) -> Any:
+    """Returns a stream, in a capsule, with one array as its only batch. The array is moved out of its capsule."""
+
+    def fill(stream: int) -> None:
+        number = next(_numbers)
+        _streams[number] = [schema, array]
+        for place, callback in enumerate(_CALLBACKS):
+            c_void_p.from_address(stream + 8 * place).value = ctypes.cast(callback, c_void_p).value
+        c_void_p.from_address(stream + 32).value = number
+
+    return capsules((STREAM,), fill)[0]

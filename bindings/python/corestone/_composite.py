@@ -66,12 +66,13 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
 def composite_property(description: PropertyDescription, entity: str, documentation: str) -> property:
     """Returns a Python property for a composite attribute. Reading composes a value; setting replaces every element."""
     kinds = list(leaves(description))
+    paths = [each.path for each in kinds]
     keys = (ctypes.c_uint32 * len(kinds))(*[each.key for each in kinds])
 
     def getter(self: Any) -> Any:
         row = values.Row(len(kinds))
         call(lib.cst_object_get_many, self._cst_handle, len(kinds), keys, row.ref)
-        found = values.decode_array(row.array, len(kinds), self._cst_context)
+        found = values.decode_named(row.array, paths, self._cst_context, entity)
         return compose(
             description,
             (
@@ -87,7 +88,7 @@ def composite_property(description: PropertyDescription, entity: str, documentat
             else values.suited(leaf.attribute_type, part)
             for leaf, part in decompose(description, value, entity)
         ]
-        row = values.encode_all(parts, entity, [each.path for each in kinds])
+        row = values.encode_all(parts, entity, paths)
         self._cst_context._stamp = Stamp()
         call(lib.cst_object_set_many, self._cst_handle, len(kinds), keys, row.ref)
 

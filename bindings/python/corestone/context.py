@@ -406,7 +406,7 @@ class Context(ContextBase):
             ctx.insert_arrow("Employee", polars.read_csv("staff.csv"), columns={"Team": "department.name"})
 
         data            a pyarrow.Table, polars.DataFrame, pandas.DataFrame, DuckDB relation, or other data with a
-                        `__arrow_c_stream__` method
+                        `__arrow_c_stream__` or `__arrow_c_array__` method
         columns         the properties of columns with other names: attributes, elements of composite attributes
                         ("address.city"), relationships, which take URIs, or keys of relationships ("department.name");
                         None ignores a column
@@ -416,7 +416,8 @@ class Context(ContextBase):
         validate        validates the objects, so that an error names the row; a save validates them regardless
         progress        called with the number of rows and the total, which is 0 until the end; may raise an exception
 
-        If the call fails, no object is inserted. The error names row, column and property.
+        If the call fails, no object is inserted, and all objects have their former values and relationships. Hooks of
+        deletion do not run for the removed objects. The error names row, column and property.
 
         TypeMismatchError if a property does not take the type of its column.
         InvalidArgumentError for an unknown column, and for a key without an object.

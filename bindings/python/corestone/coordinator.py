@@ -368,8 +368,8 @@ class Coordinator(MigrationUpkeep, Contexts):
                       not record changes, so a store whose history has transactions is opened read-only
         complete_history  True: the history keeps the values that each transaction replaces, so that all past values are
                       known (Coordinator.at); None: if the store already keeps such values; False: deletes them
-        history_retention  a HistoryRetention, to which the history is purged when the store is opened and after every
-                      thousand transactions; None: only purge_history purges it
+        history_retention  a HistoryRetention, to which the history is purged when the store is opened, and when a
+                      transaction has a number that is a multiple of 1,000; None: only purge_history purges it
         configuration the name of the configuration whose objects the store holds; None for the whole model. New objects
                       are saved in the first writable store for their entity; fetches use all stores for their entity
         posts_own_changes  "remote_change" is also posted for saves by contexts of this coordinator

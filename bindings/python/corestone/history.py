@@ -372,9 +372,8 @@ class HistoryCursor(Iterator[HistoryTransaction]):
                 tombstone = {}
                 if tombstone_count:
                     array = (_abi.Value * tombstone_count).from_address(kept)
-                    tombstone = dict(
-                        zip(_texts(tombstone_count, keys), values.decode_array(array, tombstone_count, None))
-                    )
+                    paths = _texts(tombstone_count, keys)
+                    tombstone = dict(zip(paths, values.decode_named(array, paths, None, name)))
             found.append(HistoryChange(stores, store, number, _KINDS[kind], name, key, updated, tombstone))
         return found
 

@@ -203,8 +203,8 @@ class ModelRelease(NamedTuple):
         if not handle:
             manifest = os.path.join(folder, f"{self.name}.json")
             raise InvalidArgumentError(
-                f'cannot read the release "{self.name}": {manifest} does not exist; restore the release from version '
-                "control",
+                f'the folder {folder} does not contain the release "{self.name}"; restore {self.name}.json and '
+                f"{self.name}.mom from version control",
                 key="name",
                 value=self.name,
                 file=manifest,

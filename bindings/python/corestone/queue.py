@@ -111,11 +111,11 @@ def _forget(number: int, tasks: dict[int, Task] = _tasks) -> None:
     if task is None or task.future is None or task.has_ended:
         return
     if task.future.set_running_or_notify_cancel():
-        owner = "coordinator" if task.context is None else "context"
+        owner, awaited = ("coordinator", "") if task.context is None else ("context", ", or await context.aperform,")
         task.future.set_exception(
             InvalidHandleError(
-                f"the {owner} was closed before the queued function ran; call future.result, or await the function, "
-                f"before closing the {owner}"
+                f"the {owner} was closed before the queued function ran; call future.result{awaited} before "
+                f"closing the {owner}"
             )
         )
 
@@ -149,7 +149,10 @@ def task_here() -> object:
 
 
 def refuse_other_task(context: Context, task: object) -> None:
-    """Raises WrongThreadError in another task of the thread that holds the queue, which does not distinguish tasks."""
+    """Raises WrongThreadError if another asyncio task of this thread holds the queue.
+
+    The queue belongs to the thread; the library does not distinguish its tasks.
+    """
     if context._task is not None and context._task is not task and context._user == threading.get_ident():
         raise WrongThreadError(
             "another task of this thread opened `with context.perform():`, and the block is still open; end the block "
@@ -217,7 +220,7 @@ def perform_and_wait(context: Context, handle: int, function: Callable[[], Any])
 
 
 def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
-    """Queues a function and returns its future. While it runs, no other code can save to the coordinator's stores."""
+    """Queues a function and returns its future. While it runs, no other thread can save through the coordinator."""
     from concurrent.futures import Future
 
     _exit.admit("queue a function")
@@ -229,7 +232,7 @@ def perform_alone(handle: int, function: Callable[[], Any]) -> Future[Any]:
 
 
 def perform_alone_and_wait(handle: int, function: Callable[[], Any]) -> Any:
-    """Runs a function and returns its result. While it runs, no other code can save to the coordinator's stores."""
+    """Runs a function and returns its result. While it runs, no other thread can save through the coordinator."""
     return _now(lib.cst_coordinator_perform_and_wait, handle, _run_alone_callback, Task(None, function, None))
 
 
@@ -323,7 +326,7 @@ class _Exit:
         self.watchers: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def arm(self) -> None:
-        """Registers the exit function once, after the exit functions of other modules, so that it runs before them."""
+        """Registers the exit function when it is first needed. It runs before exit functions registered earlier."""
         if not self._armed:
             self._armed = True
             self._process = os.getpid()
@@ -367,14 +370,17 @@ class _Exit:
             time.sleep(EXIT_STEP)  # for calls in progress
 
     def _finish_queued(self) -> None:
-        """Waits until no block is queued, and drains the main queue. Blocks for another main thread are left."""
+        """Waits until no block is queued, and drains the main queue.
+
+        Blocks on the main queue stay queued if another thread has bound it.
+        """
         while True:
             queued = [task for task in list(_tasks.values()) if task.future is not None]
             if not queued:
                 return
             if not self._drain_main(EXIT_STEP):
                 if all(task.context is not None and task.context._is_main for task in queued):
-                    return  # the remaining blocks wait for another main thread
+                    return  # another thread has bound the main queue
                 time.sleep(EXIT_STEP)
 
     def _drain_main(self, timeout: float) -> bool:

@@ -46,7 +46,9 @@ class PersistentStoreRequest:
 
 
 class FetchRequest(PersistentStoreRequest):
-    """A fetch request, with the parameters of Context.fetch. None means that a parameter is not set.
+    """A fetch request, with the parameters of Context.fetch.
+
+    None means that `entity`, `predicate`, `sort`, `prefetch`, `columns`, `group_by`, `having` or `stores` is not set.
 
         request = FetchRequest("Employee", "age > %d", 40, sort="-salary", batch_size=50)
         for person in ctx.execute(request):
@@ -172,10 +174,11 @@ class FetchRequest(PersistentStoreRequest):
         return context.model[self.entity_name]
 
     def copy(self) -> FetchRequest:
-        """Returns an independent copy of the request."""
+        """Returns a copy of the request, with copies of its lists."""
         copy = FetchRequest()
         for field in FetchRequest.__slots__:
-            setattr(copy, field, getattr(self, field))
+            value = getattr(self, field)
+            setattr(copy, field, value.copy() if isinstance(value, list) else value)
         return copy
 
     __copy__ = copy

@@ -363,9 +363,10 @@ def encode_all(values: Sequence[Any], entity: str | None = None, keys: Sequence[
 
 
 def date_from_seconds(seconds: float, is_attribute: bool = True) -> datetime:
-    """Returns a datetime in UTC, rounded to microseconds; just outside the limits of datetime, the limit.
+    """Returns a datetime in UTC, rounded to microseconds.
 
-    If `is_attribute` is true, the error names another way to read the attribute.
+    Seconds that round to a limit of datetime return that limit. If `is_attribute` is true, the error
+    names another way to read the attribute.
     """
     try:
         return EPOCH + timedelta(0, seconds)
@@ -397,7 +398,10 @@ def _decode_text(low: int, high: int) -> str:
 def decode_words(
     kind: int, aux: int, low: int, high: int, context: Context | None, target: Entity | None = None
 ) -> Any:
-    """Returns the Python value of a cst_value from its four fields. Strings and bytes are copied, handles retained."""
+    """Returns the Python value of a cst_value from its four fields. Strings and bytes are copied, handles retained.
+
+    `context` is that of the object with the value, or None for a value that is not read from an object.
+    """
     if kind == _abi.NULL:
         return None
     if kind in (_abi.STRING, _abi.URI):
@@ -409,7 +413,7 @@ def decode_words(
     if kind == _abi.BOOL:
         return bool(low & 0xFF)
     if kind == _abi.DATE:
-        return date_from_seconds(_double_from_bits(_bits(low))[0])
+        return date_from_seconds(_double_from_bits(_bits(low))[0], context is not None)
     if kind == _abi.DECIMAL:
         return decimal_from_parts(low, high, aux)
     if kind == _abi.BYTES:
@@ -452,3 +456,15 @@ def decode_array(array: Any, count: int, context: Context | None, target: Entity
     """Returns the Python values of the first `count` cst_values; `target` is the entity of objects."""
     view = memoryview(array).cast("B")[: count * _WORDS.size]
     return [decode_words(kind, aux, low, high, context, target) for kind, aux, low, high in _WORDS.iter_unpack(view)]
+
+
+def decode_named(array: Any, names: Sequence[str], context: Context | None, entity: str) -> list[Any]:
+    """Returns the Python values of an entity's properties. Errors name the entity and the property."""
+    view = memoryview(array).cast("B")[: len(names) * _WORDS.size]
+    found: list[Any] = []
+    try:
+        # Unlike a comprehension, `extend` keeps the values before the error.
+        found.extend(decode_words(kind, aux, low, high, context) for kind, aux, low, high in _WORDS.iter_unpack(view))
+    except CorestoneError as error:
+        raise located(error, entity, names[len(found)], None) from None
+    return found

@@ -21,6 +21,7 @@ from corestone import (
     Context,
     CorestoneError,
     InvalidArgumentError,
+    ManagedObject,
     Model,
     TypeMismatchError,
     UpsertCounts,
@@ -459,6 +460,152 @@ def test_rejected_rows_revert_everything(ctx: Context) -> None:
     assert not ctx.has_changes
 
 
+LINKS: dict[str, dict[str, Any]] = {
+    "A": {
+        "@unique": ["name"], "name": "string", "n": "int32?", "partner": "to-one B? inverse owner",
+        "group": "to-one G? inverse members", "ordered": "to-one O? inverse members",
+    },
+    "B": {"@unique": ["name"], "name": "string", "owner": "to-one A? inverse partner"},
+    "G": {"@unique": ["name"], "name": "string", "members": "to-many A inverse group"},
+    "O": {"@unique": ["name"], "name": "string", "members": "to-many ordered A inverse ordered"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Iterator[Context]:
+    with Container(Model(LINKS), tmp_path / "links.sqlite", unsaved="discard") as links, links.context() as ctx:
+        yield ctx
+
+
+def fail(ctx: Context, entity: str, **columns: Any) -> None:
+    """Imports rows of which the last one refers to a missing object."""
+    table = pa.table({name.replace("_", "."): column for name, column in columns.items()})
+    with pytest.raises(InvalidArgumentError, match="row 2"):
+        ctx.upsert_arrow(entity, table, "name")
+    assert not ctx.has_changes
+    with pytest.raises(InvalidArgumentError, match="row 2"):
+        ctx.insert_arrow(entity, table)
+    assert not ctx.has_changes
+
+
+def test_rejected_import_restores_objects_that_are_not_in_the_stream(links: Context) -> None:
+    b = links.insert("B", name="b")
+    members = [links.insert("A", name=f"a{number}") for number in range(4)]
+    first, second = members[:2]
+    first.partner = b
+    group, other = links.insert("G", name="g", members=[first, second]), links.insert("G", name="other")
+    ordered = links.insert("O", name="o", members=members)
+    links.insert("O", name="p")
+    links.save()
+    fail(links, "A", name=["a1", "x"], partner_name=["b", "missing"])
+    assert (first.partner, b.owner, second.partner) == (b, first, None)
+    fail(links, "G", name=["other", "x"], members_name=[["a0"], ["missing"]])
+    assert (first.group, set(group.members), len(other.members)) == (group, {first, second}, 0)
+    fail(links, "A", name=["a1", "a0"], ordered_name=["p", "missing"])
+    assert list(ordered.members) == members
+    assert not links.undo_manager
+    first.n = 5
+    with pytest.raises(InvalidArgumentError, match="row 2"):
+        links.upsert_arrow("G", pa.table({"name": ["other", "x"], "members.name": [["a0"], ["no"]]}), "name")
+    assert (first.group, first.n, group.has_changes, links.has_changes) == (group, 5, False, True)
+    links.save()
+    assert [(each.name, each.group.name) for each in links.fetch("A", "group != nil", sort="name")] == [
+        ("a0", "g"), ("a1", "g"),
+    ]  # fmt: skip
+
+
+def test_cancelled_import_restores_objects_that_are_not_in_the_stream(links: Context) -> None:
+    member = links.insert("A", name="a")
+    group = links.insert("G", name="g", members=[member])
+    links.save()
+    table = pa.table({"name": [f"n{number}" for number in range(9000)], "members.name": [["a"]] + [[]] * 8999})
+
+    def cancel(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        links.insert_arrow("G", table, progress=cancel)
+    assert (member.group, links.count("G"), links.has_changes) == (group, 1, False)
+
+
+def test_rejected_import_removes_objects_without_deletion_hooks(tmp_path: Path) -> None:
+    calls: list[str] = []
+    model = Model({
+        "A": {"name": "string", "kids": "to-many K inverse a delete cascade", "g": "to-one G? inverse all"},
+        "K": {"a": "to-one A? inverse kids"}, "G": {"name": "string", "all": "to-many A inverse g"},
+    })  # fmt: skip
+
+    class A(ManagedObject, entity="A"):
+        def awake_from_insert(self) -> None:
+            self.context.insert("K", a=self)
+
+        def prepare_for_deletion(self) -> None:
+            calls.append("deletion")
+
+    model.bind(A)
+    with Container(model, tmp_path / "hooks.sqlite", unsaved="discard") as container, container.context() as ctx:
+        with pytest.raises(InvalidArgumentError, match="row 2"):
+            ctx.insert_arrow("A", pa.table({"name": ["a", "b"], "g.name": [None, "missing"]}))
+        assert (calls, ctx.count("A"), ctx.count("K"), ctx.has_changes) == ([], 0, 0, False)
+
+
+def test_upsert_finds_objects_that_are_registered_with_older_values(container: Container) -> None:
+    with container.context() as ctx, container.context() as other:
+        department, employee = ctx.insert("Department", name="d"), ctx.insert("Employee", name="e", email="old")
+        ctx.save()
+        other.first("Employee").email = "new"
+        other.first("Department").name = "renamed"
+        other.save()
+        assert (employee.email, department.name) == ("old", "d")
+        table = pa.table({"email": ["new"], "name": ["changed"], "department.name": ["renamed"]})
+        assert ctx.upsert_arrow("Employee", table) == UpsertCounts(0, 1)
+        assert (employee.name, employee.department) == ("changed", department)
+        ctx.save()
+        assert other.count("Employee") == 1
+
+
+def test_objects_with_equal_keys_are_ambiguous(ctx: Context) -> None:
+    count = 20_000
+    table = pa.table({"name": ["x"] * count, "level": [1] * count, "boss.level": pa.array([None] * count, pa.int16())})
+    assert ctx.insert_arrow("Employee", table) == count
+    with pytest.raises(InvalidArgumentError, match="several objects have level 1"):
+        ctx.insert_arrow("Employee", pa.table({"name": ["y"], "boss.level": [1]}))
+    ctx.rollback()
+
+
+def test_arrays_are_imported_as_one_batch(ctx: Context) -> None:
+    array = pa.array([{"name": "a", "small": 1}, {"name": "b", "small": None}])
+    assert not hasattr(array, "__arrow_c_stream__")
+    assert ctx.insert_arrow("Employee", array) == 2
+    assert values(ctx, "name", "small") == [("a", 1), ("b", None)]
+    assert ctx.upsert_arrow("Employee", array, "name") == UpsertCounts(0, 2)
+    ctx.rollback()
+    assert ctx.batch_insert_arrow("Employee", array.slice(1)) == 1
+    assert values(ctx, "name") == [("b",)]
+    with pytest.raises(TypeMismatchError, match="has int64 instead of record batches"):
+        ctx.insert_arrow("Employee", pa.array([1]))
+    with pytest.raises(InvalidArgumentError, match="row 2 of the Arrow stream: the row is null"):
+        ctx.insert_arrow("Employee", pa.array([{"name": "a"}, None]))
+
+
+def test_batch_request_reads_a_reader_only_once(ctx: Context) -> None:
+    table = pa.table({"name": ["a"]})
+    for data, executions in ((table, 2), (table.to_reader(), 1), (table.__arrow_c_stream__(), 1)):
+        request = BatchInsertRequest("Employee", arrow=data, result_type="count")
+        for _ in range(executions):
+            assert ctx.execute(request) == 1
+        if executions == 1:
+            with pytest.raises(InvalidArgumentError, match=r"of the BatchInsertRequest for Employee was already read"):
+                ctx.execute(request)
+
+
+@pytest.mark.parametrize("option", [{"match": "name"}, {"progress": 3}, {"ignore_unknown": "x"}, {"naive_utc": True}])
+def test_batch_request_refuses_arrow_options_without_arrow_data(option: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError, match="applies only to Arrow data; omit it, or pass arrow") as caught:
+        BatchInsertRequest("Employee", [{"name": "a"}], **option)
+    assert (caught.value.entity, caught.value.key) == ("Employee", next(iter(option)))
+
+
 def test_many_rows_are_looked_up_in_batches(ctx: Context) -> None:
     count = 5000
     names = [f"d{number}" for number in range(100)]
@@ -552,7 +699,7 @@ def test_failing_producers_are_reported(ctx: Context) -> None:
         raise ValueError("the file ends early")
 
     for importer in (ctx.insert_arrow, ctx.batch_insert_arrow):
-        with pytest.raises(CallbackError, match=r"the Arrow stream failed: .*the file ends early"):
+        with pytest.raises(CallbackError, match=r"did not return the next record batch: .*the file ends early"):
             importer("Employee", pa.RecordBatchReader.from_batches(schema, batches()))
     assert not ctx.has_changes
     assert ctx.count("Employee") == 0
@@ -602,7 +749,7 @@ def test_progress_reports_and_cancels(ctx: Context) -> None:
 
 
 def test_other_data_is_rejected(ctx: Context) -> None:
-    for data in ([{"name": "a"}], 3, None, "x", pa.table, pa.array([1])):
+    for data in ([{"name": "a"}], 3, None, "x", pa.table, pa.StructArray):
         with pytest.raises(TypeMismatchError, match="__arrow_c_stream__"):
             ctx.insert_arrow("Employee", data)
     with pytest.raises(TypeMismatchError, match="has int64 instead of record batches"):

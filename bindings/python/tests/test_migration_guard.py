@@ -178,5 +178,5 @@ def test_frozen_releases_are_kept_and_checked(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         release.model()
     Path(release.path).with_suffix(".json").unlink()
-    with pytest.raises(InvalidArgumentError, match="does not exist; restore the release"):
+    with pytest.raises(InvalidArgumentError, match="does not contain the release"):
         release.model()

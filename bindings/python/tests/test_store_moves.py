@@ -728,7 +728,7 @@ def test_sqlite_functions_are_unsupported_by_other_types(notes: Model, tmp_path:
         assert (caught.value.code, caught.value.file) == (134000, str(path))
     with Container(notes, path) as container:
         for act in (container.coordinator.checkpoint, container.coordinator.optimize):
-            with pytest.raises(UnsupportedError, match=f"a store of type {type}"):
+            with pytest.raises(UnsupportedError, match=f'has the type "{type}"'):
                 act(container.store)
 
 

@@ -215,7 +215,7 @@ def test_metadata_invalid_in_xml_is_rejected_when_set(photos: Model, tmp_path: P
     path = tmp_path / "a.xml"
     with Container(photos, path, type="XML") as container:
         coordinator, store = container.coordinator, container.store
-        with pytest.raises(InvalidArgumentError, match=r"note.*remove it") as raised:
+        with pytest.raises(InvalidArgumentError, match=r"note.*remove the character") as raised:
             coordinator.set_metadata(store, {"note": value, "other": 1})
         assert raised.value.key == "note"
         coordinator.set_metadata(store, {"other": 1})

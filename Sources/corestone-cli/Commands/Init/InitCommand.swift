@@ -71,8 +71,10 @@ struct InitCommand: Command {
 
     private func makeFolder() throws {
         if mkdir(folder, 0o777) == 0 { return }
-        guard errno == EEXIST, rmdir(folder) == 0, mkdir(folder, 0o777) == 0 else {
-            let code = errno
+        let first = errno
+        guard first == EEXIST, rmdir(folder) == 0, mkdir(folder, 0o777) == 0 else {
+            // rmdir reports ENOTDIR for a file and for a symbolic link.
+            let code = first == EEXIST && errno == ENOTDIR ? EEXIST : errno
             let remedy =
                 [ENOSPC, EDQUOT].contains(code)
                 ? "free some space" : "choose an unused name in an existing, writable folder"

@@ -28,12 +28,12 @@ struct CheckMigrationCommand: Command {
             .init("format", "text (the default) or json", value: "FORMAT"),
         ],
         details: [
-            "Prints one line per finding, with severity, message, remedy, rule and the versions from which the step fails; "
-                + "docs/reference/lint.md explains each rule. The exit code is 1 if there are errors, with --strict also if there "
-                + "are warnings.",
-            "With one bundle, the steps from every earlier version to the current one are checked. Earlier versions are those whose "
-                + "names differ only in lower numbers, and those with another name. With OLD and NEW, the steps from every version "
-                + "of OLD to NEW are checked. Frozen versions are also compared with the versions of the same name in NEW, which "
+            "Prints one line per finding, with severity, message, remedy, rule and the earlier versions in whose "
+                + "step it occurs; docs/reference/lint.md explains each rule. The exit code is 1 if there are errors, "
+                + "with --strict also if there are warnings.",
+            "With one bundle, the steps from every earlier version to the current one are checked. For \"Notes 3\", the "
+                + "earlier versions are \"Notes\", \"Notes 2\", and all versions whose names are not \"Notes\" with a "
+                + "number. With OLD and NEW, the steps from every version of OLD to NEW are checked. Frozen versions are also compared with the versions of the same name in NEW, which "
                 + "must not change.",
             "A step for which there is a mapping model, or a chain of mapping models and inferred mappings over other versions, has no "
                 + "findings, because its author decided how the data is migrated.",

@@ -67,7 +67,7 @@ struct HistoryObjectCommand: Command {
         let full = uri.hasPrefix(HistoryObjectCommand.scheme) ? uri : prefix + uri
         if let id = try coordinator.objectID(forURI: full) { return id }
         let parts = full.dropFirst(HistoryObjectCommand.scheme.count).split(separator: "/").map(String.init)
-        if parts.count == 3, parts[0].uppercased() == store.identifier {
+        if parts.count == 3, parts[0].uppercased() == store.identifier.uppercased() {
             _ = try coordinator.model.requireEntity(named: parts[1])
         } else if parts.count == 3 {
             throw UsageError(
