@@ -220,7 +220,7 @@ def test_metadata_invalid_in_xml_is_rejected_when_set(photos: Model, tmp_path: P
         assert raised.value.key == "note"
         coordinator.set_metadata(store, {"other": 1})
         add(container, "a")
-    with pytest.raises(InvalidArgumentError, match=r"note.*remove it"):
+    with pytest.raises(InvalidArgumentError, match=r"note.*remove the character"):
         corestone.set_metadata(path, {"note": value})
     assert corestone.metadata(path)["other"] == 1
     for kind in ("SQLite", "Binary"):
