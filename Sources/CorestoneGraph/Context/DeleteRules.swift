@@ -51,7 +51,9 @@ struct DeleteRules {
         }
     }
 
-    private func apply(to deleted: [ManagedObject]) throws {
+    private func apply(to pending: [ManagedObject]) throws {
+        // A failed Arrow import restores objects that a callback deleted, or removes them from the context.
+        let deleted = pending.filter { $0.state.contains(.deleted) && !$0.isGone }
         try loadMembers(of: deleted)
         var failure: (any Error)?
         var ending: [ManagedObject] = []
