@@ -537,6 +537,7 @@ def test_rejected_import_removes_objects_without_deletion_hooks(tmp_path: Path) 
 
     class A(ManagedObject, entity="A"):
         def awake_from_insert(self) -> None:
+            assert self.context is not None
             self.context.insert("K", a=self)
 
         def prepare_for_deletion(self) -> None:
