@@ -35,7 +35,7 @@ final class AtomicTransaction: SaveTransaction {
                         + "\(Coordinator.shown(store.path)); \(remedy)",
                     entity: entity.name, value: .int(record.primaryKey),
                     objectURI: ObjectID.uri(ofKey: record.primaryKey, entity: entity.name, store: store.identifier),
-                    file: store.path.isEmpty ? nil : store.path)
+                    file: store.path)
             }
             try put(record, entity)
         }

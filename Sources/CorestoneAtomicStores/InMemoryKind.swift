@@ -17,7 +17,7 @@ package struct InMemoryKind: StoreKind {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
                 "an in-memory store cannot exist before it is added; add \(path.isEmpty ? "it" : path) without "
-                    + "CST_STORE_MUST_EXIST (must_exist)", file: path.isEmpty ? nil : path)
+                    + "CST_STORE_MUST_EXIST (must_exist)", file: path)
         }
         try options.limits.check(path)
         return NodeStore(
@@ -42,7 +42,7 @@ package struct InMemoryKind: StoreKind {
             "cannot use \(Coordinator.shown(path)) as a store of type \(type.rawValue), which does not have a file; "
                 + "call cst_coordinator_copy_metadata (metadata) or cst_coordinator_set_metadata (set_metadata, "
                 + "setMetadata) for the open store, or pass the type of the file",
-            key: "type", value: .string(type.rawValue), file: path.isEmpty ? nil : path)
+            key: "type", value: .string(type.rawValue), file: path)
     }
 }
 

@@ -125,7 +125,7 @@ package final class NodeStore: PersistentStore, WritableAfterMove, @unchecked Se
             "\(Coordinator.shown(path)) has too few unused primary keys for \(count) new \(root.name) "
                 + "\(count == 1 ? "object" : "objects"): the highest key is \(nodes.lastKey(of: root)); "
                 + (file == nil ? "insert the objects into a new store" : "restore the store from a backup"),
-            entity: root.name, value: .int(nodes.lastKey(of: root)), file: path.isEmpty ? nil : path)
+            entity: root.name, value: .int(nodes.lastKey(of: root)), file: path)
     }
 
     package func save(by author: SaveAuthor, _ body: (any SaveTransaction) throws -> Void) throws {
@@ -144,7 +144,7 @@ package final class NodeStore: PersistentStore, WritableAfterMove, @unchecked Se
         guard let readOnlyReason else { return }
         throw CoreError(
             .storeReadOnly, code: .persistentStoreSave,
-            "\(Coordinator.shown(path)) is open read-only: \(readOnlyReason)", file: path.isEmpty ? nil : path)
+            "\(Coordinator.shown(path)) is open read-only: \(readOnlyReason)", file: path)
     }
 
     private func change(_ body: (any SaveTransaction) throws -> Void) throws {

@@ -317,7 +317,7 @@ extension HostChanges {
                     ObjectID.uri(
                         ofKey: key(of: taken.row), entity: taken.row.entity, in: names.table, store: place.identifier)
                 },
-                file: path.isEmpty ? nil : path)
+                file: path)
         }
         let rows = conflicts.filter { $0.kind == .version }.map { ($0.row.entity, key(of: $0.row)) }
         throw SaveRejection.reported(ReportedRows(rows, duplicateError: taken))

@@ -180,6 +180,6 @@ extension CoreError {
             .unsupported, code: .persistentStoreOperation,
             (path.map { "the \(type) store \($0.isEmpty ? "without a path" : $0)" } ?? "stores of type \(type)")
                 + " cannot \(operation): \(reason)",
-            file: path?.isEmpty == true ? nil : path)
+            file: path)
     }
 }

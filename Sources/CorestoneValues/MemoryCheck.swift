@@ -34,6 +34,6 @@ package enum MemoryCheck {
             "out of memory: cannot \(doing()), because another \(wanted >> 20) MB are not available. Raise the limit "
                 + "of the process (ulimit -v)"
                 + (isOfAtomicStore ? ", free some memory, or use an SQLite store" : ", or free some memory"),
-            file: file.flatMap { $0.isEmpty ? nil : $0 })
+            file: file)
     }
 }

@@ -47,7 +47,7 @@ struct NodeQuery {
                     "\(Coordinator.shown(store.path)) cannot evaluate the whole fetch of \(fetch.entity.name): "
                         + "\(reasons.joined(separator: ", ")); change the request, or set CST_FETCH_ALLOWS_SPLIT "
                         + "(split, allowsSplit)",
-                    entity: fetch.entity.name, file: store.path.isEmpty ? nil : store.path)
+                    entity: fetch.entity.name, file: store.path)
             }
         }
         let root = fetch.entity.root.withDescendants.count
@@ -149,6 +149,6 @@ final class NodeClock {
         guard check?() == true else { return }
         throw CoreError(
             .cancelled, code: .persistentStoreOperation, "cannot \(purpose) \(entity): cancelled by the application",
-            entity: entity, file: path.isEmpty ? nil : path)
+            entity: entity, file: path)
     }
 }

@@ -71,7 +71,7 @@ enum AppleOptions {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
                 "\(Coordinator.shown(path)) cannot be opened with the foreign option \"\(name)\"; \(remedy)", key: name,
-                file: path.isEmpty ? nil : path)
+                file: path)
         }
     }
 }
@@ -89,7 +89,7 @@ extension StoreTypes {
                 .invalidArgument, code: .persistentStoreOpen,
                 "\(Coordinator.shown(path)) cannot be opened with the custom option \"\(name)\", which \(type.rawValue) stores "
                     + "do not accept; leave it out, or open a custom store",
-                key: name, value: options.hostOptions[name], file: path.isEmpty ? nil : path)
+                key: name, value: options.hostOptions[name], file: path)
         }
         var warnings = try AppleOptions.warnings(options.foreignOptions, path: path)
         if type != .sqlite {

@@ -124,7 +124,7 @@ extension Coordinator {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "cannot migrate \(Coordinator.shown(path)) to itself; choose another path",
-                key: "path", file: path.isEmpty ? nil : path)
+                key: "path", file: path)
         }
         if let place, try place.path == StoreTypes.place(of: store)?.path {
             throw CoreError(
@@ -250,7 +250,7 @@ extension Coordinator {
                 "cannot replace \(Coordinator.shown(path)) with \(Coordinator.shown(source)), because \(reason)",
                 key: !kind.hasFile ? "type" : place == nil ? "path" : "source_path",
                 value: .string(!kind.hasFile ? kind.type.rawValue : place == nil ? path : source),
-                file: path.isEmpty ? nil : path)
+                file: path)
         }
         if let there = try StoreType(ofStoreAt: path), there != kind.type {
             // If the source does not exist, the remedy below would destroy the only store. So the source is checked.

@@ -62,7 +62,7 @@ extension Coordinator {
                         ? "an in-memory store does not have a file"
                         : "it is a custom store of type \"\(store.type.rawValue)\"")
                     + "; migrate it with cst_coordinator_migrate_store (migrate_store, migrateStore)",
-                key: "type", value: .string(store.type.rawValue), file: store.path.isEmpty ? nil : store.path)
+                key: "type", value: .string(store.type.rawValue), file: store.path)
         }
         if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {
             throw CoreError(
@@ -120,6 +120,6 @@ extension Coordinator {
         throw CoreError(
             .unsupported, code: .persistentStoreOperation,
             "\(shown) has the type \"\(store.type.rawValue)\", which does not support \(operation); use an SQLite store",
-            key: "type", value: .string(store.type.rawValue), file: store.path.isEmpty ? nil : store.path)
+            key: "type", value: .string(store.type.rawValue), file: store.path)
     }
 }

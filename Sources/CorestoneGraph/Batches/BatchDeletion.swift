@@ -103,7 +103,7 @@ final class BatchDeletion {
                 + "\(uri) refers; delete or reassign the \(inverse.entity.name) rows first, or set the delete rule of "
                 + "\(relationship.entity.name).\(relationship.name) to cascade",
             entity: inverse.entity.name,
-            key: inverse.name, objectURI: uri, file: run.store.path.isEmpty ? nil : run.store.path)
+            key: inverse.name, objectURI: uri, file: run.store.path)
     }
 
     /// Returns the URI of a row of an entity or its subentities.
@@ -122,7 +122,7 @@ final class BatchDeletion {
                 + "delete rule deny and refers to \(uri); delete the \(relationship.destination.name) rows or clear "
                 + "\(relationship.entity.name).\(relationship.name) first",
             entity: relationship.entity.name,
-            key: relationship.name, objectURI: uri, file: run.store.path.isEmpty ? nil : run.store.path)
+            key: relationship.name, objectURI: uri, file: run.store.path)
     }
 
     /// Clears the to-one references to deleted rows that the delete rules nullify.

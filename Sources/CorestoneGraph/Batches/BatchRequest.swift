@@ -68,7 +68,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
                 ? "cannot run a batch request for \(entity.name): \(context.coordinator.withoutStores)"
                 : "the affected stores cannot hold \(entity.name) objects; change the stores of the request "
                     + "with cst_batch_set_stores (stores, affectedStores)",
-            entity: entity.name, file: affectedStores?.first.flatMap { $0.path.isEmpty ? nil : $0.path })
+            entity: entity.name, file: affectedStores?.first?.path)
     }
 
     /// Finds the rows of all stores before the first store is changed.
@@ -109,7 +109,7 @@ struct BatchRun {
             .cancelled, code: .persistentStoreSave,
             "the batch request for \(entity.name) was cancelled, and nothing was written to "
                 + "\(Coordinator.shown(store.path))",
-            entity: entity.name, file: store.path.isEmpty ? nil : store.path)
+            entity: entity.name, file: store.path)
     }
 }
 
@@ -153,6 +153,6 @@ extension Store {
         CoreError(
             .invalidArgument, code: .persistentStoreSave,
             "a callback of a batch request must not write to \(Coordinator.shown(path)) while the request writes "
-                + "to it; do so before or after the request", file: path.isEmpty ? nil : path)
+                + "to it; do so before or after the request", file: path)
     }
 }

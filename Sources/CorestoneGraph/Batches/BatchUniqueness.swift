@@ -54,7 +54,7 @@ struct BatchUniqueness {
                 + "\(entity.name); upsert \(holder.entity.name), or change the values",
             entity: entity.name, key: constraint?.keys.first,
             value: constraint.map { rows.values[$0.slots[0]].propertyValue },
-            objectURI: holder.objectID.uri, file: run.store.path.isEmpty ? nil : run.store.path
+            objectURI: holder.objectID.uri, file: run.store.path
         ).inRow(rows.number)
     }
 

@@ -48,7 +48,7 @@ extension Context {
                 : "\(id.uri) has the entity \(id.entity.name), which the model of this context's coordinator does not have; use a "
                     + "context of the coordinator that the ID comes from",
             entity: id.entity.name,
-            objectURI: id.uri, file: store.path.isEmpty ? nil : store.path)
+            objectURI: id.uri, file: store.path)
     }
 
     private func unknownTemporary(_ id: ObjectID) -> CoreError {
@@ -90,7 +90,7 @@ extension Context {
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(id.entity.name) \(id.uri) does not exist: \(cause); \(remedy)",
             entity: id.entity.name, objectURI: id.uri,
-            file: id.store.flatMap { $0.path.isEmpty ? nil : $0.path })
+            file: id.store?.path)
     }
 
     /// Returns the object of an ID and loads its values; nil if the store does not have the row.

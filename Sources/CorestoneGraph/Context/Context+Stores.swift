@@ -46,7 +46,7 @@ extension Context {
                 .invalidArgument,
                 "\(object.objectID.uri) cannot be assigned to \(Coordinator.shown(store.path)): \(reason)",
                 entity: object.entity.name, key: key, objectURI: object.objectID.uri,
-                file: store.path.isEmpty ? nil : store.path)
+                file: store.path)
         }
         guard object.context === self else {
             throw refused(
@@ -96,7 +96,7 @@ extension Context {
                 "the affected store \(store.path.isEmpty ? "without a path" : store.path) is not open in this "
                     + "context's coordinator; set open stores of that coordinator with "
                     + "cst_fetch_request_set_affected_stores or cst_batch_set_stores (stores, affectedStores)",
-                key: "affected_stores", file: store.path.isEmpty ? nil : store.path)
+                key: "affected_stores", file: store.path)
         }
     }
 }

@@ -44,7 +44,7 @@ struct ObjectRefresh {
                 "\(object.entity.name) \(object.objectID.uri) was deleted from the store; call cst_context_rollback "
                     + "(rollback), or delete the object in this context too with cst_context_delete (delete)",
                 entity: object.entity.name, objectURI: object.objectID.uri,
-                file: store.path.isEmpty ? nil : store.path)
+                file: store.path)
         }
         try discardDependentValues(object)
         try object.sendAwake(fromSnapshotEvents: .refresh)

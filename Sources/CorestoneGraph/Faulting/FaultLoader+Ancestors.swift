@@ -182,6 +182,6 @@ extension ManagedObject {
                 + "the parent was rolled back or reset. Call cst_context_rollback (rollback) on this context, and "
                 + "fetch the objects again",
             entity: entity.name,
-            objectURI: objectID.uri, file: store.flatMap { $0.path.isEmpty ? nil : $0.path })
+            objectURI: objectID.uri, file: store?.path)
     }
 }

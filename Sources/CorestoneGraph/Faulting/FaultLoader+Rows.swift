@@ -23,7 +23,7 @@ extension FaultLoader {
                     "\(object.objectID.uri) refers to a row of \(actual.name), not of \(object.entity.name); "
                         + "fetch the object, or use the ID \(ObjectID(store: store, entity: actual, reference: object.primaryKey).uri)",
                     entity: object.entity.name, objectURI: object.objectID.uri,
-                    file: store.path.isEmpty ? nil : store.path)
+                    file: store.path)
             }
             guard let slot else { throw object.deleted(from: store) }
             return try handleInaccessible(object, reading: slot)

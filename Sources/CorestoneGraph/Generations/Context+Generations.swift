@@ -57,7 +57,7 @@ extension Context {
                 .invalidArgument,
                 "the query generation of \(Coordinator.shown(foreign.store.path)) belongs to another coordinator; use a "
                     + "query generation of this context's coordinator",
-                key: "generation", file: foreign.store.path.isEmpty ? nil : foreign.store.path)
+                key: "generation", file: foreign.store.path)
         }
         generation = Generation(token: token, isChosen: !token.isCurrent)
         if let gone = token.pins.first(where: { !$0.store.isOpen }) {
@@ -65,7 +65,7 @@ extension Context {
                 .objectGone, code: .persistentStoreOperation,
                 "\(Coordinator.shown(gone.store.path)) was removed from the coordinator and is no longer in the query generation; pin the context to "
                     + "the current query generation with cst_context_set_query_generation (pin, setQueryGeneration)",
-                file: gone.store.path.isEmpty ? nil : gone.store.path)
+                file: gone.store.path)
         }
     }
 }
@@ -113,7 +113,7 @@ extension Context {
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(Coordinator.shown(store.path)) was added to the coordinator after the query generation of \(pinned); "
                 + "pin \(pinned) again with cst_context_set_query_generation (pin, setQueryGeneration)",
-            file: store.path.isEmpty ? nil : store.path)
+            file: store.path)
     }
 }
 

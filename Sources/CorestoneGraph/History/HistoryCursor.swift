@@ -177,7 +177,7 @@ extension HistoryToken {
                 + (hasHistory
                     ? "pass a token of this store"
                     : "use a store that has a history, and pass a token of it"),
-            key: "token", value: .string(token.json), file: store.path.isEmpty ? nil : store.path)
+            key: "token", value: .string(token.json), file: store.path)
     }
 
     /// Creates the error for a token whose position the store no longer has (code 134301).

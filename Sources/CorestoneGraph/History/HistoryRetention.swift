@@ -274,7 +274,7 @@ extension Store {
                     + "CST_STORE_HISTORY (history)"
                 : "\(Coordinator.shown(path)) does not have a history; use an SQLite store that is opened with "
                     + "CST_STORE_HISTORY (history)",
-            key: "store", file: path.isEmpty ? nil : path)
+            key: "store", file: path)
     }
 
     /// Waits for the turn to write and runs `body`, which writes to the history.
@@ -304,7 +304,7 @@ extension HistoryRetention {
         func refuse(_ key: String, _ value: PropertyValue, _ fault: String) -> CoreError {
             CoreError(
                 .invalidArgument, "\(key) of the history to keep is \(value.excerpt)\(fault)", key: key, value: value,
-                file: path.isEmpty ? nil : path)
+                file: path)
         }
         if let age, !age.isFinite || age < 0 {
             throw refuse("age", .double(age), " seconds, but must be a finite number of at least 0")

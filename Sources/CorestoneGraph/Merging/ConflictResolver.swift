@@ -36,7 +36,7 @@ struct ConflictResolver {
                 .conflict, code: .managedObjectMerge,
                 "cannot save to \(Coordinator.shown(store.path)): other writers changed the same rows during each of "
                     + "\(SavePipeline.maximumMerges + 1) attempts; save again",
-                file: store.path.isEmpty ? nil : store.path)
+                file: store.path)
         }
         defer { for conflict in conflicts { conflict.end() } }
         throw reported.error(
@@ -179,6 +179,6 @@ extension CoreError {
         return CoreError(
             .conflict, code: code, message, entity: only?.entity, key: only?.key, value: only?.value,
             objectURI: only?.objectURI, children: conflicts.map(\.error),
-            file: store.path.isEmpty ? nil : store.path, payload: ConflictList(conflicts))
+            file: store.path, payload: ConflictList(conflicts))
     }
 }

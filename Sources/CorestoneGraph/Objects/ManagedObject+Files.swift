@@ -191,6 +191,6 @@ extension ManagedObject {
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(entity.name) \(objectID.uri) does not exist: \(cause); \(remedy)",
-            entity: entity.name, objectURI: objectID.uri, file: store.path.isEmpty ? nil : store.path)
+            entity: entity.name, objectURI: objectID.uri, file: store.path)
     }
 }

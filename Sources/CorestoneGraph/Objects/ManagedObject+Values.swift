@@ -456,7 +456,7 @@ extension ManagedObject {
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(entity.name) \(objectID.uri) is no longer in its context: \(reason)",
-            entity: entity.name, objectURI: objectID.uri, file: closed?.isEmpty == true ? nil : closed)
+            entity: entity.name, objectURI: objectID.uri, file: closed)
     }
 }
 

@@ -44,16 +44,16 @@ final class ContextLabel: Sendable {
 ///
 /// The description contains the system's number and name of the thread, or "ended" instead of the name.
 package func nameOfThread(_ thread: UInt64) -> String {
-    let number = "thread \(platform_thread_number(thread))"
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
-        guard let name = buffer.baseAddress, platform_thread_name(thread, name, 32) else { return number + " (ended)" }
-        return number + " (\(String(cString: name)))"
-    }
+    "thread \(platform_thread_number(thread)) (\(nameOfRunningThread(thread) ?? "ended"))"
 }
 
 /// Whether a thread that used the library has ended.
-func hasEnded(_ thread: UInt64) -> Bool {
+func hasEnded(_ thread: UInt64) -> Bool { nameOfRunningThread(thread) == nil }
+
+/// Returns the system's name of a thread; nil if the thread has ended.
+private func nameOfRunningThread(_ thread: UInt64) -> String? {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
-        buffer.baseAddress.map { !platform_thread_name(thread, $0, 32) } ?? false
+        guard let name = buffer.baseAddress, platform_thread_name(thread, name, 32) else { return nil }
+        return String(cString: name)
     }
 }

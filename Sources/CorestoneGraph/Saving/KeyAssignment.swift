@@ -50,7 +50,7 @@ struct KeyAssignment {
                 throw CoreError(
                     .internal,
                     "\(Coordinator.shown(store.path)) did not return a primary key for each new object; report it as a defect of the library",
-                    file: store.path.isEmpty ? nil : store.path)
+                    file: store.path)
             }
             // A custom store may return a key of a failed save for another object. The primary keys of all objects are
             // then requested again.
@@ -69,7 +69,7 @@ struct KeyAssignment {
                 "\(Coordinator.shown(store.path)) returned the reference of \(other.objectID.uri) for a new "
                     + "\(object.entity.name); return references that are unique in the entity tree and never reused",
                 entity: object.entity.name, objectURI: other.objectID.uri,
-                file: store.path.isEmpty ? nil : store.path)
+                file: store.path)
         }
         return objects.map { found[ObjectIdentifier($0)] ?? $0.primaryKey }
     }

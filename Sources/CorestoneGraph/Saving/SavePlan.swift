@@ -113,6 +113,6 @@ extension ManagedObject {
                 + "which is \(otherStore.map { "in \(Coordinator.shown($0.path))" } ?? "not in a store"); "
                 + "\(remedy), or use a fetched property", entity: entity.name,
             key: relationship.name, value: .object(other), objectURI: objectID.uri,
-            file: store.flatMap { $0.path.isEmpty ? nil : $0.path })
+            file: store?.path)
     }
 }

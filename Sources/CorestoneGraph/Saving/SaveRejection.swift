@@ -63,7 +63,7 @@ package struct ReportedRows {
                     + (areOfObjects
                         ? "; call cst_object_refresh (refresh) on the object, or use another reference if it is new, "
                             + "and save again" : ""),
-                entity: row.entity.name, objectURI: uri, file: store.path.isEmpty ? nil : store.path)
+                entity: row.entity.name, objectURI: uri, file: store.path)
         }
         if let duplicateError {
             details.append(duplicateError)
@@ -78,7 +78,7 @@ package struct ReportedRows {
                 ? duplicateError?.code : CocoaCode.managedObjectMerge.rawValue,
             entity: details.first?.entity,
             objectURI: details.first?.objectURI, children: conflicts.isEmpty ? details : conflicts.map(\.error),
-            file: store.path.isEmpty ? nil : store.path, payload: conflicts.isEmpty ? nil : ConflictList(conflicts))
+            file: store.path, payload: conflicts.isEmpty ? nil : ConflictList(conflicts))
     }
 }
 

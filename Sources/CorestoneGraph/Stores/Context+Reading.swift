@@ -66,14 +66,14 @@ extension Context {
     func writing<Result>(_ store: Store, _ body: () throws -> Result) throws -> Result {
         if platform_holds_store(), !store.writing.isHeldByThisThread {
             throw Coordinator.storeInUse(
-                "write to \(Coordinator.shown(store.path))", file: store.path.isEmpty ? nil : store.path)
+                "write to \(Coordinator.shown(store.path))", file: store.path)
         }
         guard store.writing.lock(unless: { interruptCheck?() == true }) else {
             throw CoreError(
                 .cancelled, code: .persistentStoreSave,
                 "the wait for other saves to \(Coordinator.shown(store.path)) was cancelled, and nothing was written "
                     + "to it",
-                file: store.path.isEmpty ? nil : store.path)
+                file: store.path)
         }
         defer { store.writing.unlock() }
         if store.isInBatch { throw store.inBatchError() }

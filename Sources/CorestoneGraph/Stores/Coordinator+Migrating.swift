@@ -51,7 +51,7 @@ extension Coordinator {
                     "\(Coordinator.shown(backing.path)) contains \(root.name) objects, but a migration needs an empty "
                         + "store; choose an unused path, or call cst_coordinator_destroy_store (destroy_store, "
                         + "destroyStore) first",
-                    entity: root.name, file: backing.path.isEmpty ? nil : backing.path)
+                    entity: root.name, file: backing.path)
             }
         }
         // Other processes must not change the content during the copy, so a snapshot is read. A store without snapshots
@@ -71,7 +71,7 @@ extension Coordinator {
             throw CoreError(
                 .internal,
                 "the copy of \(Coordinator.shown(store.path)) to \(Coordinator.shown(backing.path)) ended without a result; report it as a defect of the library",
-                file: store.path.isEmpty ? nil : store.path)
+                file: store.path)
         }
         store.wasMigrated(to: backing.path)
         return result

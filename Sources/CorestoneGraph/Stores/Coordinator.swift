@@ -106,7 +106,7 @@ public final class Coordinator: @unchecked Sendable {
             .invalidHandle, code: .persistentStoreOpen,
             "cannot add \(Coordinator.shown(path)): the coordinator is closed; create a new "
                 + "coordinator",
-            file: path.isEmpty ? nil : path)
+            file: path)
     }
 
     /// Returns the path of a store for messages, or a phrase for an empty path, which custom stores may have.
@@ -148,7 +148,7 @@ public final class Coordinator: @unchecked Sendable {
             .unsupported, code: .persistentStoreOpen,
             "\(Coordinator.shown(path)) cannot be used with this model: \(problem); use an SQLite store, or a model "
                 + "without \(noun)",
-            entity: first.entity, key: first.key, file: path.isEmpty ? nil : path)
+            entity: first.entity, key: first.key, file: path)
     }
 
     /// Removes a store from the coordinator and closes it, after its current uses have ended.
@@ -161,7 +161,7 @@ public final class Coordinator: @unchecked Sendable {
     public func remove(_ store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isHeldByThisThread {
             throw Coordinator.storeInUse(
-                "remove \(Coordinator.shown(store.path))", file: store.path.isEmpty ? nil : store.path)
+                "remove \(Coordinator.shown(store.path))", file: store.path)
         }
         try requireOwn(store)
         post(.willRemoveStore, StoreChanges(removed: [store]))
@@ -186,7 +186,7 @@ public final class Coordinator: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "\(Coordinator.shown(store.path)) \(reasonNotOwn(store))", key: "store",
-                file: store.path.isEmpty ? nil : store.path)
+                file: store.path)
         }
     }
 
@@ -277,6 +277,6 @@ extension CoreError {
                     + "\(openPath.isEmpty ? "another store without a path" : openPath), which the coordinator "
                     + "already has open; use that store, or another coordinator",
             key: path.isEmpty ? "identifier" : "path", value: .string(path.isEmpty ? identifier : path),
-            file: path.isEmpty ? nil : path)
+            file: path)
     }
 }

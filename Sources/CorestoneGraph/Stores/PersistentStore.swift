@@ -183,7 +183,7 @@ extension PersistentStore {
             .unsupported, code: .persistentStoreOperation,
             "cannot move \(Coordinator.shown(self.path)) to \(path): open stores of type \(type.rawValue) cannot be moved; migrate the "
                 + "store with cst_coordinator_migrate_store (migrate_store, migrateStore)",
-            file: self.path.isEmpty ? nil : self.path)
+            file: self.path)
     }
 
     package func pinnedReader() throws -> (any StoreReading)? { nil }

@@ -100,7 +100,7 @@ public final class Store: @unchecked Sendable {
         CoreError(
             .storeReadOnly, code: .persistentStoreSave,
             "\(Coordinator.shown(path)) is open read-only: \(readOnlyReason ?? Store.isOpenForReading)",
-            file: path.isEmpty ? nil : path)
+            file: path)
     }
 
     /// Makes the store read-only after its migration, because later saves would be lost.
@@ -129,7 +129,7 @@ public final class Store: @unchecked Sendable {
                 .storeBusy, code: .persistentStoreTimeout,
                 "timed out after \(Store.patience) seconds waiting for \(Coordinator.shown(path)) in a callback of "
                     + "another store; use \(path.isEmpty ? "the store" : path) before or after the call that runs the "
-                    + "callback", file: path.isEmpty ? nil : path)
+                    + "callback", file: path)
         }
     }
 
@@ -152,7 +152,7 @@ public final class Store: @unchecked Sendable {
                 + "again"
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity, "\(Coordinator.shown(path)) \(reason)",
-                file: path.isEmpty ? nil : path)
+                file: path)
         }
     }
 }

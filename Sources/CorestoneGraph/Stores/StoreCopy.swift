@@ -103,7 +103,7 @@ struct StoreCopy {
             throw CoreError(
                 .cancelled, code: .persistentStoreOperation,
                 "copying \(Coordinator.shown(store.path)) was cancelled, and a copy was not created",
-                file: store.path.isEmpty ? nil : store.path)
+                file: store.path)
         }
     }
 
@@ -207,7 +207,7 @@ struct StoreCopy {
                 .storeIO, code: .persistentStoreOperation,
                 "cannot copy \(Coordinator.shown(store.path)): row \(record.primaryKey) of \(entity.name) was inserted "
                     + "during the copy; migrate the store again while nothing else writes to it", entity: entity.name,
-                objectURI: uri(of: record, entity), file: store.path.isEmpty ? nil : store.path)
+                objectURI: uri(of: record, entity), file: store.path)
         }
         writer.begin(primaryKey: key, version: 1, entity: entity)
         for slot in 0..<Int(entity.slotCount) {

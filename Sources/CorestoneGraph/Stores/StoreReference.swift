@@ -242,7 +242,7 @@ extension Store {
                 .invalidArgument,
                 "\(entity.name) does not belong to the model of the coordinator of \(Coordinator.shown(path)); "
                     + "use the entity of that model",
-                entity: entity.name, key: "entity", file: path.isEmpty ? nil : path)
+                entity: entity.name, key: "entity", file: path)
         }
         guard mayContain(entity) else {
             throw CoreError(
@@ -250,7 +250,7 @@ extension Store {
                 "\(Coordinator.shown(path)) cannot hold \(entity.name) objects, because its configuration "
                     + "\"\(configuration ?? "")\" does not contain \(entity.name); use another store, or open this one "
                     + "with another configuration",
-                entity: entity.name, key: "entity", file: path.isEmpty ? nil : path)
+                entity: entity.name, key: "entity", file: path)
         }
         if let references {
             backing.noteEntity(entity, ofKey: references.key(of: reference, entity.root))
@@ -261,7 +261,7 @@ extension Store {
                 .invalidArgument,
                 "\(reference) is not a primary key of \(entity.name) in \(Coordinator.shown(path)); "
                     + "pass an integer above zero", entity: entity.name, key: "reference", value: reference.value,
-                file: path.isEmpty ? nil : path)
+                file: path)
         }
         return ObjectID(store: self, entity: entity, reference: number)
     }

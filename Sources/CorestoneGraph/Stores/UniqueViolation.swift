@@ -14,7 +14,6 @@ extension CoreError {
         _ entity: Entity, _ properties: [Property], _ values: [PropertyValue], in path: String,
         objectURI: String? = nil, sqliteCode: Int32 = 0
     ) -> CoreError {
-        let file = path.isEmpty ? nil : path
         let names = properties.map { "\(entity.name).\($0.path)" }.joined(separator: " and ")
         let found =
             "another \(entity.root.name) in the same save or in \(Coordinator.shown(path)) already has "
@@ -35,8 +34,8 @@ extension CoreError {
                         "\(entity.name).\($0.path) is in the unique constraint \"\(constraint)\", and \(found); "
                             + "change one of the values",
                         entity: entity.name, key: $0.path,
-                        value: known($1), objectURI: objectURI, file: file)
-                }, sqliteCode: sqliteCode, file: file)
+                        value: known($1), objectURI: objectURI, file: path)
+                }, sqliteCode: sqliteCode, file: path)
     }
 
     private static func known(_ value: PropertyValue) -> PropertyValue? {
