@@ -32,7 +32,8 @@ static void every_change_has_another_stamp(void) {
     CHECK_INT(3, get_int(ada, c.number));
     CHECK(*stamp.changes == last);
     CHANGES(OK(cst_object_refresh(ada, false, E)));
-    CHANGES(CHECK_INT(3, get_int(ada, c.number))); /* the fault fires */
+    CHECK_INT(3, get_int(ada, c.number));
+    CHECK(*stamp.changes == last); /* values of a fault are not cached, so firing it keeps the stamp */
     CHANGES(set(ada, c.number, value_int(4)));
     CHANGES(OK(cst_context_rollback(c.context, E)));
     CHANGES(OK(cst_context_delete(c.context, ada, E)));

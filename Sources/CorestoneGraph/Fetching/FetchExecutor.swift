@@ -16,7 +16,7 @@ struct FetchExecutor {
     func applyOptions(_ postFetchOptions: PostFetchOptions, for objects: [ManagedObject]) throws {
         if !postFetchOptions.returnsObjectsAsFaults {
             try context.faultLoader.loadRows(of: objects)
-            for object in objects where object.record != nil && object.state.remove(.fault) != nil {
+            for object in objects where object.record != nil && object.endFault() {
                 try object.sendAwakeFromFetch()
             }
         }

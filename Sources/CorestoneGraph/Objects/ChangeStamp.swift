@@ -9,6 +9,9 @@ import CorestoneValues
 // and the mutating functions in `Overlay.swift` increment it for values of an overlay. Records are immutable. Some
 // increments are superfluous, for example those of flags that do not concern values; they only make a cache less
 // effective.
+//
+// The exception is firing a fault, which is frequent: values of a fault are not cached, so the first row and `endFault`
+// keep the stamp. An object that becomes a fault has another stamp, because its row is dropped or its state changes.
 extension ManagedObject {
     /// The address of the stamp, valid as long as the object exists.
     package var changesAddress: UnsafePointer<UInt32> {
@@ -40,8 +43,18 @@ extension ManagedObject {
         guard state.intersection([.fault, .detached, .inaccessible, .partial]) == .fault, record != nil, owner[1] == 0,
             !entity.has(.awakeFromFetch)
         else { return false }
-        state.remove(.fault)
+        endFault()
         return true
+    }
+
+    /// Marks a fault as fired. Returns false, without an effect, if the object is not a fault.
+    @discardableResult
+    @inline(__always)
+    func endFault() -> Bool {
+        let stamp = changes
+        let wasFault = state.remove(.fault) != nil
+        changes = stamp
+        return wasFault
     }
 
     /// Returns the view of a to-one target in the object's row, under the conditions of `residentView`.

@@ -37,7 +37,7 @@ extension ManagedObject {
             try context.loadRow(of: self, reading: slot)
         }
         if state.contains(.partial) { completePart() }
-        let wasFault = state.remove(.fault) != nil
+        let wasFault = endFault()
         guard wasFault, entity.has(.awakeFromFetch), !state.contains(.inaccessible) else { return }
         do { try sendAwakeFromFetch() } catch {
             // The hook runs again at the next access, because it may have left the object in an intermediate state.

@@ -30,7 +30,7 @@ public final class ManagedObject {
     /// The primary key; negative while the ID is temporary.
     package internal(set) var primaryKey: Int64 { didSet { changes &+= 1 } }
     /// The row as last fetched or saved, whose chunk is retained; nil if the row is not in memory.
-    @usableFromInline package private(set) var record: UnsafeMutableRawPointer? { didSet { changes &+= 1 } }
+    @usableFromInline package private(set) var record: UnsafeMutableRawPointer?
     /// The unsaved changes of values. The values in it are changed only by functions of `ChangeStamp.swift`.
     @usableFromInline var overlay: Overlay? { didSet { changes &+= 1 } }
     /// The targets of accessed to-one relationships, by ordinal.
@@ -281,6 +281,7 @@ extension ManagedObject {
     func setRecord(_ new: Record) {
         guard new.header.pointee.entity == entity.index else { return }
         _ = new.chunk.retain()
+        // Only this increments the change stamp: a first row does not change values that a host can have cached.
         dropRecord()
         record = new.start
     }
@@ -313,13 +314,18 @@ extension ManagedObject {
     func withTemporaryRow<Result>(_ row: Record, _ body: () throws -> Result) rethrows -> Result {
         let own = record
         record = row.start
-        defer { record = own }
+        changes &+= 1
+        defer {
+            record = own
+            changes &+= 1
+        }
         return try body()
     }
 
     func dropRecord() {
         guard let old = record else { return }
         record = nil
+        changes &+= 1
         Record(old).chunk.release()
     }
 

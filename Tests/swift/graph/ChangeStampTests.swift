@@ -36,9 +36,9 @@ final class ChangeStampTests: GraphTestCase {
         try changed { try ada.set("name", "Ada Lovelace") }
         try changed { try context.save() }
         try changed { try context.refresh(ada, mergeChanges: false) }
+        // Values of a fault are not cached, so firing it keeps the stamp.
         XCTAssertEqual(try ada.get("name"), "Ada Lovelace")
-        XCTAssertNotEqual(ada.changes, last)
-        last = ada.changes
+        XCTAssertEqual(ada.changes, last)
         try changed { try ada.set("name", "A.") }
         try changed { try context.rollback() }
         try changed { try context.delete(ada) }

@@ -57,6 +57,7 @@ struct library {
     __typeof__(&cst_object_set_members) set_members;
     __typeof__(&cst_context_insert) context_insert;
     __typeof__(&cst_context_delete) context_delete;
+    __typeof__(&cst_context_object_with_id) object_with_id;
     __typeof__(&cst_value_dispose) value_dispose;
     __typeof__(&cst_object_get_stamp) get_stamp;
 };

@@ -25,6 +25,7 @@ static const struct {
     {"cst_object_set_members", offsetof(struct library, set_members)},
     {"cst_context_insert", offsetof(struct library, context_insert)},
     {"cst_context_delete", offsetof(struct library, context_delete)},
+    {"cst_context_object_with_id", offsetof(struct library, object_with_id)},
     {"cst_value_dispose", offsetof(struct library, value_dispose)},
     {"cst_object_get_stamp", offsetof(struct library, get_stamp)},
 };

@@ -10,7 +10,7 @@
 #include "accelerator.h"
 
 /* Increased if the package must be changed together with the module. */
-enum { INTERFACE = 1 };
+enum { INTERFACE = 2 };
 
 static PyMethodDef functions[] = {
     {"bind", library_bind, METH_O, "Takes a function that returns the address of a function of the library."},

@@ -1,5 +1,9 @@
 /* table.c: the objects of the process by token: a hash table with linear probing.
  *
+ * Tokens of objects that were fetched together are consecutive, and so are their places, because this is the order in
+ * which they are used. The entries of such a run are ordered by their own places (Robin Hood hashing), so that a search
+ * and a removal end at the first entry that is nearer to its own place, and not at the end of the run.
+ *
  * The table does not retain the objects. An object leaves it when it is deallocated. Between the moment at which its
  * reference count becomes 0 and that moment, callbacks of weak references can run; the table then does not return it.
  *
@@ -20,17 +24,34 @@ static size_t place_of(uint64_t token) {
     return (size_t)((token >> 1) + (token >> 32) * 0x9E3779B1u) & (capacity - 1);
 }
 
+/* The distance of an entry from its own place. */
+static size_t distance(size_t place) { return (place - place_of(entries[place].token)) & (capacity - 1); }
+
+/* Returns the place of the token, or else the place where it would be inserted. */
 static size_t search(uint64_t token) {
     size_t place = place_of(token);
-    while (entries[place].token && entries[place].token != token)
+    for (size_t passed = 0; entries[place].token && entries[place].token != token; passed++) {
+        if (distance(place) < passed) break;
         place = (place + 1) & (capacity - 1);
+    }
     return place;
+}
+
+/* Inserts an entry at its place; the entries from there to the next empty one move by one. */
+static void insert(size_t place, struct entry added) {
+    while (entries[place].token) {
+        struct entry moved = entries[place];
+        entries[place] = added;
+        added = moved;
+        place = (place + 1) & (capacity - 1);
+    }
+    entries[place] = added;
 }
 
 object *table_find(uint64_t token) {
     if (!capacity || !token) return NULL;
     const struct entry *found = &entries[search(token)];
-    return found->token && Py_REFCNT((PyObject *)found->item) > 0 ? found->item : NULL;
+    return found->token == token && Py_REFCNT((PyObject *)found->item) > 0 ? found->item : NULL;
 }
 
 static int resize(size_t size) {
@@ -41,7 +62,7 @@ static int resize(size_t size) {
     entries = bigger;
     capacity = size;
     for (size_t i = 0; i < former_capacity; i++)
-        if (former[i].token) entries[search(former[i].token)] = former[i];
+        if (former[i].token) insert(search(former[i].token), former[i]);
     free(former);
     return 0;
 }
@@ -51,20 +72,23 @@ int table_add(uint64_t token, object *item) {
         PyErr_NoMemory();
         return -1;
     }
-    struct entry *place = &entries[search(token)];
-    if (!place->token) count++;
-    *place = (struct entry){token, item};
+    size_t place = search(token);
+    if (entries[place].token == token) {
+        entries[place].item = item;
+    } else {
+        insert(place, (struct entry){token, item});
+        count++;
+    }
     return 0;
 }
 
 void table_remove(uint64_t token, const object *item) {
     if (!capacity || !token) return;
     size_t hole = search(token);
-    if (!entries[hole].token || entries[hole].item != item) return; /* another object has the token now */
-    /* Entries behind the hole move into it, unless they would then be in front of their own place. */
-    for (size_t next = (hole + 1) & (capacity - 1); entries[next].token; next = (next + 1) & (capacity - 1)) {
-        size_t own = place_of(entries[next].token);
-        if (((next - own) & (capacity - 1)) < ((next - hole) & (capacity - 1))) continue;
+    if (entries[hole].token != token || entries[hole].item != item) return; /* another object has the token now */
+    /* The following entries move by one, up to the first that is at its own place. */
+    for (size_t next = (hole + 1) & (capacity - 1); entries[next].token && distance(next) > 0;
+         next = (next + 1) & (capacity - 1)) {
         entries[hole] = entries[next];
         hole = next;
     }

@@ -40,7 +40,7 @@ Missing = Callable[[Any, str], Any]
 Refusal = Callable[[Any, str], Optional[AttributeError]]
 
 VARIABLE = "CORESTONE_ACCELERATOR"
-_INTERFACE = 1
+_INTERFACE = 2
 
 
 def _load() -> Any:
@@ -171,7 +171,7 @@ else:
         """Returns the object of an ID; None if it is not registered with the accelerator."""
         return None
 
-    def remember(which: Any, item: Any) -> None:
+    def remember(which: Any, item: Any, handle: int, context: int) -> None:
         """Registers the object of an ID with the accelerator."""
 
     def make_insertion(entity: Entity) -> Any:

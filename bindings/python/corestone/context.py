@@ -345,7 +345,7 @@ class Context(ContextBase):
         """Inserts one object for each row, and returns their number. If the call fails, no object is inserted.
 
         Rows are dictionaries with the same keys, or tuples with the values of the properties that `columns` names. Only
-        attributes and to-one relationships can be set.
+        attributes and to-one relationships can be set. Errors name the row, counted from 1.
         """
         return self._insert_many(entity, rows, columns, False)[0]
 
@@ -991,7 +991,7 @@ class Context(ContextBase):
         context = self._argument or self._open
         item = self._adopt(held(_with_id, context, found._argument), None)
         if accelerator is not None:
-            remember(found, item)
+            remember(found, item, found._handle, self._handle or 0)
         return item
 
     def existing(self, which: ObjectID | str) -> Any:

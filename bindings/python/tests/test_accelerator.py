@@ -743,9 +743,17 @@ def test_get_of_an_unchanged_object_does_not_call_the_library(
         assert ctx.get(which) is one
         assert one.age == 41
     assert len(calls) == 1
-    one.age = 5  # the next call asks the library, and those that follow do not
+    one.age = 5  # the accelerator looks the ID up once more, without the package
     for _ in range(5):
         assert ctx.get(which) is one
+    assert len(calls) == 1
+    ctx.delete(one)  # an object that is deleted is not cached again
+    for _ in range(2):
+        assert ctx.get(which) is one
+        assert one.is_deleted
+    assert len(calls) == 1
+    ctx.save()
+    assert ctx.get(which) is not one
     assert len(calls) == 2
 
 
