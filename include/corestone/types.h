@@ -336,7 +336,7 @@ enum {
      * relationships. */
     CST_ARRAY = 12,
     CST_SET = 13,
-    CST_DICTIONARY = 14,   /* keys and values alternate; keys are strings */
+    CST_DICTIONARY = 14,   /* keys and values alternate; keys are strings, which the library sorts */
     CST_HOST = 15,         /* an object of the host: cst_host_callbacks */
     CST_EXPRESSION = 16,   /* an expression, which replaces the %@ or variable for which it is passed */
     CST_DEFAULT = 17,      /* in a batch insertion: the default of the attribute; see also cst_row */

@@ -21,7 +21,10 @@ func putOwned(_ value: PropertyValue, _ out: UnsafeMutablePointer<cst_value>) th
         try putCopy(UnsafeRawBufferPointer(start: bytes.buffer.start, count: bytes.count), CST_BYTES, out)
     case .array(let members): try putMembers(members, CST_ARRAY, out)
     case .set(let members): try putMembers(Array(members), CST_SET, out)
-    case .dictionary(let members): try putMembers(members.flatMap { [.string($0.key), $0.value] }, CST_DICTIONARY, out)
+    case .dictionary(let members):
+        // The order is that of the keys, because the order of a Swift dictionary differs from process to process.
+        let sorted = members.sorted { $0.key < $1.key }
+        try putMembers(sorted.flatMap { [.string($0.key), $0.value] }, CST_DICTIONARY, out)
     case .object(let object as ManagedObject):
         try object.checkQueue()
         let borrowed = try BorrowedHandle(object)
