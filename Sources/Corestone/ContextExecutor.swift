@@ -48,7 +48,8 @@ public final class ContextExecutor: SerialExecutor {
 
     public func checkIsolated() {
         guard context.isOwn || context.isClosed else {
-            fatalError("an actor that runs on a context's queue was used outside that queue")
+            let queue = context.name.map { "the queue of context \"\($0)\"" } ?? "a context's queue"
+            fatalError("an actor that runs on \(queue) was used outside that queue; call the actor with await")
         }
     }
 

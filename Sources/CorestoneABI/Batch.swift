@@ -36,28 +36,32 @@ final class BatchRequestBox {
     /// Throws for a delete request that was not executed yet and whose fetch request has only the name of an entity.
     func entity() throws -> Entity {
         guard let entity = request.entity else {
-            throw unsuitable("is not a batch insert; create it with cst_batch_insert_new")
+            throw unsuitable("a batch insert; create the request with cst_batch_insert_new")
         }
         return entity
     }
 
     func requireInsertion() throws {
         guard request is BatchInsertRequest else {
-            throw unsuitable("is not a batch insert; create it with cst_batch_insert_new")
+            throw unsuitable("a batch insert; create the request with cst_batch_insert_new")
         }
     }
 
     func update() throws -> BatchUpdateRequest {
         guard let update = request as? BatchUpdateRequest else {
-            throw unsuitable("is not a batch update; create it with cst_batch_update_new")
+            throw unsuitable("a batch update; create the request with cst_batch_update_new")
         }
         return update
     }
 
-    private func unsuitable(_ complaint: String) -> CoreError {
+    private func unsuitable(_ wanted: String) -> CoreError {
         let subject = request.entity.map { " for \($0.name)" } ?? ""
+        let found =
+            request is BatchInsertRequest
+            ? "a batch insert" : request is BatchUpdateRequest ? "a batch update" : "a batch delete"
         return CoreError(
-            .invalidArgument, "the batch request\(subject) \(complaint)", entity: request.entity?.name, key: "request")
+            .invalidArgument, "the batch request\(subject) is \(found), not \(wanted)", entity: request.entity?.name,
+            key: "request")
     }
 
     /// Returns the slots of keys. Throws for a key of a property that a batch request cannot set.

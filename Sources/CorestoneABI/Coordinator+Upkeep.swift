@@ -127,7 +127,8 @@ public func cst_coordinator_checkpoint_store(
         let store = try storeBox(store).store
         guard let mode = CheckpointMode(rawValue: mode) else {
             throw CoreError(
-                .invalidArgument, "mode is \(mode); use CST_CHECKPOINT_PASSIVE to CST_CHECKPOINT_TRUNCATE", key: "mode",
+                .invalidArgument,
+                "mode is \(mode); use a mode from CST_CHECKPOINT_PASSIVE to CST_CHECKPOINT_TRUNCATE", key: "mode",
                 value: .int(Int64(mode)), file: store.path)
         }
         guard let result = try coordinator.checkpoint(store, mode) else { return .unchanged }

@@ -12,7 +12,8 @@ private enum FetchOption: UInt32 {
         guard let option = FetchOption(rawValue: number) else {
             throw CoreError(
                 .invalidArgument,
-                "\(number) is not a fetch request option; use CST_FETCH_LIMIT to CST_FETCH_ROWS_IN_MEMORY",
+                "\(number) is not a fetch request option; use an option from CST_FETCH_LIMIT to "
+                    + "CST_FETCH_ROWS_IN_MEMORY",
                 entity: request.entityName, key: "option", value: .int(Int64(number)))
         }
         self = option

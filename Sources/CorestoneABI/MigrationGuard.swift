@@ -153,7 +153,7 @@ public func cst_model_release_keep(
         guard let version = given ?? model.versionName else {
             throw CoreError(
                 .invalidArgument,
-                "name is NULL, and the model does not have a version name; pass the name of the release",
+                "name is NULL (None), and the model does not have a version name; pass the name of the release",
                 key: "name")
         }
         return try ModelRelease.keep(model, as: version, inFolder: folder) ? .ok : .unchanged

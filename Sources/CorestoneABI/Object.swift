@@ -322,7 +322,8 @@ public func cst_object_get_committed(
             try object.committedValue(key: key), "the committed value of \(name)",
             of: ComputedValueCache.Source(
                 entity: object.objectID.entity.name, key: name, objectURI: object.objectID.uri,
-                prefix: "the committed value of ", function: "cst_object_copy_values"), out)
+                prefix: "the committed value of ", function: "cst_object_copy_values (committed_values)"),
+            out)
     }
 }
 

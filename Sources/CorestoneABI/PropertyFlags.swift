@@ -35,10 +35,24 @@ struct PropertyFlags: OptionSet {
         (.cloudEncryption, "CLOUD_ENCRYPTION"), (.ignoresChanges, "IGNORES_CHANGES"),
     ]
 
-    /// The constants of a set of several flags, for messages: `CST_PROPERTY_OPTIONAL, _TRANSIENT or _SPOTLIGHT`.
-    private var constants: String {
-        let names = PropertyFlags.names.filter { contains($0.flag) }.map { "_\($0.name)" }
-        return "CST_PROPERTY" + names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
+    /// The constants of the flags, each with its parameter in Python, for messages: `CST_PROPERTY_OPTIONAL (optional)`.
+    ///
+    /// The last element is the number of the bits without a constant, if there are such bits.
+    private var constants: [String] {
+        var names = PropertyFlags.names.filter { contains($0.flag) }.map {
+            "CST_PROPERTY_\($0.name) (\($0.name.lowercased()))"
+        }
+        if contains(.derived) { names.append("CST_PROPERTY_DERIVED") }
+        let known = PropertyFlags.names.reduce(PropertyFlags.derived) { $0.union($1.flag) }
+        let unknown = rawValue & ~known.rawValue
+        if unknown != 0 { names.append("0x\(String(unknown, radix: 16))") }
+        return names
+    }
+
+    /// Returns a list of constants for a message: `A, B or C`.
+    private static func list(_ constants: [String], _ conjunction: String) -> String {
+        guard let last = constants.last, constants.count > 1 else { return constants.joined() }
+        return constants.dropLast().joined(separator: ", ") + " \(conjunction) \(last)"
     }
 
     init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -46,10 +60,12 @@ struct PropertyFlags: OptionSet {
     init(checking flags: UInt32, allowed: PropertyFlags, _ entity: String, _ key: String) throws {
         let unknown = flags & ~allowed.rawValue
         guard unknown == 0 else {
+            let found = PropertyFlags(rawValue: unknown).constants
             throw CoreError(
                 .invalidArgument,
-                "\(entity).\(key) does not support the flags 0x\(String(unknown, radix: 16)); use "
-                    + allowed.constants, entity: entity, key: key, value: .int(Int64(flags)))
+                "\(entity).\(key) does not support the flag\(found.count == 1 ? "" : "s") "
+                    + "\(PropertyFlags.list(found, "and")); use \(PropertyFlags.list(allowed.constants, "or"))",
+                entity: entity, key: key, value: .int(Int64(flags)))
         }
         self.init(rawValue: flags)
     }

@@ -79,7 +79,8 @@ private func withoutComparator(_ path: String, for purpose: SortPurpose) -> Core
             "unsupported \(descriptor): stores cannot sort by a comparator; sort without it, and order fetched objects "
                 + "with cst_results_copy_sorted (ordered)"
         case .history:
-            "unsupported \(descriptor): the history cannot be sorted by a comparator; use the other CST_SORT_ constants"
+            "unsupported \(descriptor): the history cannot be sorted by a comparator; use the other CST_SORT_ "
+                + "constants (selector)"
         case .values:
             "compare is NULL, but the \(descriptor) has CST_SORT_COMPARATOR; pass the function that compares two values"
         }

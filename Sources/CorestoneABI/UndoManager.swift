@@ -194,7 +194,7 @@ public func cst_undo_manager_observe(
         let manager = try undoManager(pointer)
         guard let observe else { throw missingObserver() }
         let kind: UndoNotification = try notificationKind(
-            notification, choices: "CST_UNDO_CHECKPOINT to CST_UNDO_DID_REDO")
+            notification, choices: "a notification from CST_UNDO_CHECKPOINT to CST_UNDO_DID_REDO")
         let token = manager.observe(kind) { manager in
             let known = partLock.with { HandleToken(manager.hostSlot) }
             guard let borrowed = try? BorrowedHandle(of: known, { try undoHandle(manager) }) else { return }

@@ -78,7 +78,7 @@ package final class NodeStore: PersistentStore, WritableAfterMove, @unchecked Se
         if isReadOnly {
             throw CoreError(
                 .storeReadOnly, code: .persistentStoreOperation,
-                "\(self.path) cannot be moved to \(path), because it is open read-only: \(readOnlyReason ?? "")",
+                "\(self.path) is open read-only and cannot be moved to \(path): \(readOnlyReason ?? "")",
                 file: self.path)
         }
         let place = try StoreLocation(path)

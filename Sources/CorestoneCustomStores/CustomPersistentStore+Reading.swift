@@ -278,8 +278,9 @@ private struct RemainingFetch {
         }
         if done.contains(.window), fetch.limit > 0 || fetch.offset > 0, predicate != nil || order {
             throw RemainingFetch.resultError(
-                "applied limit and offset of a fetch of \(fetch.entity.name) without its \(predicate != nil ? "predicate" : "order"); "
-                    + "apply predicate and order first, or leave limit and offset to the library", fetch, place)
+                "applied the limit and offset of a fetch of \(fetch.entity.name) without its "
+                    + "\(predicate != nil ? "predicate" : "order"); apply the predicate and the order first, or leave "
+                    + "the limit and offset to the library", fetch, place)
         }
         if !fetch.allowsRemainder, predicate != nil || order {
             let rest = [predicate != nil ? "predicate" : nil, order ? "order" : nil].compactMap { $0 }

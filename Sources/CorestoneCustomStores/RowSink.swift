@@ -120,7 +120,9 @@ package final class RowSink {
     /// Appends members of an owner, in order.
     package func push(_ pushed: [PushedRow], ofOwner owner: Int) throws {
         guard case .members(let relationship, _) = purpose else {
-            throw refusal("cannot push members in a callback that returns rows; push rows", relationship: nil)
+            throw refusal(
+                "cannot push members in a callback that returns rows; push rows with cst_row_sink_push",
+                relationship: nil)
         }
         guard members.indices.contains(owner) else {
             throw refusal(

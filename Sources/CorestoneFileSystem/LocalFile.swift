@@ -53,10 +53,11 @@ package struct LocalFile {
     package func requireExistence() throws {
         var fileStatus = stat()
         guard stat(path, &fileStatus) != 0 else { return }
-        let number = errno
+        let error = SystemError.last
         throw failure(
-            number == ENOENT || number == ENOTDIR
-                ? "does not exist; check the path" : "cannot be read: \(SystemError(number).text)")
+            error.isMissing
+                ? "does not exist; check the path"
+                : "cannot be read: \(error.text)\(error.remedyForFinding(lost: "restore the file from a backup"))")
     }
 
     /// The maximum number of entries of a folder. Bundles contain a few versions.
@@ -65,7 +66,10 @@ package struct LocalFile {
     /// Returns the names in the folder, sorted, without `.` and `..`.
     package func entries() throws -> [String] {
         guard let folder = FolderNames(path) else {
-            throw failure("cannot be listed: \(SystemError.last.text)")
+            let error = SystemError.last
+            throw failure(
+                "cannot be listed: \(error.text)"
+                    + (error.isMissing ? "; check the path" : error.remedyForReading("the folder", lost: nil)))
         }
         var names: [String] = []
         for name in folder {
@@ -89,7 +93,8 @@ package struct LocalFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let error = SystemError.last
-            throw failure("cannot be read: \(error.text)\(error.isMissing ? "; check the path" : "")")
+            throw failure(
+                "cannot be read: \(error.text)\(error.isMissing ? "; check the path" : error.remedyForReading())")
         }
         defer { close(descriptor) }
         var fileStatus = stat()
@@ -117,7 +122,10 @@ package struct LocalFile {
             }
             used = count
         }
-        guard errorNumber == 0 else { throw failure("cannot be read: \(SystemError(errorNumber).text)") }
+        guard errorNumber == 0 else {
+            let error = SystemError(errorNumber)
+            throw failure("cannot be read: \(error.text)\(error.remedyForReading())")
+        }
         return bytes
     }
 

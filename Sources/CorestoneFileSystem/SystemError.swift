@@ -45,9 +45,20 @@ extension SystemError {
     package func remedyForReading(
         _ file: String = "the file", lost: String? = "restore the file from a backup"
     ) -> String {
-        if isDenied { return "; make \(file) readable" }
+        if isDenied {
+            return "; grant read permission on \(file) and search permission on the folders of its path"
+        }
         if let lost, [EIO, ELOOP, ENODATA].contains(number) { return "; \(lost)" }
         return remedyForDescriptors
+    }
+
+    /// Returns the remedy for a path whose existence or status cannot be determined.
+    ///
+    /// That requires only search permission on the folders of the path.
+    ///
+    /// - Parameter lost: The remedy for a file that is lost; nil without a remedy.
+    package func remedyForFinding(lost: String? = nil) -> String {
+        isDenied ? "; grant search permission on the folders of the path" : remedyForReading(lost: lost)
     }
 
     /// Returns the remedy for a file or folder that cannot be written, created or removed.

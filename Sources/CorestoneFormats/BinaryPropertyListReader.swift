@@ -57,23 +57,20 @@ private struct BinaryPropertyListReader {
         }
         offsetSize = Int(bytes[trailer + 6])
         referenceSize = Int(bytes[trailer + 7])
-        guard 1...8 ~= offsetSize, 1...8 ~= referenceSize else {
-            throw corrupt(
-                "the size of offsets is \(offsetSize) and of references \(referenceSize), but both must be 1 to 8",
-                at: trailer + 6)
+        for (place, noun, size) in [(6, "offset", offsetSize), (7, "reference", referenceSize)]
+        where !(1...8 ~= size) {
+            throw corrupt("the \(noun) size is \(size), but must be 1 to 8", at: trailer + place)
         }
         let (count, top, table) = (word(8), word(16), word(24))
-        guard count > 0 else { throw corrupt("the object count is 0", at: trailer + 8) }
+        guard count > 0 else { throw corrupt("the object count is 0, but must be 1 or more", at: trailer + 8) }
         guard table >= 8, table < UInt64(trailer), count <= (UInt64(trailer) - table) / UInt64(offsetSize)
         else {
             throw corrupt(
-                "the table of \(count) offset\(count == 1 ? "" : "s") at byte \(table) does not fit into the data",
+                "the table of \(count) offset\(count == 1 ? "" : "s") at byte \(table) exceeds the data",
                 at: trailer + 8)
         }
         guard top < count else {
-            throw corrupt(
-                "the root object number is \(top), but must be \(count == 1 ? "0" : "0 to \(count - 1)")",
-                at: trailer + 16)
+            throw corrupt("the root object number \(top) exceeds \(count - 1)", at: trailer + 16)
         }
         let most = min(UInt64(limits.count), table - 8)
         guard count <= most else {
@@ -126,7 +123,7 @@ private struct BinaryPropertyListReader {
         let small = bytes[offset] & 15
         guard small == 15 else { return (UInt64(small), offset + 1) }
         guard offset + 1 < tableStart, bytes[offset + 1] & 0xF0 == 0x10, bytes[offset + 1] & 15 <= 3 else {
-            throw corrupt("the count of elements is not an integer of 1 to 8 bytes", at: offset + 1)
+            throw corrupt("the element count is not a 64-bit integer", at: offset + 1)
         }
         let size = 1 << Int(bytes[offset + 1] & 15)
         let range = try content(offset + 2, UInt64(size), unit: 1)
@@ -209,7 +206,7 @@ private struct BinaryPropertyListReader {
         let reference = number(at: offset, referenceSize)
         guard reference < UInt64(states.count) else {
             throw corrupt(
-                "a reference is to object \(reference), but the last object is \(states.count - 1)", at: offset)
+                "a reference is to object \(reference), but the last is \(states.count - 1)", at: offset)
         }
         return Int(reference)
     }
@@ -252,14 +249,16 @@ private struct BinaryPropertyListReader {
     }
 
     private func tooDeep(at offset: Int) -> CoreError {
-        corrupt("more than \(limits.depth) nested containers", at: offset)
+        corrupt("containers are nested more than \(limits.depth) levels deep, which is the limit", at: offset)
     }
-    private func tooMany(at offset: Int) -> CoreError { corrupt("more than \(limits.count) values", at: offset) }
+    private func tooMany(at offset: Int) -> CoreError {
+        corrupt("it has more than \(limits.count) values, which is the limit", at: offset)
+    }
 }
 
 private func corrupt(_ problem: String, at offset: Int, key: String? = nil) -> CoreError {
     CoreError(
         .storeCorrupt, code: .persistentStoreOpen,
-        "cannot read the binary property list at byte \(offset): \(problem)", key: key,
+        "binary property list, byte \(offset): \(problem)", key: key,
         offset: offset)
 }

@@ -29,7 +29,8 @@ package struct JSONMember {
 ///
 /// - Parameters:
 ///   - limit: the largest number of values in the text.
-///   - failure: creates the error from a complaint such as "is missing a \":\"" and its byte offset.
+///   - failure: creates the error from a complaint such as "is missing a \":\"" and its byte offset. The complaint can
+///     end with a remedy after a semicolon.
 package func decodeJSONNode(
     _ bytes: UnsafeRawBufferPointer, limit: Int,
     failure: @escaping (_ complaint: String, _ offset: Int) -> CoreError
@@ -44,7 +45,7 @@ extension JSONReader {
         try check(depth: depth)
         skipSpace()
         remaining -= 1
-        guard remaining >= 0 else { throw error("has more than \(limit) values") }
+        guard remaining >= 0 else { throw error("has more than the limit of \(limit) values; split the text") }
         let start = place
         switch next {
         case UInt8(ascii: "{"):

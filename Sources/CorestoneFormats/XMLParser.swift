@@ -70,7 +70,7 @@ package final class XMLParser {
         XML_SetCharacterDataHandler(parser) { data, text, count in XMLParser.from(data)?.text(text, count) }
         XML_SetEntityDeclHandler(parser) { data, _, _, _, _, _, _, _, _ in
             XMLParser.from(data)?.run {
-                throw $0.corrupt("entity declarations are not allowed, because they can expand without limit")
+                throw $0.corrupt("entity declarations are not allowed, because entities can expand without limit")
             }
         }
         let status = bytes.withUnsafeBytes { raw in
@@ -121,7 +121,8 @@ package final class XMLParser {
         run { parser in
             parser.depth += 1
             guard parser.depth <= parser.maximumDepth else {
-                throw parser.corrupt("more than \(parser.maximumDepth) nested elements")
+                throw parser.corrupt(
+                    "elements are nested more than \(parser.maximumDepth) levels deep, which is the limit")
             }
             try parser.handler.start(name.map { String(cString: $0) } ?? "", XMLAttributes(pairs: attributes))
         }

@@ -56,7 +56,7 @@ private final class XMLPropertyListReader: XMLHandler {
             if count > 0 || !containers.isEmpty { throw parser.corrupt("a <plist> that is not the root element") }
         case "array", "dict":
             guard containers.count < limits.depth else {
-                throw parser.corrupt("more than \(limits.depth) nested containers")
+                throw parser.corrupt("containers are nested more than \(limits.depth) levels deep, which is the limit")
             }
             containers.append(name == "array" ? .array([]) : .dictionary([:], key: nil))
         case "key", "string", "integer", "real", "true", "false", "date", "data":
@@ -74,7 +74,7 @@ private final class XMLPropertyListReader: XMLHandler {
             if name == "key" { return try add(key: String(decoding: characters, as: UTF8.self)) }
             guard let value = value(of: name) else {
                 let start = String(decoding: characters.prefix(40), as: UTF8.self) + (characters.count > 40 ? "…" : "")
-                throw parser.corrupt("<\(name)> has the content \"\(start)\", but must have \(content(of: name))")
+                throw parser.corrupt("<\(name)> contains \"\(start)\", not \(content(of: name))")
             }
             try add(value)
         } else if name != "plist", let container = containers.popLast() {
@@ -103,7 +103,9 @@ private final class XMLPropertyListReader: XMLHandler {
 
     private func add(_ value: PropertyListValue) throws {
         count += 1
-        guard count <= limits.count else { throw parser.corrupt("more than \(limits.count) values") }
+        guard count <= limits.count else {
+            throw parser.corrupt("it has more than \(limits.count) values, which is the limit")
+        }
         switch containers.popLast() {
         case .array(var values)?:
             values.append(value)

@@ -22,7 +22,7 @@ package func encodeXMLStoreMetadata(_ values: [String: PropertyListValue]) throw
         }
         throw CoreError(
             .invalidArgument, code: .persistentStoreSave,
-            "the metadata key \"\(key ?? "")\" cannot be saved in an XML store: \(error.message)",
+            "an XML store cannot save the metadata key \"\(key ?? "")\": \(error.message)",
             key: key, value: error.value)
     }
     writer.line("</plist>", -1)
@@ -58,8 +58,8 @@ private struct XMLPropertyListWriter {
             guard let text = ReferenceDate.text(seconds.rounded(.down)) else {
                 throw CoreError(
                     .invalidArgument,
-                    "an XML property list takes dates within \(ReferenceDate.calendarLimit) seconds of 2001-01-01, "
-                        + "not \(seconds) seconds",
+                    "an XML property list cannot represent the date \(seconds) "
+                        + "(the limit is \(ReferenceDate.calendarLimit) seconds from 2001-01-01)",
                     value: .date(seconds))
             }
             line("<date>\(text)</date>", depth)

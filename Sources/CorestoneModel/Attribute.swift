@@ -142,7 +142,7 @@ public final class Attribute: Property, @unchecked Sendable {
     /// Adds an element without a search for its name, which the caller has checked to be unused.
     func addNewElement(named name: String, type: AttributeType, isOptional: Bool) throws -> Attribute {
         try change {
-            try checkName(name, of: "an element", in: entity.name)
+            try checkName(name, of: "an element", in: entity.name, composite: path)
             guard self.type == .composite, nesting < Attribute.maximumNesting else {
                 let problem =
                     self.type == .composite

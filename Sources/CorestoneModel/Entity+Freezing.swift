@@ -144,7 +144,8 @@ extension Entity {
         if let composite = property as? Attribute, composite.type == .composite {
             let paths = composite.leaves.map { "\"\($0.path)\"" }.abridged
             throw modelError(
-                "\(owner) of \(self.name) contains the composite attribute \"\(name)\"; use its elements: \(paths)",
+                "\(owner) of \(self.name) contains the composite attribute \"\(name)\"; "
+                    + (paths.isEmpty ? "use an attribute or a to-one relationship" : "use its elements: \(paths)"),
                 entity: self.name, key: name)
         }
         guard !property.isTransient, (property as? Relationship)?.isToMany != true else {

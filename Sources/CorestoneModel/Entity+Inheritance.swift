@@ -73,7 +73,7 @@ extension Entity {
     /// - Parameter newParent: the superentity that would exceed the limit; nil if the limit is already exceeded.
     func tooDeep(below newParent: Entity? = nil) -> CoreError {
         let complaint =
-            newParent.map { "\(name) cannot inherit from \($0.name), because it would have" } ?? "\(name) has"
+            newParent.map { "\(name) cannot inherit from \($0.name), because \(name) would have" } ?? "\(name) has"
         return modelError(
             "\(complaint) more than \(Entity.maximumInheritance - 1) superentities, which is the limit; flatten the "
                 + "inheritance", entity: name)

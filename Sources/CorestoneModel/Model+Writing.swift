@@ -114,7 +114,7 @@ extension Model {
             throw LocalFile(path).failure(
                 versions.isEmpty
                     ? "does not contain any versions; add one"
-                    : "\(fault); set one with corestone model set \(path) . currentVersion=NAME "
+                    : "\(fault); set the current version with corestone model set \(path) . currentVersion=NAME "
                         + "--version NAME", .invalidArgument, key: "path", value: missing.map { .string($0) })
         }
         guard kind.isBundle else {

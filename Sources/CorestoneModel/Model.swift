@@ -154,7 +154,7 @@ public final class Model: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "the model has no configuration \"\(name)\"; "
-                    + (remedy ?? (names.isEmpty ? "omit it" : "use \(TextPlace.quoted(names))")),
+                    + (remedy ?? (names.isEmpty ? "omit the configuration" : "use \(TextPlace.quoted(names))")),
                 key: name)
         }
         return configuration.entityNames.compactMap { entity(named: $0) }
@@ -368,11 +368,15 @@ package func isIdentifier(_ name: String) -> Bool {
         }
 }
 
-func checkName(_ name: String, of element: String, in entity: String?) throws {
+/// Throws if a name is not an identifier.
+///
+/// - Parameter composite: The path of the composite attribute, for the name of an element.
+func checkName(_ name: String, of element: String, in entity: String?, composite: String? = nil) throws {
     guard isIdentifier(name) else {
+        let place = composite.map { ".\($0)" } ?? ""
         throw modelError(
-            nameFault(name, of: entity.map { "\(element) of \($0)" } ?? element), entity: entity ?? name,
-            key: name)
+            nameFault(name, of: entity.map { "\(element) of \($0)\(place)" } ?? element), entity: entity ?? name,
+            key: composite.map { "\($0).\(name)" } ?? name)
     }
 }
 

@@ -37,7 +37,7 @@ extension Property {
     ///
     /// Indexes, constraints and validators refer to the element by its path, and to its own elements by longer paths.
     private func renameElement(of composite: Attribute, to newName: String) throws {
-        try checkName(newName, of: "an element", in: entity.name)
+        try checkName(newName, of: "an element", in: entity.name, composite: composite.path)
         guard !composite.elements.contains(where: { $0.name == newName }) else {
             throw modelError(
                 "\(entity.name).\(composite.path) already has an element \"\(newName)\"; choose another name",

@@ -690,7 +690,10 @@ static void setters_of_another_kind_of_batch_request_are_refused(void) {
     for (int i = 0; i < 2; i++) {
         cst_batch_request *request = no_insertions[i];
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_rows(request, 1, 1, &c.number, &one, E));
-        CHECK_TEXT("the batch request for Employee is not a batch insert; create it with cst_batch_insert_new",
+        CHECK_TEXT(i == 0 ? "the batch request for Employee is a batch update, not a batch insert; create the request "
+                            "with cst_batch_insert_new"
+                          : "the batch request for Employee is a batch delete, not a batch insert; create the request "
+                            "with cst_batch_insert_new",
                    cst_error_message(check_error()));
         CHECK_TEXT("Employee", cst_error_entity(check_error()));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_insert_set_columns(request, 0, 0, NULL, E));
@@ -702,7 +705,10 @@ static void setters_of_another_kind_of_batch_request_are_refused(void) {
     cst_batch_request *const no_updates[] = {insert, deletion};
     for (int i = 0; i < 2; i++) {
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set(no_updates[i], text("number"), &one, E));
-        CHECK_TEXT("the batch request for Employee is not a batch update; create it with cst_batch_update_new",
+        CHECK_TEXT(i == 0 ? "the batch request for Employee is a batch insert, not a batch update; create the request "
+                            "with cst_batch_update_new"
+                          : "the batch request for Employee is a batch delete, not a batch update; create the request "
+                            "with cst_batch_update_new",
                    cst_error_message(check_error()));
         CHECK_TEXT("Employee", cst_error_entity(check_error()));
         CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_batch_update_set_predicate(no_updates[i], NULL, E));

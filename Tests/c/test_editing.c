@@ -177,9 +177,11 @@ static void an_attribute_keeps_the_flags_of_its_addition(void) {
     cst_attribute *made = (cst_attribute *)employee;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_entity_add_attribute(employee, text("extra"), CST_ATTRIBUTE_STRING,
                                                                   CST_PROPERTY_DERIVED, &made, E));
-    CHECK_TEXT("Employee.extra does not support the flags 0x800; use CST_PROPERTY_OPTIONAL, _TRANSIENT, _INDEXED, "
-               "_EXTERNAL_STORAGE, _PRESERVED, _ALLOWS_NAN, _SPOTLIGHT, _EXTERNAL_RECORD, _CLOUD_ENCRYPTION or "
-               "_IGNORES_CHANGES",
+    CHECK_TEXT("Employee.extra does not support the flag CST_PROPERTY_DERIVED; use CST_PROPERTY_OPTIONAL (optional), "
+               "CST_PROPERTY_TRANSIENT (transient), CST_PROPERTY_INDEXED (indexed), CST_PROPERTY_EXTERNAL_STORAGE "
+               "(external_storage), CST_PROPERTY_PRESERVED (preserved), CST_PROPERTY_ALLOWS_NAN (allows_nan), "
+               "CST_PROPERTY_SPOTLIGHT (spotlight), CST_PROPERTY_EXTERNAL_RECORD (external_record), "
+               "CST_PROPERTY_CLOUD_ENCRYPTION (cloud_encryption) or CST_PROPERTY_IGNORES_CHANGES (ignores_changes)",
                cst_error_message(check_error()));
     CHECK(made == NULL);
     OK(cst_release(model));

@@ -531,7 +531,7 @@ static void invalid_results_of_a_store_are_refused(void) {
                 {KEEPER_NULL_REFERENCE, "is null; pass an integer"},
                 {KEEPER_REENTERS, "one of its own callbacks"},
                 {KEEPER_DRAINS, "cannot drain the main queue"},
-                {KEEPER_WINDOW_ONLY, "applied limit and offset"}};
+                {KEEPER_WINDOW_ONLY, "applied the limit and offset"}};
     OK(cst_main_queue_bind(E));
     OK(cst_fetch_request_set_limit(request, 1, E));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -1140,12 +1140,12 @@ static void the_reported_work_of_a_store_fetch_is_checked(void) {
         {COUNTED, true, true, false, 0, 0, 0, "counted Employee without the predicate"},
         {COUNTED | CUT, true, true, false, 0, 2, 0, "counted Employee without the predicate"},
         {COUNTED, false, false, false, 0, 0, 0, "returned a count for a fetch of Employee"},
-        {CUT, false, true, false, 0, 2, 0, "applied limit and offset of a fetch of Employee without its predicate"},
-        {CUT, false, true, true, 1, 0, 0, "applied limit and offset of a fetch of Employee without its predicate"},
+        {CUT, false, true, false, 0, 2, 0, "applied the limit and offset of a fetch of Employee without its predicate"},
+        {CUT, false, true, true, 1, 0, 0, "applied the limit and offset of a fetch of Employee without its predicate"},
         {CUT | DECIDED, false, true, true, 0, 2, 0,
-         "applied limit and offset of a fetch of Employee without its order"},
+         "applied the limit and offset of a fetch of Employee without its order"},
         {CUT | SORTED, false, true, true, 0, 2, 0,
-         "applied limit and offset of a fetch of Employee without its predicate"},
+         "applied the limit and offset of a fetch of Employee without its predicate"},
         {CUT | DECIDED | SORTED, false, true, true, 0, 2, 0, NULL},
         {CUT | SORTED, false, false, true, 0, 2, 0, NULL},
         {CUT, false, false, false, 0, 2, 0, NULL},

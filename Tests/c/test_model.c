@@ -599,7 +599,7 @@ static void the_bundle_version_that_wrote_the_store_is_loaded(void) {
     store_of(company_model(), check_path("company.sqlite"));
     model = NULL;
     CHECK_STATUS(CST_E_MODEL_MISMATCH, cst_model_load_for_store(path, text(check_path("company.sqlite")), &model, E));
-    CHECK_CONTAINS("the nearest is Map", cst_error_message(check_error()));
+    CHECK_CONTAINS("The nearest is Map", cst_error_message(check_error()));
     CHECK_TEXT(check_path("company.sqlite"), cst_error_file(check_error()));
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_model_load_for_store(path, text(""), &model, E));
     CHECK_STATUS(CST_E_STORE_IO, cst_model_load_for_store(text(check_path("none")), store, &model, E));

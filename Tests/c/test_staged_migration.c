@@ -77,7 +77,7 @@ static void stages_migrate_through_every_version(void) {
     const char *path = check_path("cars.sqlite");
     fill_store(path);
     OK(cst_store_copy_migration_plan(text(path), models[2], &options, &plan, E));
-    CHECK(strstr(plan.data, "call the handler willMigrate of the stage \\\"labels\\\"") != NULL);
+    CHECK(strstr(plan.data, "call the handler will_migrate (willMigrate) of the stage \\\"labels\\\"") != NULL);
     CHECK_INT(0, calls);
     cst_buffer_dispose(&plan);
     OK(open_with(path, models[2], &options, &coordinator, &context));

@@ -60,7 +60,8 @@ static void closing_a_context_is_refused_with_counts_by_entity(void) {
     edit(&c);
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_context_close(c.context, CST_UNSAVED_REFUSE, E));
     CHECK_TEXT("context \"editor\" (created at editor.c:12) stays open because it has unsaved changes: " COUNTS
-               "; call save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)",
+               "; call cst_context_save (save) or cst_context_rollback (rollback) on the context, or close with "
+               "CST_UNSAVED_DISCARD (.discard)",
                cst_error_message(check_error()));
     CHECK_INT(1, (int)cst_error_detail_count(check_error()));
     CHECK(has_changes(c.context)); /* nothing is closed */
@@ -430,7 +431,8 @@ static void closing_a_container_refuses_unsaved_changes_by_default(void) {
     CHECK_STATUS(CST_E_UNSAVED_CHANGES, cst_container_close(container, 0, E)); /* zero is the default of all options */
     CHECK_TEXT(
         "the container \"Shop\" stays open because context \"view\" has unsaved changes: 1 Department inserted; call "
-        "save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)",
+        "cst_context_save (save) or cst_context_rollback (rollback) on the context, or close with "
+        "CST_UNSAVED_DISCARD (.discard)",
         cst_error_message(check_error()));
     OK(cst_container_close(container, CST_UNSAVED_DISCARD, E));
     record_log();
@@ -506,7 +508,8 @@ static void releasing_a_context_logs_its_unsaved_changes(void) {
     company_close(&c);
     CHECK_TEXT(
         "CoreData: warning: context \"editor\" (created at editor.c:12) was released with unsaved changes, which are "
-        "lost: " COUNTS "; call save() or rollback() before the last reference is released\n",
+        "lost: " COUNTS "; call cst_context_save (save) or cst_context_rollback (rollback) before the last reference "
+        "is released\n",
         lines());
 }
 

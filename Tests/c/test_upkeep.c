@@ -371,7 +371,8 @@ static void checkpoints_have_four_modes(void) {
     }
     uint64_t pages = 999, done = 999;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_checkpoint_store(c.coordinator, c.store, 4, &pages, &done, E));
-    CHECK_TEXT("mode is 4; use CST_CHECKPOINT_PASSIVE to CST_CHECKPOINT_TRUNCATE", cst_error_message(check_error()));
+    CHECK_TEXT("mode is 4; use a mode from CST_CHECKPOINT_PASSIVE to CST_CHECKPOINT_TRUNCATE",
+               cst_error_message(check_error()));
     CHECK_TEXT("mode", cst_error_key(check_error()));
     cst_value value;
     OK(cst_error_value(check_error(), &value));

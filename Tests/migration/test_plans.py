@@ -147,7 +147,7 @@ def test_tool_prints_the_plan(path: Path, tmp_path: Path) -> None:
         "  size: added",
         "  size: removed, with 2 values",
         'warning: Note.size has the identifier "size" in the store\'s model, but "none" in the new one, so its values '
-        'are lost; keep the renaming identifier "size"',
+        'are lost; use the renaming identifier "size"',
         "problem: Note.title is required, but 1 object does not have a value; set a default value, or make the "
         "attribute optional",
     ]

@@ -98,7 +98,7 @@ def test_missing_indexes_are_reported(tmp_path: Path) -> None:
         found = run("check", store, *words)
         assert (found.returncode, found.stderr) == (1, "")
         assert "CREATE UNIQUE INDEX Z_Badge_UNIQUE_code ON ZBADGE" in found.stdout
-        assert "/Badge/p3 and 1 more have the same code" in found.stdout
+        assert '/Badge/p3 and 1 more have the same "code"' in found.stdout
     assert "refused: Badge.code: the store lacks the unique index" in run("check", store, "--apple").stdout
 
 
@@ -209,8 +209,8 @@ def test_damaged_log_is_reported(tmp_path: Path) -> None:
     (tmp_path / "notes.sqlite-wal").write_bytes(log)
     found = run("check", path)
     assert (found.returncode, found.stderr) == (1, "")
-    assert found.stdout.startswith("log: its write-ahead log is damaged (frame 1), and 3 saves cannot be read")
-    assert "read-only: its write-ahead log is damaged" in " ".join(run("show", path).stdout.split())
+    assert found.stdout.startswith("log: the write-ahead log is damaged (frame 1), and 3 saves cannot be read")
+    assert "read-only: the write-ahead log is damaged" in " ".join(run("show", path).stdout.split())
     shown = json.loads(run("show", path, "--format", "json").stdout)
     assert "3 saves" in shown["store"]["readOnlyReason"] and shown["entities"][0]["count"] == 0
 

@@ -201,7 +201,7 @@ def test_codegen_kind_selects_the_generated_files(
             by_hand = "" if more or "" not in kinds.values() or not any(kinds.values()) else "C"
             told = (
                 f"corestone: code was not generated for {by_hand}, whose codegen setting is Manual/None; "
-                "add --all to include them\n"
+                "add --all to generate code for all entities\n"
                 if by_hand
                 else ""
             )

@@ -125,8 +125,8 @@ def test_lines_rejected_by_the_save_are_reported(tmp_path: Path) -> None:
     objects += [{"@entity": "Folder", "@id": "s", "name": "stored"}, {"@entity": "Item", "name": "x", "folder": "s"}]
     done = run("load", path, "--keep-going", input=lines(*objects))
     assert done.returncode == 1
-    assert '"folder 3", which standard input:5 has too' in done.stderr
-    assert "which Folder/p1 in the store has too, but name must be unique" in done.stderr
+    assert 'Folder.name ("folder 3") is also in standard input:5, but must be unique; change the value' in done.stderr
+    assert 'Folder.name ("stored") is also in Folder/p1 of the store, but must be unique' in done.stderr
     assert "x-coredata" not in done.stderr
     assert rows(path, spec, "Folder", "name") == sorted([f"folder {n}" for n in range(90)] + ["stored"], key=repr)
     assert rows(path, spec, "Item", "name") == sorted(["first"] + [f"item {n}" for n in range(90)], key=repr)
@@ -528,7 +528,7 @@ def taken(kinds: Path, folder: Path, text: str, key: str, *words: str) -> tuple[
 
 
 NO_TEXT_FOR = "cannot be converted to this type"
-NO_NUMBER = "which not every store can keep"
+NO_NUMBER = "which some stores cannot keep"
 ID = "12345678-1234-5678-1234-567812345678"
 CELLS: list[tuple[str, str, Any]] = [
     ("b", "true", True), ("b", "TRUE", True), ("b", "yes", True), ("b", "1", True),
@@ -702,7 +702,7 @@ def test_load_reads_several_files_and_standard_input(kinds: Path, tmp_path: Path
     found = run("fetch", path, "A", "--columns", "name,@entity", "--sort", "name", "--format", "csv")
     assert found.stdout.splitlines()[1:] == ["one,A", "three,B", "two,A"]
     folder = run("load", path, tmp_path)
-    assert folder.returncode == 3 and f"{tmp_path} is a folder; pass the files in it" in folder.stderr
+    assert folder.returncode == 3 and f"{tmp_path} is a folder, not a file; pass the files in it" in folder.stderr
     missing = run("load", path, tmp_path / "none.jsonl")
     assert missing.returncode == 3 and "cannot read" in missing.stderr
 

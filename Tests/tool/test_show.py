@@ -139,7 +139,7 @@ def test_model_version_that_wrote_the_store_is_selected(tmp_path: Path, version:
 def test_store_of_an_unknown_version_is_an_error(tmp_path: Path, zoo: Path) -> None:
     shown = run("show", zoo, "--model", make_versions(tmp_path))
     assert shown.returncode == 3
-    assert "does not match any of the versions of" in shown.stderr and "Migrate the store" in shown.stderr
+    assert "does not match any of the versions of" in shown.stderr and "migrate the store" in shown.stderr
 
 
 def test_pipe_is_rejected_without_reading(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_nearest_version_is_named_when_no_version_matches(tmp_path: Path) -> Non
         for command in ("show", "check"):
             refused = run(command, store, "--model", bundle)
             assert (refused.returncode, refused.stdout) == (3, "")
-            assert f"the nearest is {nearest}: " in refused.stderr, size
+            assert f"The nearest is {nearest}: " in refused.stderr, size
             if size == "int32":
                 difference = "Note.size is of type Integer 32 in the store and of type Integer 64 in the model"
                 assert difference in refused.stderr

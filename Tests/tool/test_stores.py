@@ -406,7 +406,7 @@ def test_convert_skips_join_rows_of_deleted_objects(tmp_path: Path, kind: str) -
     done = run("convert", old, new)
     assert done.returncode == 0
     for relationship in ("A.to", "B.from"):
-        assert f"omits 1 member of {relationship}, whose rows do not exist\n" in done.stderr
+        assert f"omits 1 member of {relationship}, whose row does not exist\n" in done.stderr
     with Container(model, new) as container:
         found = {each.name: [to.name for to in each.to] for each in container.fetch("A")}
         assert found == {"a": ["y"]}

@@ -102,20 +102,20 @@ extension CustomStore {
     public func move(to path: String) throws {
         throw CoreError.unsupportedOperation(
             "be moved", type: "\(Self.self)",
-            reason: "move(to:) is not implemented; call remove(_:) and addStore with the new path, or implement it")
+            reason: "move(to:) is not implemented; implement it, or call remove(_:) and addStore with the new path")
     }
     public func close() {}
     public static var abilities: HostStoreAbilities { [] }
     public static func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {
         throw CoreError.unsupportedOperation(
             "report metadata while closed", type: "\(self)", path: path,
-            reason: "metadata(ofStoreAt:) is not implemented; call addStore and metadata(of:), or implement it")
+            reason: "metadata(ofStoreAt:) is not implemented; implement it, or call addStore and metadata(of:)")
     }
     public static func setMetadata(_ values: [String: PropertyListValue], ofStoreAt path: String) throws {
         throw CoreError.unsupportedOperation(
             "change metadata while closed", type: "\(self)", path: path,
-            reason: "setMetadata(_:ofStoreAt:) is not implemented; call addStore, setMetadata(_:of:) and save, or "
-                + "implement it")
+            reason: "setMetadata(_:ofStoreAt:) is not implemented; implement it, or call addStore, "
+                + "setMetadata(_:of:) and save")
     }
     public static func destroyStore(at path: String) throws -> Bool {
         throw CoreError.unsupportedOperation(
@@ -125,7 +125,7 @@ extension CustomStore {
     public static func replaceStore(at path: String, byStoreAt source: String) throws {
         throw CoreError.unsupportedOperation(
             "be replaced", type: "\(self)", path: path,
-            reason: "replaceStore(at:byStoreAt:) is not implemented; call migrateStore instead, or implement it")
+            reason: "replaceStore(at:byStoreAt:) is not implemented; implement it, or call migrateStore instead")
     }
 }
 

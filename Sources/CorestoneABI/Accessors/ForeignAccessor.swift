@@ -55,7 +55,7 @@ private struct Closure {
     nonisolated(unsafe) private static var interfaces: [AccessorSignature: UnsafeMutablePointer<ffi_cif>] = [:]
 
     /// The remedy in errors, for attributes and relationships.
-    private static let remedy = "use a cst_object_ function with the property's key instead"
+    private static let remedy = "use a function such as cst_object_get with the property's key instead"
 
     static func reserve(_ signature: AccessorSignature) throws -> Closure {
         if let closure = free[signature]?.popLast() { return closure }

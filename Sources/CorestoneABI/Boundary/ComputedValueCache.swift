@@ -1,5 +1,6 @@
 import CCorestone
 import CorestoneGraph
+import CorestonePredicate
 import CorestoneValues
 
 /// A cache of computed values and of handles of objects, which keeps views of the values valid.
@@ -39,7 +40,7 @@ final class ComputedValueCache {
         /// The text before the name of the property.
         var prefix = ""
         /// The function that copies a collection, for the remedy.
-        var function = "cst_value_copy_at_key_path"
+        var function = "cst_value_copy_at_key_path (value_for_key_path)"
 
         /// Creates the error for a value that cannot be written.
         ///
@@ -90,7 +91,12 @@ final class ComputedValueCache {
                 values[place] = value
             }
             CorestoneABI.put(ValueView(.objectID, tokens[place] ?? 0), out)
+        case is HostObject, is ExpressionValue, is HistoryTokenValue:
+            let source = source()
+            throw source.refused(
+                .object(object), object.valueDescription, "a borrowed cst_value; copy it with \(source.function)")
         default:
+            // An archived object, or an object of a registered class.
             throw source().refused(
                 .object(object), object.valueDescription,
                 "a cst_value; copy the bytes of the attribute with cst_object_copy_bytes")

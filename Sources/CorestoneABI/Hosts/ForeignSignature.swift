@@ -105,7 +105,8 @@ struct ForeignSignature: Sendable {
         if word.isEmpty { throw mistake(text, offset, "a type is missing") }
         throw mistake(
             text, offset, "\"\(word)\" is not a supported type",
-            remedy: "use the types of cst_function_register_typed, as in double(double, int64_t) or d(dq)")
+            remedy: "use the types of cst_function_register_typed (register_function), as in double(double, int64_t) "
+                + "or d(dq)")
     }
 
     /// Returns the text without surrounding spaces, and with single spaces.

@@ -114,7 +114,8 @@ struct BinaryFormat: AtomicFormat {
     private func content(of bytes: [UInt8], _ path: String) throws -> [String: PropertyListValue] {
         let file = try dictionary(bytes, path)
         guard let version = file[Key.version]?.integer else {
-            throw BinaryFormat.damaged(path, "it is a property list without the key \(Key.version)", key: Key.version)
+            throw BinaryFormat.damaged(
+                path, "it is a property list without the key \"\(Key.version)\"", key: Key.version)
         }
         guard version == BinaryFormat.version else {
             throw CoreError(
@@ -123,11 +124,12 @@ struct BinaryFormat: AtomicFormat {
                     + "open it with the version of Corestone that wrote it", value: .int(version), file: path)
         }
         guard let content = file[Key.content]?.data else {
-            throw BinaryFormat.damaged(path, "it does not have data for the key \(Key.content)", key: Key.content)
+            throw BinaryFormat.damaged(
+                path, "it does not have data for the key \"\(Key.content)\"", key: Key.content)
         }
         guard let expected = file[Key.checksum]?.integer else {
             throw BinaryFormat.damaged(
-                path, "it does not have an integer for the key \(Key.checksum)", key: Key.checksum)
+                path, "it does not have an integer for the key \"\(Key.checksum)\"", key: Key.checksum)
         }
         let found = Int64(checksum(content))
         guard expected == found else {

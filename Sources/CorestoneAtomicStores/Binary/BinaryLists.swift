@@ -50,7 +50,7 @@ struct BinaryLists {
                 let fault =
                     name.isEmpty
                     ? "a relationship without a name; restore the file from a backup"
-                    : "the relationship \"\(name)\", which the model does not have; open the store with the model it "
+                    : "the relationship \(name), which the model does not have; open the store with the model it "
                         + "was written with"
                 throw CoreError(
                     .modelMismatch, code: .persistentStoreIncompatibleVersionHash, "\(path) has \(fault)",

@@ -21,9 +21,10 @@ final class SkippedContent {
     var readOnlyReason: String? {
         guard let first else { return nil }
         let noun = names.count == 2 ? "entity or property" : "entities or properties"
-        let more = names.count > 1 ? " and of \(names.count - 1) more \(noun)" : ""
+        let more =
+            names.count > 1 ? " and of \(names.count - 1) more unknown \(noun)" : ", which the model does not have"
         return
-            "the file has \(first)\(more) that the model does not have and a save would lose; migrate the store with "
-            + "CST_STORE_MIGRATE (migrate, corestone migrate), or use a model that has this content"
+            "a save would lose \(first)\(more); migrate the store with CST_STORE_MIGRATE (migrate, corestone migrate), "
+            + "or use a model that has this content"
     }
 }

@@ -171,8 +171,8 @@ final class StoreFile: @unchecked Sendable {
             let other = options.isReadOnly || options.mustExist ? "" : ", or \(StoreLocation.addingAgain)"
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
-                "\(place.given) no longer exists; restore it\(other), or save a document to another path with "
-                    + "cst_document_save_as (save_as, saveAs)", file: place.given)
+                "\(place.given) no longer exists; restore it\(other). Call cst_document_save_as (save_as, saveAs) for "
+                    + "a document", file: place.given)
         }
         return state != knownFile?.state
     }

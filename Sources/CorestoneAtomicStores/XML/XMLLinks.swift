@@ -114,10 +114,10 @@ struct XMLLinks {
     private func put(_ record: Record, at offset: Int) throws {
         try nodes.put(record) { properties, values in
             let names = properties.map(\.path).listed
-            let subject = properties.count == 1 ? names : "their combination"
+            let unique = properties.count == 1 ? "unique \(names)" : "unique combination of \(names)"
             return reader.damaged(
-                "object \(id(record.primaryKey)) of \(entity(record).name) has the same \(names) as another object, but \(subject) must "
-                    + "be unique", at: offset, entity: entity(record).name, key: properties.first?.path,
+                "object \(id(record.primaryKey)) of \(entity(record).name) has the same \(unique) as another object",
+                at: offset, entity: entity(record).name, key: properties.first?.path,
                 value: values.first, object: uri(record))
         }
     }
@@ -249,7 +249,10 @@ struct XMLLinks {
                     missing[owner, default: []].append(member)
                     continue
                 }
-                throw damaged(list, "refers to \(id(owner)), but its \(relationship.name) does not refer back", owner)
+                throw damaged(
+                    list,
+                    "refers to \(id(owner)), but \(relationship.entity.name).\(relationship.name) of \(id(owner)) "
+                        + "does not refer back", owner)
             }
         }
         return missing

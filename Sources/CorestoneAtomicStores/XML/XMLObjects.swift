@@ -93,8 +93,8 @@ final class XMLObjects {
         (kind, place) = (names.kinds[found], found)
         if let entity = kind?.entity, entity.isAbstract {
             throw reader.mismatch(
-                "\(entity.name) is abstract in the model, but the store has an object of it; open the store with the "
-                    + "model it was written with", entity: entity.name)
+                "\(entity.name) is abstract in the model, but the store has an object of this entity; open the store "
+                    + "with the model it was written with", entity: entity.name)
         }
     }
 
@@ -115,7 +115,7 @@ final class XMLObjects {
         }
         if isNumber {
             throw reader.damaged(
-                "the object id \"\(reader.short(text))\" is not valid: the number after z must be 1 to \(XMLFormat.maximumKey), "
+                "the number of the object id \"\(reader.short(text))\" must be 1 to \(XMLFormat.maximumKey), "
                     + "without leading zeros", entity: kind?.entity.name, key: member?.property.path,
                 value: .string(text), object: ownURI)
         }
@@ -258,7 +258,7 @@ final class XMLObjects {
         if try !setValue(type, member.slot, member.layout) {
             if written != type, type.isInteger, let number = reader.text.integer() {
                 throw reader.mismatch(
-                    "\(named(member)) is \(number), which is out of the range of its type in the model, \(type.described); "
+                    "\(named(member)) is \(number), but its type in the model is \(type.described); "
                         + "open the store with the model it was written with", entity: kind?.entity.name,
                     key: member.property.path, value: .int(number), object: ownURI)
             }
@@ -345,14 +345,15 @@ final class XMLObjects {
         else {
             throw mismatch(
                 member,
-                "has the destination \(reader.short(destination)) in the file, but \(relationship.destination.name) in the model",
+                "has the destination \"\(reader.short(destination))\" in the file, but "
+                    + "\(relationship.destination.name) in the model",
                 value: destination)
         }
         let counts = type.split(separator: "/", omittingEmptySubsequences: false).map { UInt32($0) }
         guard counts.count == 2, counts[0] != nil, let most = counts[1] else {
             throw damaged(
                 member,
-                "has the type \"\(reader.short(type))\", but needs a minimum and a maximum count such as \"0/1\"",
+                "has the type \"\(reader.short(type))\", but needs minimum and maximum counts such as \"0/1\"",
                 value: type)
         }
         if (most == 1) == relationship.isToMany {

@@ -1,3 +1,4 @@
+import CorestonePredicate
 import CorestoneValues
 
 /// The prolog of an XML store: an XML declaration and a document type, which refers to Apple's DTD.
@@ -78,7 +79,12 @@ struct XMLProlog {
         words.removeAll(where: \.isEmpty)
         guard file[place - 1] == UInt8(ascii: ">"), [2, 4].contains(words.count), words[1] == Array("database".utf8),
             words.count == 2 || words[2] == Array("SYSTEM".utf8), words.count == 2 || words[3].count > 1
-        else { throw damaged("its document type must be <!DOCTYPE database SYSTEM \"…\">", start, nil) }
+        else {
+            let found = String(decoding: file[start..<min(place, start + 60)], as: UTF8.self)
+            throw damaged(
+                "its document type is \(PropertyValue.string(found).excerpt), but must be "
+                    + "<!DOCTYPE database SYSTEM \"…\">", start, .string(found))
+        }
         return (start, place)
     }
 }

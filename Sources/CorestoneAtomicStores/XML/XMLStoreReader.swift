@@ -254,8 +254,9 @@ final class XMLStoreReader {
         do { metadataValues = try decodeXMLPropertyList(propertyList.array).dictionary } catch let error as CoreError
             where error.status != .noMemory
         {
-            throw damaged(
-                "<metadata> is invalid: \(error.message.withoutRemedy)", key: error.key, value: error.value)
+            // Without the offset in the message, which is one in `propertyList`, not in the file.
+            let reason = error.message.withoutRemedy.drop { $0 != ":" }.dropFirst(2)
+            throw damaged("<metadata> is invalid: \(reason)", key: error.key, value: error.value)
         }
         if metadataValues == nil { throw damaged("<metadata> does not contain a dictionary") }
     }
@@ -274,7 +275,7 @@ final class XMLStoreReader {
             }
         default:
             if let stray = bytes.first(where: { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }) {
-                throw unexpected("text that begins with the byte \(stray)", .int(Int64(stray)))
+                throw unexpected("text (byte \(stray))", .int(Int64(stray)))
             }
         }
     }

@@ -131,7 +131,7 @@ struct XMLStoreWriter {
         let entity = nodes.model.entities[Int(record.header.pointee.entity)]
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "the required \(entity.name).\(relationship.name) of the object with the primary key \(record.primaryKey) "
+            "the required \(entity.name).\(relationship.name) of primary key \(record.primaryKey) "
                 + "refers to a deleted object (primary key \(target)), which an XML store cannot "
                 + "represent; set another target",
             entity: entity.name, key: relationship.name, value: .int(target),

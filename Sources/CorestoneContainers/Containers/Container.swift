@@ -262,7 +262,9 @@ public final class Container: Sendable {
     }
 
     private static func closed(_ name: String) -> CoreError {
-        CoreError(.invalidHandle, "the container \"\(name)\" is closed; create another one")
+        CoreError(
+            .invalidHandle,
+            "the container \"\(name)\" is closed; create another one with cst_container_new (Container)")
     }
 
     // MARK: Contexts
@@ -331,8 +333,8 @@ public final class Container: Sendable {
         if coordinator.isClosing {
             throw CoreError(
                 .invalidHandle,
-                "the container \"\(name)\" is closed or being closed; create another one, or try again if "
-                    + "closing fails")
+                "the container \"\(name)\" is closed or being closed; create another one with cst_container_new "
+                    + "(Container), or try again if closing fails")
         }
     }
 

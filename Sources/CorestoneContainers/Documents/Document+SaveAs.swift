@@ -67,8 +67,9 @@ extension Document {
             others.count == 1 ? ("another context has", "that context") : ("other contexts have", "these contexts")
         throw CoreError(
             .unsavedChanges, code: .persistentStoreSave,
-            "cannot save the document to \(path) as another type while \(subject) unsaved changes; call save() or "
-                + "rollback() on \(pronoun) first", children: others.map(\.error), file: path)
+            "cannot save the document to \(path) as another type while \(subject) unsaved changes; call "
+                + "cst_context_save (save) or cst_context_rollback (rollback) on \(pronoun) first",
+            children: others.map(\.error), file: path)
     }
 
     private func requireOther(_ place: StoreLocation) throws {

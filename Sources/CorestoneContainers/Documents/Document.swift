@@ -346,7 +346,9 @@ public final class Document: @unchecked Sendable {
         let failure =
             error as? CoreError
             ?? CoreError(
-                .internal, "cannot save the document: \(error); report it as a defect of the library", file: path)
+                .internal,
+                "cannot save \(path.map { "the document \($0)" } ?? "the untitled document"): \(error); report it as a "
+                    + "defect of the library", file: path)
         change { values in
             values.flags.remove(.saving)
             if values.flags.contains(.closed) { return }
@@ -519,9 +521,12 @@ public final class Document: @unchecked Sendable {
         }
         guard isClosed else { return }
         if isUntitled {
-            throw CoreError(.invalidHandle, "the untitled document is closed; create another one")
+            throw CoreError(
+                .invalidHandle, "the untitled document is closed; create another one with cst_document_new (Document)")
         }
-        let remedy = access(store.path, F_OK) == 0 ? "open it again, or create another one" : "create another one"
+        let remedy =
+            (access(store.path, F_OK) == 0 ? "open it again with cst_document_open (Document.open), or " : "")
+            + "create another one with cst_document_new (Document)"
         throw CoreError(.invalidHandle, "the document \(store.path) is closed; \(remedy)", file: store.path)
     }
 
@@ -567,7 +572,8 @@ public final class Document: @unchecked Sendable {
         let name = path.map { "the document \($0)" } ?? "the untitled document"
         let remedy =
             if hasChangesElsewhere {
-                "call save() or rollback() on \(held.count == 1 ? "the context" : "each of these contexts")"
+                "call cst_context_save (save) or cst_context_rollback (rollback) on "
+                    + (held.count == 1 ? "the context" : "each of these contexts")
                     + (path == nil ? " and then cst_document_save_as (save_as, saveAs)" : "")
             } else if path == nil {
                 "call cst_document_save_as (save_as, saveAs)"

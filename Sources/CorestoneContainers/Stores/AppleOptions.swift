@@ -67,11 +67,13 @@ enum AppleOptions {
             let guess = nearest.map { near in
                 "did you mean \"\(near)\"?" + (replacements[near].map { " Use \($0) instead of that option" } ?? "")
             }
-            let remedy = replacements[name].map { "use \($0) instead" } ?? guess ?? "leave it out"
+            let problem =
+                replacements[name].map {
+                    "the foreign option \"\(name)\", which has another name in Corestone; use \($0) instead"
+                } ?? "the unknown foreign option \"\(name)\"; \(guess ?? "leave it out")"
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(Coordinator.shown(path)) cannot be opened with the foreign option \"\(name)\"; \(remedy)", key: name,
-                file: path)
+                "\(Coordinator.shown(path)) cannot be opened with \(problem)", key: name, file: path)
         }
     }
 }
@@ -100,7 +102,7 @@ extension StoreTypes {
             ].filter(\.0).map(\.1)
             if !unused.isEmpty {
                 warnings.append(
-                    "\(Coordinator.shown(path)) ignores the options for \(unused.joined(separator: ", ")), which have no effect "
+                    "\(Coordinator.shown(path)) ignores the options for \(unused.listed), which have no effect "
                         + "on a store of type \(type.rawValue); use an SQLite store")
             }
             if try options.fileMode != nil && !kind(of: type).hasFile {

@@ -60,8 +60,8 @@ extension Coordinator {
                 "\(Coordinator.shown(store.path)) cannot be copied to \(path), because "
                     + (store.type == .inMemory
                         ? "an in-memory store does not have a file"
-                        : "it is a custom store of type \"\(store.type.rawValue)\"")
-                    + "; migrate it with cst_coordinator_migrate_store (migrate_store, migrateStore)",
+                        : "a custom store (type \"\(store.type.rawValue)\") cannot be backed up")
+                    + "; migrate the store with cst_coordinator_migrate_store (migrate_store, migrateStore)",
                 key: "type", value: .string(store.type.rawValue), file: store.path)
         }
         if let there = try? StoreMetadata(ofStoreAt: path), there.uuid.description != store.identifier {

@@ -157,7 +157,9 @@ extension MigrationGuard {
                 message: entity.kind == .remove
                     ? "the migration deletes all objects of \(name) (\(entity.objects))"
                     : "the migration deletes values of \(name): \(values)",
-                remedy: "keep them, or copy them in an earlier release")
+                remedy: entity.kind == .remove
+                    ? "keep the entity, or copy its objects in an earlier release"
+                    : "keep the attributes, or copy their values in an earlier release")
         }
     }
 }

@@ -48,7 +48,7 @@ public enum StoreTypes {
                     .invalidArgument, code: .persistentStoreInvalidType,
                     "the store type \"\(taken.type.rawValue)\" already exists; choose a name other than \"\(name)\""
                         + (taken.isHosted
-                            ? ", or unregister the existing type with cst_store_type_unregister "
+                            ? ", or deregister the existing type with cst_store_type_unregister "
                                 + "(unregister_store_type, StoreTypes.unregister)"
                             : ""),
                     key: "name", value: .string(name))
@@ -68,7 +68,7 @@ public enum StoreTypes {
         if builtIn.contains(where: { $0.type.rawValue.lowercased() == wanted }) {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreInvalidType,
-                "\"\(name)\" is a built-in store type and cannot be unregistered; pass a custom store type",
+                "\"\(name)\" is a built-in store type and cannot be deregistered; pass a custom store type",
                 key: "name", value: .string(name))
         }
         // The removed type is released after the lock is unlocked, because its deallocation may call the application.

@@ -135,7 +135,7 @@ struct ArrowFields {
     private func ambiguous(
         _ name: String, _ found: [(entity: Entity, property: Property)], _ hops: [ArrowSlots]
     ) -> CoreError {
-        let owners = Set(found.map(\.property.entity.name)).sorted().joined(separator: " and ")
+        let owners = Set(found.map(\.property.entity.name)).sorted().listed
         // The entity of a target cannot be chosen.
         let remedy = hops.isEmpty ? "leave it out, or export one entity at a time" : "leave it out"
         return invalid("\"\(name)\" is a different property in \(owners); \(remedy)", name)

@@ -202,7 +202,8 @@ extension Entity {
             case let attribute as Attribute where attribute.derivation != nil:
                 "is derived and computed by the store; leave it out"
             case is Relationship:
-                "is a relationship, but a batch request sets only attributes; set it on objects and save them"
+                "is a relationship, but a batch request sets only attributes; set it on objects, and call "
+                    + "cst_context_save (save)"
             default: property.isTransient ? "is transient and not stored; leave it out" : nil
             }
         if let reason {

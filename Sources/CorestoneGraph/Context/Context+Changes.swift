@@ -88,7 +88,7 @@ extension Context {
         try checkQueue()
         if object.state.contains(.detached) { throw object.detachedError() }
         guard object.context === self else {
-            throw object.foreignObjectError("delete it there")
+            throw object.foreignObjectError("call cst_context_delete (delete) there")
         }
         // The hook runs again for an object that is already deleted, as in Core Data.
         if object.state.contains(.deleted) {

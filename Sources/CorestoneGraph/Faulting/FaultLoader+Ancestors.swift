@@ -179,7 +179,7 @@ extension ManagedObject {
         CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(entity.name) \(objectID.uri) is no longer in the parent context: it was deleted there or in the store, or "
-                + "the parent was rolled back or reset. Call cst_context_rollback (rollback) on this context, and "
+                + "the parent was rolled back or reset; call cst_context_rollback (rollback) on this context, and "
                 + "fetch the objects again",
             entity: entity.name,
             objectURI: objectID.uri, file: store?.path)

@@ -73,8 +73,10 @@ final class FaultWatch {
         guard loggedPlaces.count < FaultWatch.limit, loggedPlaces.insert(place).inserted else { return }
         let path = place.relationship.map { "\(place.entity).\($0)" } ?? place.entity
         let remedy =
-            place.relationship.map { "prefetch \"\($0)\" in the fetch of \(place.entity)" }
-            ?? "fetch the objects with one request"
+            place.relationship.map {
+                "prefetch \"\($0)\" in the fetch of \(place.entity) with cst_fetch_request_set_prefetch (prefetch, "
+                    + "relationshipKeyPathsForPrefetching)"
+            } ?? "fetch the objects with one request"
         let location = site.map { " (\($0.file):\($0.line))" } ?? ""
         DebugLog.write("CoreData: fault: \(path) fired a single fault\(location); \(remedy)")
     }

@@ -37,8 +37,9 @@ public final class AsynchronousFetchRequest: PersistentStoreRequest, @unchecked 
             throw CoreError(
                 .invalidArgument,
                 "an asynchronous fetch\(fetchRequest.entityName.map { " of \($0)" } ?? "") needs a context with a "
-                    + "queue; call cst_context_fetch (fetch) instead, or create the context with CST_QUEUE_PRIVATE "
-                    + "(background_context, .privateQueue) or CST_QUEUE_MAIN (main_context, .main)",
+                    + "queue, not one that is confined to its thread; call cst_context_fetch (fetch) instead, or "
+                    + "create the context with CST_QUEUE_PRIVATE (background_context, .privateQueue) or CST_QUEUE_MAIN "
+                    + "(main_context, .main)",
                 entity: fetchRequest.entityName)
         }
         try fetchRequest.resolve(in: context.coordinator.model)

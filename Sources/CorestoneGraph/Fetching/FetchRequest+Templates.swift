@@ -27,7 +27,7 @@ extension FetchRequest {
         do { predicate = try template.predicate?.required() } catch let error as CoreError where error.entity == nil {
             let entity = template.entityName.isEmpty ? nil : template.entityName
             throw error.within(
-                "the predicate of the fetch request\(entity.map { " for \($0)" } ?? "") cannot be read", entity: entity)
+                "the predicate of the fetch request\(entity.map { " for \($0)" } ?? "")", entity: entity)
         }
         sortDescriptors = template.sortDescriptors
         (limit, offset) = (template.limit, template.offset)

@@ -29,11 +29,11 @@ extension GenerationState {
             let generation = value.withLock { $0 }
             precondition(
                 isSet.load(ordering: .acquiring) == (generation != nil),
-                "the flag of a generation does not show whether there is one")
+                "the flag is set without a generation, or not set with one")
             if let generation {
                 precondition(
                     !generation.isChosen || !generation.token.isCurrent,
-                    "the application did not choose the state of the current generation")
+                    "the current generation is marked as chosen by the application")
             }
         #endif
     }

@@ -193,8 +193,7 @@ extension HistoryToken {
         let isReplaced = number > bounds.highest
         let reason =
             isReplaced
-            ? "the last transaction of the store is \(bounds.highest), so the token is not from this file, or the file "
-                + "was replaced or restored"
+            ? "the last transaction is \(bounds.highest), so the token is not from this file"
             : "the transactions before \(bounds.lowest) were deleted"
         let continuation =
             "fetch the objects again, and continue from the current token, which cst_coordinator_copy_history_token "

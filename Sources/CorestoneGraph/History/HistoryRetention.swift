@@ -145,7 +145,7 @@ extension Coordinator {
     /// Removes a consumer. Returns false if it was not registered.
     @discardableResult
     public func unregisterHistoryConsumer(_ name: String, of store: Store) throws -> Bool {
-        try writeHistory(of: store, "unregister the history consumer \"\(name)\"") { transaction in
+        try writeHistory(of: store, "deregister the history consumer \"\(name)\"") { transaction in
             try transaction.removeHistoryConsumer(name)
         }
     }

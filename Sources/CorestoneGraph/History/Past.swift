@@ -169,7 +169,7 @@ extension HistoryRequest.Start {
             throw CoreError(
                 .invalidArgument, code: .persistentHistoryTokenExpired,
                 "the history of \(store.path) begins with transaction \(bounds.lowest), after the date "
-                    + "\(time). Choose a later date, or the token of transaction "
+                    + "\(time); choose a later date, or the token of transaction "
                     + "\(bounds.lowest.addingClamped(-1)) for the state before the history",
                 key: key, value: .date(date), file: store.path)
         }

@@ -154,7 +154,7 @@ extension RowCache {
 }
 
 private func conflictCount(_ count: Int) -> String {
-    count == 1 ? "1 object has a conflict:" : "\(count) objects have conflicts:"
+    count == 1 ? "1 conflict prevents the save:" : "\(count) conflicts prevent the save:"
 }
 
 extension CoreError {

@@ -20,7 +20,8 @@ extension Context {
         try checkQueue()
         if object.state.contains(.detached) { throw object.detachedError() }
         guard object.context === self else {
-            throw object.foreignObjectError("detect its conflicts there")
+            throw object.foreignObjectError(
+                "call cst_context_detect_conflicts (detect_conflicts, detectConflicts) there")
         }
         if object.state.contains(.inserted) { return }
         try object.fireIfNeeded()

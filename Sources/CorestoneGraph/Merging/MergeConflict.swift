@@ -116,7 +116,10 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
     /// Empty for a deleted object.
     private var differencesText: String {
         if isDeleted { return "" }
-        if differences.isEmpty { return isGone || newVersion == oldVersion ? "" : ": its relationships changed" }
+        if differences.isEmpty {
+            // A new version can also be due to changed members, or to a write of equal values.
+            return isGone || newVersion == oldVersion ? "" : ": only its version or its to-many relationships changed"
+        }
         var lines = differences.prefix(MergeConflict.shownDifferences).map { "\n    " + $0.message }
         if differences.count > lines.count { lines.append("\n    and \(differences.count - lines.count) more") }
         return ":" + lines.joined()

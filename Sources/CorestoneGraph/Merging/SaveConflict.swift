@@ -43,14 +43,15 @@ public class SaveConflict: @unchecked Sendable {
         try context?.checkQueue()
         if type == .error || resolution != nil { return }
         guard let context, context.mergeState.isResolving else {
-            let remedy =
+            let reason =
                 self.context == nil
-                ? ""
+                ? ", but the context was deallocated; repeat the changes in a context whose merge policy, set with "
+                    + "cst_context_set_merge_policy (merge_policy, mergePolicy), resolves the conflict"
                 : "; set a merge policy with cst_context_set_merge_policy (merge_policy, mergePolicy) and save again"
             throw CoreError(
                 .invalidArgument,
                 "the conflict of \(objectIDs[0].entity.name) \(objectIDs[0].uri) can be resolved only while a save "
-                    + "runs the merge policy\(remedy)",
+                    + "runs the merge policy\(reason)",
                 entity: objectIDs[0].entity.name, objectURI: objectIDs[0].uri)
         }
         try resolve(as: type, in: context)

@@ -173,7 +173,7 @@ extension ManagedObject {
         return CoreError(
             .conflict, code: .managedObjectMerge,
             "cannot read \(entity.name).\(name) of \(objectID.uri): a later save removed the backing file \(file) of the "
-                + "context's query generation. Pin \(pinned) again with cst_context_set_query_generation (pin, "
+                + "context's query generation; pin \(pinned) again with cst_context_set_query_generation (pin, "
                 + "setQueryGeneration), and call cst_object_refresh (refresh) on the object",
             entity: entity.name, key: name, objectURI: objectID.uri, file: file)
     }

@@ -450,8 +450,8 @@ extension ManagedObject {
                     + "cst_coordinator_add_store (add_store, addStore) to an open coordinator, and fetch the object "
                     + "again"
             } else {
-                "the context was reset or closed, the object's store was removed, the object was deleted, or its "
-                    + "insertion was undone or rolled back; fetch the object again if it still exists"
+                "the object was deleted, its insertion reverted, its store removed, or the context reset or closed; "
+                    + "fetch the object again if it still exists"
             }
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,

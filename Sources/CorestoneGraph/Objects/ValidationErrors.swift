@@ -72,7 +72,7 @@ extension ManagedObject {
     func notFiniteError(_ number: Double, _ attribute: Attribute) -> CoreError {
         invalid(
             attribute, .managedObjectValidation,
-            "\(displayName(attribute)) is \(number), which not every store can keep; set a finite value, or "
+            "\(displayName(attribute)) is \(number), which some stores cannot keep; set a finite value, or "
                 + "allow NaN and infinities for the attribute (CST_PROPERTY_ALLOWS_NAN, allows_nan, setAllowsNaN)",
             value: .double(number))
     }

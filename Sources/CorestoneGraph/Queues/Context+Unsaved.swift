@@ -77,7 +77,7 @@ public struct UnsavedChanges: Sendable {
     package var error: CoreError {
         CoreError(
             .unsavedChanges,
-            "\(fault); call save() or rollback() "
+            "\(fault); call cst_context_save (save) or cst_context_rollback (rollback) "
                 + (entities == nil ? "on a thread that can use the context" : "first"),
             entity: entities?.count == 1 ? entities?.keys.first : nil)
     }
@@ -96,8 +96,8 @@ public struct UnsavedChanges: Sendable {
     ///
     /// - Parameter context: The context, if it is the only one.
     private static func remedy(_ count: Int, _ context: String) -> String {
-        "call save() or rollback() on \(count == 1 ? context : "each context"), or close with CST_UNSAVED_DISCARD "
-            + "(.discard)"
+        "call cst_context_save (save) or cst_context_rollback (rollback) on "
+            + "\(count == 1 ? context : "each context"), or close with CST_UNSAVED_DISCARD (.discard)"
     }
 
     /// Returns the error for an object that stays open because of unsaved changes.
@@ -308,7 +308,8 @@ extension Context {
         if counts.isEmpty { return }
         DebugLog.write(
             "CoreData: warning: \(label.text) was released with unsaved changes, which are lost: \(unsavedChanges(counts).text); "
-                + "call save() or rollback() before the last reference is released")
+                + "call cst_context_save (save) or cst_context_rollback (rollback) before the last reference is "
+                + "released")
     }
 }
 

@@ -80,16 +80,22 @@ public enum MainQueue {
     /// - Throws: `.wrongThread` if the calling thread is not the main thread.
     ///   `.invalidArgument` during a fetch, a save or a coordinator's perform.
     public static func drain(timeoutMilliseconds: Int32) throws -> Int {
-        let bound = boundThread
-        guard bound == platform_thread_id() else {
+        let (bound, current) = (boundThread, platform_thread_id())
+        guard bound == current else {
+            guard bound != 0 else {
+                throw CoreError(
+                    .wrongThread,
+                    "the main queue is not bound to a thread; call cst_main_queue_bind (main_queue.bind, "
+                        + "MainQueue.bind) first")
+            }
+            let (user, owner) = (nameOfThread(current), nameOfThread(bound))
             throw CoreError(
                 .wrongThread,
-                bound == 0
-                    ? "the main queue is not bound to a thread; call cst_main_queue_bind (main_queue.bind, MainQueue.bind) first"
-                    : threadIsAlive(bound)
-                        ? "only the main thread, \(nameOfThread(bound)), can drain the main queue"
-                        : "the main queue is bound to \(nameOfThread(bound)); call cst_main_queue_bind (main_queue.bind, "
-                            + "MainQueue.bind) on this thread first")
+                threadIsAlive(bound)
+                    ? "the main queue is bound to \(owner) and cannot be drained on \(user); call "
+                        + "cst_main_queue_drain (main_queue.drain, MainQueue.drain) on \(owner)"
+                    : "the main queue is bound to \(owner); call cst_main_queue_bind (main_queue.bind, "
+                        + "MainQueue.bind) on \(user) first")
         }
         // A block may lend a context to another thread. That thread would wait for the lock of the store that this
         // thread holds.

@@ -110,9 +110,9 @@ enum WaitGraph {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
             "\(nameOfThread(thread)) cannot wait for the queue of \(label.text): all other worker threads are waiting "
-                + "(\(chain(from: thread))). Another one cannot be created (at most \(Workers.limit), or the limit "
-                + "of the system); enqueue work with cst_context_perform (perform with a function) instead of waiting "
-                + "for other contexts")
+                + "(\(chain(from: thread))). Another worker thread cannot be created (at most \(Workers.limit), or the "
+                + "limit of the system); enqueue work with cst_context_perform (perform with a function) instead of "
+                + "waiting for other contexts")
     }
 
     /// Returns a description of the chain of waits that starts at a thread: its awaited resource, the owner, and so on.

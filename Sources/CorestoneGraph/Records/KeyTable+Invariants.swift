@@ -9,7 +9,9 @@ extension KeyTable {
     func checkInvariants() {
         #if DEBUG
             let capacity = mask + 1
-            precondition(capacity & mask == 0 && count < capacity, "a key table is full")
+            precondition(
+                capacity & mask == 0 && count < capacity,
+                "a key table is full, or its capacity is not a power of two")
             var used = valueOfZero == nil ? 0 : 1
             for place in 0..<capacity where entries[place].key != 0 {
                 used += 1
@@ -18,7 +20,7 @@ extension KeyTable {
                 let limit = entries[former].key == 0 ? 0 : self.distance(of: entries[former].key, at: former) + 1
                 precondition(distance <= limit, "an entry of a key table cannot be found")
             }
-            precondition(used == count, "the count of a key table is wrong")
+            precondition(used == count, "the count of a key table is not the number of its keys")
         #endif
     }
 }

@@ -184,11 +184,17 @@ public final class FetchedResultsController {
     }
 
     /// The distinct index titles of the sections, in the order of the sections; empty without sections.
-    public var sectionIndexTitles: [String] {
+    public var sectionIndexTitles: [String] { FetchedResultsController.distinct(titlesOfSections) }
+
+    /// The index title of each section; empty without sections.
+    private var titlesOfSections: [String?] {
         guard naming != nil, let snapshot else { return [] }
+        return snapshot.sections.names.map { sectionIndexTitle(forSectionName: $0.text) }
+    }
+
+    private static func distinct(_ titles: [String?]) -> [String] {
         var seen: Set<String> = []
-        return snapshot.sections.names.compactMap { sectionIndexTitle(forSectionName: $0.text) }
-            .filter { seen.insert($0).inserted }
+        return titles.compactMap { $0 }.filter { seen.insert($0).inserted }
     }
 
     /// Returns the index of the first section with the given index title.
@@ -197,11 +203,11 @@ public final class FetchedResultsController {
     /// - Throws: `.invalidArgument` if there are no results, or if `title` is not the element of `sectionIndexTitles`
     ///   at `index`.
     public func section(forSectionIndexTitle title: String, at index: Int) throws -> Int {
-        let titles = sectionIndexTitles
-        guard titles.indices.contains(index), titles[index] == title, let snapshot,
-            let section = snapshot.sections.names.firstIndex(where: {
-                sectionIndexTitle(forSectionName: $0.text) == title
-            })
+        // The delegate may return other titles on a second call.
+        let sectionTitles = titlesOfSections
+        let titles = FetchedResultsController.distinct(sectionTitles)
+        guard titles.indices.contains(index), titles[index] == title, snapshot != nil,
+            let section = sectionTitles.firstIndex(of: title)
         else {
             throw self.snapshot == nil ? noResults : noTitle(title, at: index, titles)
         }

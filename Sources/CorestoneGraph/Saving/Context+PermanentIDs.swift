@@ -13,7 +13,9 @@ extension Context {
         for object in objects {
             if object.state.contains(.detached) { throw object.detachedError() }
             guard object.context === self else {
-                throw object.foreignObjectError("obtain its permanent ID there")
+                throw object.foreignObjectError(
+                    "obtain its permanent ID there with cst_context_obtain_permanent_ids (obtain_permanent_ids, "
+                        + "obtainPermanentIDs)")
             }
         }
         try obtainPermanentIDsInAncestors(for: objects)

@@ -18,7 +18,7 @@ extension Coordinator {
     ///   After an error, the path is unchanged.
     public func setPath(_ path: String, of store: Store) throws {
         if platform_holds_connection() || platform_holds_store() && !store.writing.isHeldByThisThread {
-            throw Coordinator.storeInUse("move \(store.path) to \(path)", file: store.path)
+            throw Coordinator.storeInUse("move \(Coordinator.shown(store.path)) to \(path)", file: store.path)
         }
         try store.writing.with {
             try requireOwn(store)

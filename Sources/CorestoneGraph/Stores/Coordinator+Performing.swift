@@ -12,7 +12,7 @@ extension Coordinator {
     ///   `.invalidArgument` during a fetch, a save or the perform of another coordinator on this thread.
     public func performAndWait<Result>(_ body: () throws -> Result) throws -> Result {
         try performAndWait(
-            "block the saves of other threads to \(stores.map { Coordinator.shown($0.path) }.listed)", body)
+            "block other saves to \(stores.map { Coordinator.shown($0.path) }.listed)", body)
     }
 
     /// Runs `body` with the writer locks of all open stores.
@@ -49,7 +49,7 @@ extension Coordinator {
     static func storeInUse(_ purpose: String, file: String? = nil) -> CoreError {
         CoreError(
             .invalidArgument,
-            "cannot \(purpose) during a fetch, the firing of a fault, a save or a coordinator's perform, because this "
-                + "could deadlock; do so outside of these calls", file: file)
+            "cannot \(purpose) during a fetch, the firing of a fault, a save or a coordinator's perform: this could "
+                + "deadlock; do so outside of these calls", file: file)
     }
 }

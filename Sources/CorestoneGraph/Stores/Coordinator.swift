@@ -248,8 +248,8 @@ public final class Coordinator: @unchecked Sendable {
         let remedy = "call cst_coordinator_add_store (add_store, addStore) \(which)"
         throw CoreError(
             .invalidArgument, code: .persistentStoreOperation,
-            "the open stores cannot hold \(entity.name) objects: \(open.joined(separator: ", ")), and "
-                + "\(entity.name) \(place); \(remedy)", entity: entity.name,
+            "the open \(all.count == 1 ? "store" : "stores") cannot hold \(entity.name) objects: "
+                + "\(open.joined(separator: ", ")), and \(entity.name) \(place); \(remedy)", entity: entity.name,
             file: all.count == 1 && !all[0].path.isEmpty ? all[0].path : nil)
     }
 

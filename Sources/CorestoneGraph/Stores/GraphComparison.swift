@@ -99,11 +99,13 @@ public struct GraphComparison {
                 continue
             }
             let (count, otherCount) = (members[position]?.count ?? 0, found[position]?.count ?? 0)
+            let difference =
+                relationship.isOrdered ? ", but different ones or in a different order" : ", but different ones"
             note(
                 "\(left.name(of: pair.entity, position)).\(relationship.name): \(count) member\(count == 1 ? "" : "s") "
                     + "in \(left.shown), "
                     + "\(otherCount) in \(right.shown)"
-                    + (count == otherCount ? ", but different ones or in a different order" : ""))
+                    + (count == otherCount ? difference : ""))
         }
     }
 }

@@ -80,7 +80,8 @@ struct StoreCopy {
         try requireMemory(rowCount * 2 * MemoryLayout<ObjectID>.stride * 2)
         for (name, count) in dangling.sorted(by: { $0.key < $1.key }) {
             DebugLog.write(
-                "CoreData: warning: the copy of \(Coordinator.shown(store.path)) omits \(count) value\(count == 1 ? "" : "s") of \(name), whose target rows do not exist"
+                "CoreData: warning: the copy of \(Coordinator.shown(store.path)) omits \(count) value\(count == 1 ? "" : "s") of \(name), "
+                    + "whose target \(count == 1 ? "row does" : "rows do") not exist"
             )
         }
         for (name, count) in (rounded ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -206,7 +207,8 @@ struct StoreCopy {
             throw CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "cannot copy \(Coordinator.shown(store.path)): row \(record.primaryKey) of \(entity.name) was inserted "
-                    + "during the copy; migrate the store again while nothing else writes to it", entity: entity.name,
+                    + "during the copy; migrate the store again while other processes do not write to it",
+                entity: entity.name,
                 objectURI: uri(of: record, entity), file: store.path)
         }
         writer.begin(primaryKey: key, version: 1, entity: entity)
@@ -304,7 +306,8 @@ struct StoreCopy {
         if omittedCount > 0 {
             DebugLog.write(
                 "CoreData: warning: the copy of \(Coordinator.shown(store.path)) omits \(omittedCount) member\(omittedCount == 1 ? "" : "s") of "
-                    + "\(relationship.entity.name).\(relationship.name), whose rows do not exist")
+                    + "\(relationship.entity.name).\(relationship.name), whose "
+                    + "\(omittedCount == 1 ? "row does" : "rows do") not exist")
         }
     }
 

@@ -4,7 +4,8 @@ import CorestoneValues
 extension CoreError {
     /// Creates the error of a store for a row that violates a unique constraint.
     ///
-    /// The other row with the same values can be one that the same save or batch request has written.
+    /// The other row with the same values can be one that the same save or batch request has written. Each is one
+    /// transaction.
     ///
     /// - Parameters:
     ///   - values: The values, in the order of `properties`; null for a value that is unknown, because null does not
@@ -16,7 +17,7 @@ extension CoreError {
     ) -> CoreError {
         let names = properties.map { "\(entity.name).\($0.path)" }.joined(separator: " and ")
         let found =
-            "another \(entity.root.name) in the same save or in \(Coordinator.shown(path)) already has "
+            "another \(entity.root.name) in the same transaction or in \(Coordinator.shown(path)) already has "
             + zip(properties, values).map { shown($0, $1) }.joined(separator: " and ")
         let constraint = properties.map(\.path).joined(separator: ", ")
         return CoreError(

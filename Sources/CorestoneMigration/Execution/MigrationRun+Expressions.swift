@@ -75,7 +75,7 @@ extension MigrationRun {
         guard place < arguments.count, case .text(let text) = arguments[place] else {
             throw CoreError(
                 .predicate,
-                "argument \(place + 1) of \(selector) must be a string"
+                "argument \(place + 1) of \"\(selector)\" must be a string"
                     + (place < arguments.count ? ", not \(arguments[place].excerpt)" : ", but is missing"),
                 key: selector, value: place < arguments.count ? arguments[place] : nil)
         }
@@ -208,5 +208,5 @@ private func unknownKey(_ key: String, of owner: String, _ known: [String]) -> C
     return CoreError(
         .predicate,
         "\(owner) does not have a key \"\(key)\"" + (near ?? "; use one of \(known.sorted().joined(separator: ", "))"),
-        value: .string(key))
+        key: key)
 }

@@ -46,14 +46,14 @@ extension MigrationRun {
                     try createDestinationInstance(forSource: source, in: plan)
                     continue
                 }
-                try staged(plan, "createDestinationInstances", source) {
+                try staged(plan, "create_destination_instances (createDestinationInstances)", source) {
                     try policy.createDestinationInstances(forSource: source, in: plan.mapping, manager: manager)
                 }
             }
             try endBatch()
             try advance(by: sources.count, of: .creation)
         }
-        try staged(plan, "endInstanceCreation") {
+        try staged(plan, "end_instance_creation (endInstanceCreation)") {
             try plan.policy?.endInstanceCreation(plan.mapping, manager: manager)
         }
         if plan.policy != nil { try endBatch() }
@@ -84,7 +84,7 @@ extension MigrationRun {
                         continue
                     }
                     if pair.destination.isGone || pair.destination.isDeleted { continue }
-                    try staged(plan, "createRelationships", pair.source) {
+                    try staged(plan, "create_relationships (createRelationships)", pair.source) {
                         try policy.createRelationships(
                             forDestination: pair.destination, in: plan.mapping, manager: manager)
                     }
@@ -93,7 +93,7 @@ extension MigrationRun {
                 try advance(by: pairs.count, of: .relationships)
             }
         }
-        try staged(plan, "endRelationshipCreation") {
+        try staged(plan, "end_relationship_creation (endRelationshipCreation)") {
             try plan.policy?.endRelationshipCreation(plan.mapping, manager: manager)
         }
         if plan.policy != nil { try endBatch() }
@@ -102,7 +102,7 @@ extension MigrationRun {
     // MARK: - Third pass
 
     private func validate(_ plan: EntityPlan) throws {
-        try staged(plan, "performCustomValidation") {
+        try staged(plan, "perform_custom_validation (performCustomValidation)") {
             try plan.policy?.performCustomValidation(plan.mapping, manager: manager)
         }
         try staged(plan, "end") { try plan.policy?.end(plan.mapping, manager: manager) }

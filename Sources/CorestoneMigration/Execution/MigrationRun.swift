@@ -65,7 +65,7 @@ package final class MigrationRun {
                 + (near.map { "; did you mean \"\($0)\"?" }
                     ?? (names.isEmpty
                         ? "; add it to the mapping model"
-                        : "; use one of \(names.map { "\"\($0)\"" }.abridged)")),
+                        : "; use \(names.count > 1 ? "one of " : "")\(names.map { "\"\($0)\"" }.abridged)")),
             value: .string(name), file: path)
     }
 

@@ -59,7 +59,7 @@ struct CompiledMappingReader {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
                 "the source expression of the entity mapping \"\(mapping.name)\" cannot be read; replace the "
-                    + "expression by a filter predicate in Xcode",
+                    + "expression with a filter predicate in Xcode",
                 entity: mapping.sourceName ?? mapping.destinationName)
         }
         mapping.attributeMappings = try properties(fields["NSAttributeMappings"], of: mapping)

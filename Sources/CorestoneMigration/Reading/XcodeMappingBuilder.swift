@@ -54,7 +54,7 @@ struct XcodeMappingBuilder {
             guard let found = records[id] else {
                 throw CoreError(
                     .storeCorrupt, code: .persistentStoreOpen,
-                    "the relationship \"\(relationship)\" of the mapping model refers to the object \"\(id)\", which does not "
+                    "the relationship \"\(relationship)\" in the mapping model refers to the object \"\(id)\", which does not "
                         + "exist; restore the file, or create the mapping model again in Xcode",
                     key: relationship, value: .string(id))
             }

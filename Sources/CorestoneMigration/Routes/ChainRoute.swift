@@ -180,7 +180,8 @@ extension Model {
     /// The version as text: its identifiers, or the beginning of its checksum.
     var versionText: String {
         let names = versionIdentifiers.filter { !$0.isEmpty }.sorted().joined(separator: ", ")
-        return names.isEmpty ? "the version with the checksum \(versionChecksum.prefix(8))…" : "version \"\(names)\""
+        return names.isEmpty
+            ? "the version with the checksum \"\(versionChecksum.prefix(8))…\"" : "version \"\(names)\""
     }
 }
 

@@ -89,9 +89,14 @@ public struct StagedMigration: StoreConversion {
                 walk.addLightweightStage(try rest.map { try versions.model($0, name, path) }, name)
             case .custom(let current, let next, let will, let did):
                 try walk.requireInferredSteps(to: current.resolve(), "the current version", of: name)
-                if let will { walk.steps.append(.handle(StageHandling(name: "willMigrate of \(name)", handler: will))) }
+                if let will {
+                    walk.steps.append(
+                        .handle(StageHandling(name: "will_migrate (willMigrate) of \(name)", handler: will)))
+                }
                 try walk.requireInferredSteps(to: next.resolve(), "the next version", of: name)
-                if let did { walk.steps.append(.handle(StageHandling(name: "didMigrate of \(name)", handler: did))) }
+                if let did {
+                    walk.steps.append(.handle(StageHandling(name: "did_migrate (didMigrate) of \(name)", handler: did)))
+                }
             case .transformation(let current, let next, let body):
                 try walk.requireInferredSteps(to: current.resolve(), "the current version", of: name)
                 walk.add(
@@ -112,8 +117,8 @@ public struct StagedMigration: StoreConversion {
     private func warnOfSkipped(_ places: PartialRangeFrom<Int>, _ path: String) {
         for place in stages.indices[places] where stages[place].hasCode {
             DebugLog.write(
-                "CoreData: warning: \(stages[place].name(place)) does not run for \(path): the stages name the version of the model before "
-                    + "it, and the version is reached without it; order the stages by version if it has to run")
+                "CoreData: warning: \(stages[place].name(place)) does not run for \(path): the migration reaches the "
+                    + "version of the model without this stage; order the stages by version if the stage must run")
         }
     }
 

@@ -57,14 +57,14 @@ package struct ArchivedPredicates {
         count += 1
         guard depth < ArchivedPredicates.maximumDepth else {
             throw archiveError(
-                "an archived predicate or expression is nested more than \(ArchivedPredicates.maximumDepth) levels deep, "
-                    + "or contains a cycle; simplify it"
+                "an archived predicate or expression is cyclic, or nested more than "
+                    + "\(ArchivedPredicates.maximumDepth) levels deep; simplify it"
             )
         }
         guard count <= ArchivedPredicates.maximumCount else {
             throw archiveError(
-                "an archived predicate or expression has more than \(ArchivedPredicates.maximumCount) parts, "
-                    + "which is the limit; simplify it"
+                "an archived predicate or expression exceeds the limit of \(ArchivedPredicates.maximumCount) parts; "
+                    + "simplify it"
             )
         }
     }

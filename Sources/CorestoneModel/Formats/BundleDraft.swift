@@ -72,8 +72,7 @@ final class BundleDraft {
         if name.utf8.contains(0) { throw refusal("a version with a NUL byte in its name; rename the version") }
         if name.utf8.first == UInt8(ascii: ".") || name.utf8.contains(UInt8(ascii: "/")) {
             throw refusal(
-                "the version \"\(name)\": the name of a version is a file name, and must not contain a slash or begin "
-                    + "with a dot"
+                "the version \"\(name)\": the name must not contain a slash or begin with a dot; rename the version"
             )
         }
         let most = BundleDraft.maximumNameSize

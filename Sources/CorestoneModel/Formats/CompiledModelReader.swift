@@ -15,7 +15,7 @@ extension Model {
     private func read(compiled archive: KeyedArchiveReader) throws {
         guard let root = archive.rootFields, root["NSEntities"] != nil else {
             throw archiveError(
-                "the keyed archive does not contain a managed object model")
+                "the keyed archive does not contain a managed object model; use a .mom file")
         }
         try CompiledModelReader(archive, into: self).read(root)
     }
@@ -84,8 +84,8 @@ final class CompiledModelReader {
         count += amount
         guard count <= CompiledModelReader.maximumCount else {
             throw archiveError(
-                "the model lists more than \(CompiledModelReader.maximumCount) entities, properties and other parts, "
-                    + "counting inherited and shared ones repeatedly, which is the limit; split the model"
+                "the model lists more than \(CompiledModelReader.maximumCount) parts, counting inherited and shared "
+                    + "ones repeatedly, which is the limit; split the model"
             )
         }
     }

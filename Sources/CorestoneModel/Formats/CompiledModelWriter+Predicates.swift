@@ -38,7 +38,7 @@ extension CompiledModelWriter {
         } catch let error as CoreError {
             throw CoreError(
                 .model, code: .coreData,
-                "\(owner) cannot be written in a compiled model: \(error.message)",
+                "\(owner) cannot be compiled: \(error.message)",
                 entity: entity, key: key, value: error.value, predicate: text.text, offset: error.offset)
         }
     }

@@ -81,21 +81,24 @@ package struct FetchRequestArchive {
                 "the root of the archive is not a fetch request; pass the result of cst_fetch_request_copy_archive (to_archive, archived)"
             )
         }
-        template = try archive.template(fields, entityName: archive.string(fields["CSTEntityName"]) ?? "")
+        let name = archive.string(fields["CSTEntityName"]) ?? ""
+        do { template = try archive.template(fields, entityName: name) } catch let error as CoreError {
+            throw error.with(entity: name.isEmpty ? nil : name, key: nil)
+        }
         let values = archive.elements(fields["NSValuesToFetch"])
         groupBy = archive.names(fields["NSValuesToGroupBy"])
         let entity = template.entityName.isEmpty ? nil : template.entityName
-        guard values.count <= FetchRequestArchive.maximumColumns, groupBy.count <= FetchRequestArchive.maximumColumns
-        else {
+        for (count, noun) in [(values.count, "columns"), (groupBy.count, "grouping keys")]
+        where count > FetchRequestArchive.maximumColumns {
             throw archiveError(
-                "the archived fetch request has more than \(FetchRequestArchive.maximumColumns) columns or grouping keys, which is "
-                    + "the limit; remove some"
+                "the archived fetch request has \(count) \(noun), but the limit is "
+                    + "\(FetchRequestArchive.maximumColumns); remove some of them"
             ).with(entity: entity, key: nil)
         }
         func naming<Meaning>(_ part: String, key: String?, _ read: () throws -> Meaning) throws -> Meaning {
             do { return try read() } catch let error as CoreError where error.entity == nil {
                 throw error.within(
-                    "the \(part) of the fetch request\(entity.map { " for \($0)" } ?? "") cannot be read",
+                    "the \(part) of the fetch request\(entity.map { " for \($0)" } ?? "")",
                     entity: entity, key: key)
             }
         }

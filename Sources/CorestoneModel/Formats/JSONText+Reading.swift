@@ -25,8 +25,8 @@ private let knownTags: [(name: String, form: String)] = [
     ("$set", "an array"), ("$dictionary", "an object"),
     (
         "$object",
-        "an object with \"class\" (a string), \"fields\" (an object) and optionally \"classes\" (an array of "
-            + "strings that begins with the class)"
+        "an object with \"class\" (a string), \"fields\" (an object) and optionally \"classes\" (strings, the class "
+            + "first)"
     ),
 ]
 

@@ -94,7 +94,7 @@ extension KeyedArchiver {
         case .fetch(let request, let context, let countOnly):
             guard let flag = countOnly.constantValue?.flag else {
                 throw unarchivable(
-                    "the last argument of FETCH is \"\(countOnly)\", but must be the constant YES or NO",
+                    "the last argument of FETCH must be YES or NO, not \"\(countOnly)\"",
                     in: expression,
                     value: countOnly.constantValue)
             }

@@ -108,7 +108,8 @@ struct ModelBundle {
             ?? "does not specify the current version"
         throw folder.failure(
             name.map { "has no version \"\($0)\"; \(ModelBundle.remedy($0, names))" }
-                ?? "\(fault); pass the version \(all), or set the current version with corestone model set",
+                ?? "\(fault); pass the version \(all), or set the current version with corestone model set "
+                + "\(folder.shown) . currentVersion=NAME --version NAME",
             .invalidArgument, key: "version", value: (name ?? current).map { .string($0) })
     }
 

@@ -39,8 +39,9 @@ extension SourceElement {
     func required(_ name: String, of entity: Entity? = nil, in place: String? = nil) throws -> String {
         if let text = attributes[name] { return text }
         throw modelError(
-            "the source model has a <\(self.name)> \((place ?? entity?.name).map { "in \($0) " } ?? "")without the XML attribute "
-                + "\"\(name)\"; add it", entity: entity?.name, key: attributes["name"])
+            "the source model has an element <\(self.name)> \((place ?? entity?.name).map { "in \($0) " } ?? "")"
+                + "without the XML attribute \"\(name)\"; add the attribute",
+            entity: entity?.name, key: attributes["name"])
     }
 
     /// The entries of a `<userInfo>`.

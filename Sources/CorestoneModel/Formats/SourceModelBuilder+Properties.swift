@@ -124,8 +124,11 @@ extension SourceModelBuilder {
         let found = target.flatMap { model.entity(named: $0) }
         if found == nil {
             let problem =
-                target.map {
-                    "has the destination \"\($0)\", which is not an entity of the model; add the entity, or set another destination"
+                target.map { target in
+                    let names = model.entities.map(\.name)
+                    let near = nearestName(to: target, among: names).map { "did you mean \"\($0)\"?" }
+                    return "has the destination \"\(target)\", which is not an entity of the model; "
+                        + (near ?? "add the entity, or set another destination")
                 }
                 ?? "does not have a destination; set one"
             try note(

@@ -48,7 +48,8 @@ final class SourceModelReader: XMLHandler {
     func start(_ name: String, _ attributes: XMLAttributes) throws {
         count += 1
         guard count <= SourceModelReader.maximumCount else {
-            throw parser.corrupt("more than \(SourceModelReader.maximumCount) elements")
+            throw parser.corrupt(
+                "it has more than \(SourceModelReader.maximumCount) elements, which is the limit; split the model")
         }
         try endText()
         let values = Dictionary(attributes.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })

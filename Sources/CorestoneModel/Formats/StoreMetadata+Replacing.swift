@@ -80,7 +80,7 @@ extension StoreMetadata {
         let decoded: PropertyListValue
         do { decoded = try decodeAnyPropertyList(bytes) } catch {
             throw failure(
-                "cannot be read as a property list: \((error as? CoreError)?.message ?? "\(error)")",
+                "cannot be read: \((error as? CoreError)?.message ?? "\(error)")",
                 error as? CoreError)
         }
         guard case .dictionary(let entries) = decoded else {

@@ -34,8 +34,8 @@ final class UnsupportedArchive: Hashable, Sendable {
         while objects.count < waiting.count {
             guard waiting.count <= UnsupportedArchive.maximumCount else {
                 throw archiveError(
-                    "an archived predicate or expression has more than \(UnsupportedArchive.maximumCount) objects, "
-                        + "which is the limit; simplify it"
+                    "an archived predicate or expression exceeds the limit of \(UnsupportedArchive.maximumCount) "
+                        + "objects; simplify it"
                 )
             }
             objects.append(waiting[objects.count].mapReferences(place))

@@ -48,7 +48,7 @@ struct LikelyRenames {
 
     private func reason(_ former: Property, _ property: Property, _ old: Entity, _ new: Entity) -> String? {
         if areSimilarNames(former.name, property.name, within: [old.name, new.name]) {
-            return "a similar name and the same \(property is Relationship ? "destination" : "type")"
+            return "a similar name, the same \(property is Relationship ? "destination" : "type")"
         }
         if let from = former as? Relationship, let to = property as? Relationship, let inverse = from.inverse,
             let kept = to.inverse, inverse.entity !== old || inverse !== from,

@@ -128,7 +128,10 @@ extension MigrationGuard {
             let near = nearestName(to: wanted, among: items.map(name)).map { "; did you mean \"\($0)\"?" }
             throw LocalFile(path).failure(
                 "has no earlier version \"\(wanted)\""
-                    + (near ?? (all.isEmpty ? "; pass a model with earlier versions" : "; choose one of \(all)")),
+                    + (near
+                        ?? (all.isEmpty
+                            ? "; pass a model with earlier versions"
+                            : items.count == 1 ? "; use \(all)" : "; choose one of \(all)")),
                 .invalidArgument, key: "versions", value: .string(wanted))
         }
         return names.isEmpty ? items : items.filter { names.contains(name($0)) }

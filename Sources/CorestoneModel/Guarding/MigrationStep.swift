@@ -51,7 +51,8 @@ struct MigrationStep {
             if new.isAbstract, !old.isAbstract {
                 add(
                     .abstractEntity, new, nil,
-                    "\(new.name) becomes abstract, so a migration fails with 134110 if the store has objects of it",
+                    "\(new.name) becomes abstract, so a migration fails with 134110 if the store has objects of "
+                        + old.name,
                     "keep it concrete, or delete its objects in an earlier release")
             }
         }
@@ -187,12 +188,12 @@ extension MigrationStep {
         guard identifier.isEmpty else {
             return add(
                 .unknownIdentifier, entity, key,
-                "\(shown) looks like \(former) under a new name (\(reason)), but has the unknown renaming identifier "
+                "\(shown) looks like \(former) (\(reason)), but has the unknown renaming identifier "
                     + "\"\(identifier)\", so a migration loses the \(lost) of \(former)", remedy)
         }
         add(
             .missingIdentifier, entity, key,
-            "\(shown) looks like \(former) under a new name (\(reason)), but does not have a renaming identifier, so a "
+            "\(shown) looks like \(former) (\(reason)), but does not have a renaming identifier, so a "
                 + "migration loses the \(lost) of \(former)", remedy)
     }
 
@@ -323,7 +324,8 @@ extension MigrationStep {
             add(
                 .narrowedDestination, to.entity, to.name,
                 "\(shown) had the destination \(from.destination.name) and has \(to.destination.name) now, so a migration "
-                    + "removes objects of other entities from it", "keep the destination, or move these objects first")
+                    + "removes objects of other entities from it",
+                "keep the destination, or move these objects to another relationship first")
         }
     }
 
@@ -346,7 +348,8 @@ extension MigrationStep {
             guard !own.isEmpty, own.allSatisfy({ $0.field == "versionHashModifier" }) else { continue }
             add(
                 .modifierOnly, entity, nil,
-                "only version hash modifiers of \(entity.name) changed, so stores are migrated without a change of their content",
+                "only version hash modifiers of \(entity.name) changed, so a migration copies the objects of "
+                    + "\(entity.name) without changes",
                 "undo the change, unless the migration is intended")
         }
     }

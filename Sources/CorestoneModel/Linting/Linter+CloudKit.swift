@@ -27,7 +27,7 @@ extension Linter {
                 .cloudKitConfiguration, entity, relationship.name,
                 "\(entity.name).\(relationship.name) has the destination \(name), which is not in the "
                     + "CloudKit configuration \"\(configuration.name)\"",
-                "add \(name) to the configuration, or replace the relationship by a fetched property")
+                "add \(name) to the configuration, or replace the relationship with a fetched property")
         }
     }
 
@@ -72,7 +72,7 @@ extension Linter {
         if relationship.isOrdered {
             add(
                 .cloudKitOrdered, entity, relationship.name, "\(shown) is ordered, which CloudKit does not support",
-                "store the order in an attribute of the members")
+                "make it unordered, and store the order in an attribute of the members")
         }
         if relationship.deleteRule == .deny {
             add(

@@ -68,13 +68,24 @@ extension Linter {
                 "\(shown) does not have an inverse: the other side is not updated, and a deletion searches the table",
                 "add a relationship from \(relationship.destination.name) to \(entity.name), and set it as the inverse")
         }
-        let fits =
-            inverse.inverse === relationship && relationship.canContain(inverse.entity) && inverse.canContain(entity)
-        if !fits {
+        let shownInverse = "\(inverse.entity.name).\(inverse.name)"
+        if inverse.inverse !== relationship {
             add(
                 .inverseMismatch, entity, name,
-                "\(shown) and its inverse, \(inverse.entity.name).\(inverse.name), do not refer to each other",
+                "\(shown) and its inverse, \(shownInverse), do not refer to each other",
                 "set each as the inverse of the other, with the other's entity as its destination")
+        } else if !inverse.canContain(entity) {
+            add(
+                .inverseMismatch, entity, name,
+                "\(shown) has the inverse \(shownInverse), whose destination is \(inverse.destination.name) instead of "
+                    + entity.name,
+                "set the destination of \(shownInverse) to \(entity.name), or set another inverse")
+        } else if !relationship.canContain(inverse.entity) {
+            add(
+                .inverseMismatch, entity, name,
+                "\(shown) has the destination \(relationship.destination.name), but its inverse \(shownInverse) "
+                    + "belongs to \(inverse.entity.name)",
+                "set the destination to \(inverse.entity.name), or set another inverse")
         }
         let bothCascade = relationship.deleteRule == .cascade && inverse.deleteRule == .cascade
         if bothCascade, inverse === relationship || (entity.name, name) < (inverse.entity.name, inverse.name) {
@@ -99,7 +110,7 @@ extension Linter {
     }
 
     mutating func lint(_ request: FetchRequestTemplate, name: String, in model: Model) {
-        lint(request, of: nil, nil, "the fetch request \"\(name)\"", in: model)
+        lint(request, of: nil, nil, "the fetch request template \"\(name)\"", in: model)
     }
 
     private mutating func lint(

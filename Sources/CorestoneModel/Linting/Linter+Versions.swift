@@ -59,7 +59,7 @@ extension Linter {
         add(
             .chainedRenaming, entity, key,
             "\(element) has the identifier \"\(identifier)\", but \"\(formerName)\" of an earlier version has the identifier "
-                + "\"\(formerIdentifier)\", so a migration loses its data",
+                + "\"\(formerIdentifier)\", so a migration loses the data of \"\(formerName)\"",
             "set the renaming identifier of \(element) to \"\(formerIdentifier)\"")
     }
 }

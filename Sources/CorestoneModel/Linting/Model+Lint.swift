@@ -86,7 +86,7 @@ extension Linter {
             }
             if let fault = entity.spatialFault(index, property: { entity.properties(along: KeyPath($0)).last ?? nil }) {
                 add(
-                    .unservedRTree, entity, fault.key, "\(fault.text), so fetches do not use it",
+                    .unservedRTree, entity, fault.key, "\(fault.text), so fetches do not use the index",
                     fault.remedy ?? "make it a binary index, or remove it")
             }
             if let predicate = index.partialPredicate { lint(predicate, of: entity, entity, nil, subject) }

@@ -163,8 +163,8 @@ extension MappingInference {
         } else if let former = source.entity(named: entity.name), former.canonicalName != entity.canonicalName {
             warnings.append(
                 "\(entity.name) has the identifier \"\(former.canonicalName)\" in the store's model, but "
-                    + "\"\(entity.canonicalName)\" in the new one, so its objects are lost; keep the renaming identifier \"\(former.canonicalName)\""
-            )
+                    + "\"\(entity.canonicalName)\" in the new one, so its objects are lost; use the renaming "
+                    + "identifier \"\(former.canonicalName)\"")
         }
     }
 
@@ -259,8 +259,9 @@ extension MappingInference {
         }
         guard typeChanges == .exact else {
             return refuse(
-                "\(change); set CST_STORE_ALLOW_TYPE_CHANGES (allow_type_changes, corestone migrate --allow-casts), or "
-                    + MappingInference.byHand, entity.name, to.path, kind: .typeChange)
+                "\(change); set CST_STORE_ALLOW_TYPE_CHANGES or CST_MAPPING_ALLOW_TYPE_CHANGES "
+                    + "(allow_type_changes, allowsTypeChanges, --allow-casts), or " + MappingInference.byHand,
+                entity.name, to.path, kind: .typeChange)
         }
     }
 
@@ -308,8 +309,8 @@ extension MappingInference {
         } else if let same = stored.first(where: { $0.name == property.name }) {
             warnings.append(
                 "\(entity.name).\(property.name) has the identifier \"\(same.canonicalName)\" in the store's model, but "
-                    + "\"\(property.canonicalName)\" in the new one, so its values are lost; keep the renaming identifier "
-                    + "\"\(same.canonicalName)\"")
+                    + "\"\(property.canonicalName)\" in the new one, so its values are lost; use the renaming "
+                    + "identifier \"\(same.canonicalName)\"")
         }
     }
 }

@@ -107,7 +107,8 @@ extension Evaluator {
                 .first
         else {
             let remedy =
-                left.kind == right.kind ? "compare them only by == or IN" : "compare values of the same kind"
+                left.kind == right.kind || !left.hasOrder && !right.hasOrder
+                ? "compare them only by == or IN" : "compare values of the same kind"
             return predicateError("\(plain); \(remedy)", value: right)
         }
         let entity = object?.nameOfEntity
@@ -117,7 +118,7 @@ extension Evaluator {
                 "use \(path).@count for the number of members, or ANY with an attribute of the members"
             } else if isCollection(own), !isCollection(other) {
                 "write \(anyMember(comparison).format) to compare each element"
-            } else { "compare \(name) \(hasOrder(own) ? "with \(own.kind)" : "by == or IN only")" }
+            } else { "compare \(name) \(own.hasOrder ? "with \(own.kind)" : "by == or IN only")" }
         return CoreError(
             .predicate, "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(plain); \(remedy)",
             entity: entity, key: path, value: other)
@@ -140,13 +141,6 @@ extension Evaluator {
 
     private func isObject(_ value: PropertyValue?) -> Bool {
         if case .object? = value { true } else { false }
-    }
-
-    /// Whether values of this type have an order.
-    private func hasOrder(_ value: PropertyValue) -> Bool {
-        if case .uuid = value { return false }
-        // NaN is a number, although it cannot be ordered.
-        return value.number != nil || ((try? value.order(against: value)) ?? nil) != nil
     }
 
     /// Returns the beginning of an error message that names the comparison; empty for a method of FUNCTION.
@@ -283,6 +277,13 @@ extension PropertyValue {
     func unordered(against other: PropertyValue) -> String {
         let kinds = kind == other.kind ? "each is \(kind)" : "one is \(kind), the other \(other.kind)"
         return "\(excerpt) and \(other.excerpt) cannot be ordered: \(kinds)"
+    }
+
+    /// Whether values of this type have an order.
+    var hasOrder: Bool {
+        if case .uuid = self { return false }
+        // NaN is a number, although it cannot be ordered.
+        return number != nil || ((try? order(against: self)) ?? nil) != nil
     }
 }
 

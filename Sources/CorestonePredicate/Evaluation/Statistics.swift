@@ -45,9 +45,13 @@ enum Statistics {
                         + "exclude NaN with a condition, or with SUBQUERY in an expression",
                     key: key, value: number.isNaN ? value : best)
             } else {
+                let remedy =
+                    !value.hasOrder && !best.hasOrder
+                    ? "; use values with an order, such as numbers, strings or dates"
+                    : value.kind == best.kind ? "" : "; use values of the same kind"
                 throw predicateError(
                     "cannot compute the \(sign > 0 ? "maximum" : "minimum"): \(value.unordered(against: best))"
-                        + (value.kind == best.kind ? "" : "; use values of the same kind"),
+                        + remedy,
                     key: key, value: value)
             }
         }

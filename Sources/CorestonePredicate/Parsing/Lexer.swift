@@ -94,7 +94,7 @@ struct Lexer {
             let end = position + (scalar(at: position)?.length ?? 1)
             let shown = String(decoding: source[start..<min(end, source.count)], as: UTF8.self)
             throw errors.make(
-                "\(shown) is not a conversion; use %@ for a value, %K for a key path, %d, %f or %s",
+                "\"\(shown)\" is not a conversion; use %@ for a value, %K for a key path, %d, %f or %s",
                 at: start)
         }
         position += 1

@@ -70,7 +70,7 @@ extension Parser {
         default:
             throw errors.make(
                 "expected a value or a key, found the reserved word \(errors.describe(token)); "
-                    + "write a key of this name as #\(errors.describe(token))", at: token.range.lowerBound)
+                    + "write a key of this name as \"#\(errors.spelling(token))\"", at: token.range.lowerBound)
         }
     }
 
@@ -122,7 +122,7 @@ extension Parser {
             guard skip(.colon) else { break }
             name += ":"
         }
-        guard skip(.leftParenthesis) else { throw expected("( and the arguments of the function \(name)") }
+        guard skip(.leftParenthesis) else { throw expected("( and the arguments of the function \"\(name)\"") }
         if Function(named: name) == nil {
             throw errors.make(Expression.unknownFunction(name), at: start.range.lowerBound, key: name)
         }

@@ -77,7 +77,7 @@ struct Parser {
     }
 
     mutating func expect(_ symbol: Symbol, _ role: String = "") throws {
-        if !skip(symbol) { throw expected("\(symbol.rawValue)\(role)") }
+        if !skip(symbol) { throw expected("\(symbol == .comma ? "a comma" : symbol.rawValue)\(role)") }
     }
 
     func expected(_ element: String) -> CoreError {

@@ -14,9 +14,16 @@ struct SyntaxError {
             value: value, offset: place)
     }
 
-    /// Returns the text of a token for a message.
+    /// Returns the text of a token for a message, in quotes. A string has its own quotes.
     func describe(_ token: Token) -> String {
         if token.kind == .end { return "the end of the text" }
+        let text = spelling(token)
+        if case .string = token.kind { return text }
+        return "\"\(text)\""
+    }
+
+    /// Returns the text of a token, shortened if it is long.
+    func spelling(_ token: Token) -> String {
         let shown = token.range.prefix(40)
         let text = String(decoding: source[shown], as: UTF8.self)
         return shown.count < token.range.count ? "\(text)…" : text

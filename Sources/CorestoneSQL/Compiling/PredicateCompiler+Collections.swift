@@ -41,7 +41,7 @@ extension PredicateCompiler {
             : "\(sides.meant(comparison).format(.blank)) to find objects with at least one such value"
         let outcome = comparison.operator == .notEqual ? "is true for every object" : "is not true for any object"
         return
-            "\(Predicate.comparison(comparison).format(.blank)) \(outcome): \(sides.shown) spans a to-many "
+            "\"\(Predicate.comparison(comparison).format(.blank))\" \(outcome): \(sides.shown) spans a to-many "
             + "relationship, and its values are compared as one collection; write \(remedy)"
     }
 

@@ -152,7 +152,7 @@ extension PredicateCompiler {
             return Operand(sql: "CAST(\(operand.sql) AS REAL)", kind: .real)
         default:
             throw NotExpressible(
-                "\(key.text) of \(operand.attributeName ?? operand.kind.name) is computed in memory")
+                "\"\(key.text)\" of \(operand.attributeName ?? operand.kind.name) is computed in memory")
         }
     }
 }

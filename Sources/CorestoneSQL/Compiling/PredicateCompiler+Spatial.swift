@@ -245,7 +245,7 @@ extension PredicateCompiler {
             throw CoreError(
                 .predicate,
                 "indexed:by: takes a key path and the name of an index, as in indexed:by:(latitude, \"byPlace\"), not "
-                    + "\"\(value.format)\" and \"\(name.format)\"", entity: environment.root.mapping.entity.name,
+                    + "\"indexed:by:(\(value.format), \(name.format))\"", entity: environment.root.mapping.entity.name,
                 key: value.pathText ?? "indexed:by:",
                 value: value.pathText == nil ? value.constantValue : name.constantValue)
         }

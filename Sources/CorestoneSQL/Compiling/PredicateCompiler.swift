@@ -269,8 +269,8 @@ extension PredicateCompiler {
         guard let attribute = own.attribute, let name = own.attributeName else {
             let format = Predicate.comparison(comparison).format
             let advice =
-                left.kind.name == right.kind.name
-                ? "compare them only by == or IN" : "compare values of the same kind"
+                left.kind.isOrdered || right.kind.isOrdered
+                ? "compare values of the same kind" : "compare them only by == or IN"
             return CoreError(
                 .predicate, "\"\(format)\" cannot be evaluated: \(plain); \(advice)", value: right.constant)
         }

@@ -24,7 +24,7 @@ extension StoreCheck {
         ) { row in
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
             let name = "\(attribute.entity.name).\(attribute.path)"
-            return ("\(name) of \(uri) is \(shown(row, 2)), but \(derivation) is \(shown(row, 3))", uri)
+            return ("\(name) of \(uri) is \(shown(row, 2)), but \"\(derivation)\" is \(shown(row, 3))", uri)
         }
         return try count("SELECT count(*) FROM \(table.name) r WHERE \(own)")
     }

@@ -39,8 +39,8 @@ extension StoreCheck {
         if contents.document.metadata?.values[StoreMetadata.Key.deferredMigration]?.flag != true {
             findings.add(
                 .metadata,
-                "the store has the table \(DeferredCleanup.table), but \(StoreMetadata.Key.deferredMigration) in the metadata does not say "
-                    + "that a migration is unfinished; finish it with corestone migrate --finish-deferred")
+                "the store has the table \(DeferredCleanup.table), but \(StoreMetadata.Key.deferredMigration) in the "
+                    + "metadata is not true; finish the deferred migration with corestone migrate --finish-deferred")
         }
         for leftover in leftovers {
             guard let columns = contents.tables[leftover.table] else {

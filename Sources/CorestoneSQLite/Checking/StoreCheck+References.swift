@@ -14,7 +14,7 @@ extension StoreCheck {
                 case .toOne:
                     references += try count("SELECT count(\(column.name)) FROM \(table.name) WHERE \(column.name) <> 0")
                     try checkTargets(
-                        of: relationship, shownAs: relationship.name, column.name, in: table,
+                        of: relationship, shownAs: "\"\(relationship.name)\"", column.name, in: table,
                         are: relationship.destination)
                     try checkTargetEntities(of: relationship, column.name, in: table)
                 case .owner:
@@ -73,7 +73,7 @@ extension StoreCheck {
             let uri = check.uri(table, number: row.integer(1), primaryKey: row.integer(0))
             let stored = row.isNull(2) ? "does not store an entity number" : "stores entity number \(row.integer(2))"
             let actual = row.isNull(3) ? "which does not have one" : "whose entity number is \(row.integer(3))"
-            return ("\(uri) \(stored) for the target of \(relationship.name), \(actual)", uri)
+            return ("\(uri) \(stored) for the target of \"\(relationship.name)\", \(actual)", uri)
         }
     }
 

@@ -68,7 +68,7 @@ extension StoreCheck {
         guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
         let conditions = index.columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
         let columns = index.columns.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")
-        let names = index.keys.joined(separator: ", ")
+        let names = index.keys.map { "\"\($0)\"" }.joined(separator: ", ")
         let rule = index.keys.count == 1 ? "which must be unique" : "whose combination must be unique"
         let check = self
         try report(
@@ -80,8 +80,8 @@ extension StoreCheck {
         ) { row in
             let first = check.uri(table, number: row.integer(2), primaryKey: row.integer(1))
             let last = check.uri(table, number: row.integer(4), primaryKey: row.integer(3))
-            let others = row.integer(0) > 2 ? " and \(row.integer(0) - 2) more" : ""
-            return ("\(first), \(last)\(others) have the same \(names), \(rule)", first)
+            let others = row.integer(0) > 2 ? ", \(last) and \(row.integer(0) - 2) more" : " and \(last)"
+            return ("\(first)\(others) have the same \(names), \(rule)", first)
         }
     }
 
@@ -89,7 +89,7 @@ extension StoreCheck {
     private mutating func checkContent(of index: SpatialIndex, _ schema: StoreSchema) throws {
         guard let table = schema.tables.first(where: { $0.name == index.table }) else { return }
         let check = self
-        let remedy = "rebuild the index with: \(index.refillingStatements.joined(separator: "; "))"
+        let remedy = "Rebuild the index with: \(index.refillingStatements.joined(separator: "; "))"
         try report(
             .spatial,
             "SELECT t.Z_PK, t.Z_ENT, r.Z_PK IS NULL FROM \(table.name) t LEFT JOIN \(index.name) r ON r.Z_PK = t.Z_PK "
@@ -101,7 +101,7 @@ extension StoreCheck {
                 row.integer(2) != 0
                 ? "is not in the R-tree index \(index.name)"
                 : "has values outside its bounds in the R-tree index \(index.name), so range queries miss the object"
-            return ("\(uri) \(fault); \(remedy)", uri)
+            return ("\(uri) \(fault). \(remedy)", uri)
         }
     }
 }

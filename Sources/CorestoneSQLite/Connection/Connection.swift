@@ -20,6 +20,8 @@ final class Connection {
     var busyTimeout: Int32 = 0
     /// Whether the application cannot change the time-out, so that errors must not suggest it.
     var hasFixedTimeout = false
+    /// Whether the file is not a store, so that errors must not suggest to check it.
+    var isTemporary = false
     /// The trace that logs statements while SQL logging is enabled.
     private var trace: StatementTrace?
     private var loggedDetail: UInt32 = 0
@@ -99,7 +101,7 @@ final class Connection {
         if code & 0xff == SQLITE_TOOBIG { return tooLarge(purpose, cocoaCode: cocoaCode, entity: entity) }
         return SQLiteError.make(
             db, code: code, path: path, purpose: purpose, cocoaCode: cocoaCode, entity: entity,
-            hasFixedTimeout: hasFixedTimeout)
+            hasFixedTimeout: hasFixedTimeout, isTemporary: isTemporary)
     }
 
     /// Runs statements without parameters or rows.

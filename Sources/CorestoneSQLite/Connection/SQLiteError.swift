@@ -10,9 +10,10 @@ enum SQLiteError {
     ///   - purpose: Completes "cannot …".
     ///   - cocoaCode: The code of failures that do not have a specific code; 134180 by default.
     ///   - hasFixedTimeout: Whether the application cannot change the time-out for locks.
+    ///   - isTemporary: Whether the file is not a store, so that it cannot be checked.
     static func make(
         _ db: OpaquePointer?, code: Int32, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite,
-        entity: String? = nil, hasFixedTimeout: Bool = false
+        entity: String? = nil, hasFixedTimeout: Bool = false, isTemporary: Bool = false
     ) -> CoreError {
         let extended = db.map { sqlite3_extended_errcode($0) } ?? code
         let detail = extended & 0xff == code & 0xff ? extended : code
@@ -22,12 +23,12 @@ enum SQLiteError {
             }
         return make(
             code: detail, text: text, path: path, purpose: purpose, cocoaCode: cocoaCode, entity: entity,
-            hasFixedTimeout: hasFixedTimeout)
+            hasFixedTimeout: hasFixedTimeout, isTemporary: isTemporary)
     }
 
     static func make(
         code: Int32, text: String, path: String, purpose: String, cocoaCode: CocoaCode = .sqlite,
-        entity: String? = nil, hasFixedTimeout: Bool = false
+        entity: String? = nil, hasFixedTimeout: Bool = false, isTemporary: Bool = false
     ) -> CoreError {
         let status: Status
         var cause = ""
@@ -49,7 +50,7 @@ enum SQLiteError {
             remedy = StoreLocation.addingAgain
         case SQLITE_IOERR where code >> 8 == 12:
             status = .storeIO
-            cause = ", because memory ran out"
+            cause = ", because the process is out of memory"
             remedy = "free some memory, or fetch or save fewer rows at a time"
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             status = .storeReadOnly
@@ -66,7 +67,7 @@ enum SQLiteError {
         case SQLITE_CANTOPEN:
             status = .storeIO
             remedy =
-                "check that the folder exists and is readable and writable, and that few files are open (ulimit -n)"
+                "check that the folder exists and is writable, or raise the limit of open files (ulimit -n)"
         case SQLITE_IOERR:
             status = .storeIO
             remedy = "check the disk and the file system"
@@ -86,14 +87,25 @@ enum SQLiteError {
         case SQLITE_ERROR where text.hasPrefix("no such table") || text.hasPrefix("no such column"):
             // All statements match the schema that the file had when the store was opened.
             status = .storeCorrupt
-            cause = ", because another program or coordinator changed, emptied or truncated the open file"
+            cause = ", because another program or coordinator changed or truncated the open file"
             remedy = "restore the file from a backup, or \(StoreLocation.addingAgain)"
         case SQLITE_ERROR where exceedsLimit(text):
             status = .internal
             remedy = "keep the request and the model within this limit of SQLite"
+        case SQLITE_ERROR, SQLITE_MISMATCH:
+            status = .internal
+            let isCheckable = path != StoreLocation.inMemoryPath && !isTemporary
+            remedy = isCheckable ? "run corestone check to examine the store" : ""
+        case SQLITE_PROTOCOL, SQLITE_SCHEMA:
+            // Other connections repeatedly took the lock, or changed the schema, when the statement began.
+            status = .internal
+            remedy = "try again"
+        case SQLITE_MISUSE, SQLITE_RANGE, SQLITE_INTERNAL:
+            status = .internal
+            remedy = "report it as a defect of the library"
         default:
             status = .internal
-            remedy = path == StoreLocation.inMemoryPath ? "" : "run corestone check to examine the store"
+            remedy = ""
         }
         return CoreError(
             status, code: cocoaCode,

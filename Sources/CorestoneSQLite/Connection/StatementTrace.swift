@@ -66,17 +66,20 @@ final class StatementTrace {
         let time = StatementTrace.seconds(monotonicNanoseconds() - run.start)
         // Only INSERT, UPDATE and DELETE set the number of changed rows.
         let isAboutRows = sqlite3_sql(statement).map { StatementTrace.isAboutRows(String(cString: $0)) } ?? false
-        let changed = isAboutRows ? " for \(sqlite3_changes(db)) rows" : ""
+        let changed = isAboutRows ? " for \(counted(Int64(sqlite3_changes(db)), "row"))" : ""
         DebugLog.write(
             sqlite3_column_count(statement) > 0
-                ? "CoreData: annotation: sql connection fetch time: \(time) for \(run.rows) rows"
+                ? "CoreData: annotation: sql connection fetch time: \(time) for \(counted(Int64(run.rows), "row"))"
                 : "CoreData: annotation: sql execution time: \(time)\(changed)")
         guard detail == .counters else { return }
-        func counter(_ which: Int32) -> Int32 { sqlite3_stmt_status(statement, which, 1) }
+        func counter(_ which: Int32, _ noun: String) -> String {
+            counted(Int64(sqlite3_stmt_status(statement, which, 1)), noun)
+        }
         DebugLog.write(
-            "CoreData: details: counters: \(counter(SQLITE_STMTSTATUS_FULLSCAN_STEP)) rows scanned, "
-                + "\(counter(SQLITE_STMTSTATUS_SORT)) sorts, \(counter(SQLITE_STMTSTATUS_AUTOINDEX)) automatic index rows, "
-                + "\(counter(SQLITE_STMTSTATUS_VM_STEP)) steps")
+            "CoreData: details: counters: \(counter(SQLITE_STMTSTATUS_FULLSCAN_STEP, "row")) scanned, "
+                + "\(counter(SQLITE_STMTSTATUS_SORT, "sort")), "
+                + "\(counter(SQLITE_STMTSTATUS_AUTOINDEX, "automatic index row")), "
+                + "\(counter(SQLITE_STMTSTATUS_VM_STEP, "step"))")
     }
 
     private static func isAboutRows(_ sql: String) -> Bool {

@@ -123,7 +123,7 @@ extension HistoryReader {
             return (0, "CloudKit mirrors the store, but the export state of its mirror cannot be read")
         case .exported(let number):
             guard number < age.number.addingClamped(-1) else { return age }
-            return (number.addingClamped(1), "CloudKit's mirror of the store has exported up to transaction \(number)")
+            return (number.addingClamped(1), "CloudKit's mirror of the store has exported transactions up to \(number)")
         }
     }
 }

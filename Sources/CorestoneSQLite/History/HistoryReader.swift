@@ -117,8 +117,8 @@ final class HistoryReader: StoredHistory {
     private func damaged(_ table: String, _ column: String) -> CoreError {
         CoreError(
             .storeCorrupt, code: .persistentStoreOperation,
-            "cannot \(purpose): the values of \(table).\(column) are not ascending, so the table is damaged; run corestone "
-                + "check, and restore the store from a backup", file: reader.store.path)
+            "cannot \(purpose): the values of \(table).\(column) are not ascending, so the table is damaged; restore "
+                + "the store from a backup", file: reader.store.path)
     }
 
     // MARK: - Changes

@@ -12,6 +12,7 @@ final class HistoryWriter {
 
     private let design: HistorySchema
     private let connection: Connection
+    private let purpose: String
     private let schema: StoreSchema
     private let names: [HistorySchema.Label: String]
     /// The number of the transaction; 0 before the first change.
@@ -34,19 +35,19 @@ final class HistoryWriter {
         self.connection = connection
         self.schema = schema
         self.names = names
+        let purpose = "write the history of \(connection.path)"
+        self.purpose = purpose
         insertion = try connection.statement(
             "INSERT INTO ACHANGE (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID"
                 + (design.hasColumns
                     ? ", ZCOLUMNS) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)" : ") VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
-            HistoryWriter.purpose)
+            purpose)
     }
-
-    private static let purpose = "write the history"
 
     /// Runs a statement that must change one row.
     private func write(_ statement: Statement, of entity: Entity? = nil) throws {
-        try statement.run(HistoryWriter.purpose)
-        try connection.requireOneChange(HistoryWriter.purpose, entity: entity?.name)
+        try statement.run(purpose)
+        try connection.requireOneChange(purpose, entity: entity?.name)
     }
 
     func insert(_ primaryKey: Int64, entity: Entity) throws {
@@ -85,12 +86,12 @@ final class HistoryWriter {
     func delete(_ primaryKey: Int64, entity: Entity) throws {
         let statement = try deletion(of: entity)
         try bind(statement, .delete, primaryKey, entity)
-        try statement.run(HistoryWriter.purpose)
+        try statement.run(purpose)
         if connection.changes == 1 { return }
         // If the row does not exist, the deletion itself reports that it is missing.
         let search = "SELECT 1 FROM \(schema.table(of: entity).name) WHERE Z_PK = ?"
-        if try connection.finds(search, primaryKey, purpose: HistoryWriter.purpose) {
-            throw connection.unwrittenRowError(HistoryWriter.purpose, entity: entity.name)
+        if try connection.finds(search, primaryKey, purpose: purpose) {
+            throw connection.unwrittenRowError(purpose, entity: entity.name)
         }
     }
 
@@ -103,7 +104,7 @@ final class HistoryWriter {
         let statement = try connection.statement(
             "INSERT INTO ACHANGE (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID\(targets)) "
                 + "SELECT ?1, ?2, ?3, ?4, ?5, ?6\(kept.map { ", \($0)" }.joined()) FROM \(table.name) WHERE Z_PK = ?5",
-            HistoryWriter.purpose)
+            purpose)
         deletions[entity.index] = statement
         return statement
     }
@@ -151,12 +152,11 @@ extension HistoryWriter {
         let count = lastChange - firstChange
         for type in [ChangeType.update, .delete] {
             let statement = try connection.statement(
-                "UPDATE ACHANGE SET Z_PK = Z_PK + ? WHERE ZTRANSACTIONID = ? AND ZCHANGETYPE = ?", HistoryWriter.purpose
-            )
+                "UPDATE ACHANGE SET Z_PK = Z_PK + ? WHERE ZTRANSACTIONID = ? AND ZCHANGETYPE = ?", purpose)
             statement.bind(count * type.rawValue, at: 1)
             statement.bind(transaction, at: 2)
             statement.bind(type.rawValue, at: 3)
-            try statement.run(HistoryWriter.purpose)
+            try statement.run(purpose)
         }
         lastChange = max(try highest(.change), lastChange)
     }
@@ -176,7 +176,7 @@ extension HistoryWriter {
         }
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
         let statement = try connection.statement(
-            "INSERT INTO ATRANSACTION (\(columns.joined(separator: ", "))) VALUES (\(marks))", HistoryWriter.purpose)
+            "INSERT INTO ATRANSACTION (\(columns.joined(separator: ", "))) VALUES (\(marks))", purpose)
         for (place, value) in values.enumerated() { statement.bind(copying: value, at: Int32(place + 1)) }
         try write(statement)
     }
@@ -184,13 +184,13 @@ extension HistoryWriter {
     /// Returns the key of a string in the table of distinct strings, and adds the string if necessary.
     private func key(ofString name: String) throws -> Int64 {
         let search = try connection.statement(
-            "SELECT Z_PK FROM ATRANSACTIONSTRING WHERE ZNAME = ?", HistoryWriter.purpose)
+            "SELECT Z_PK FROM ATRANSACTIONSTRING WHERE ZNAME = ?", purpose)
         search.bind(copying: name, at: 1)
         defer { search.reset() }
-        if try search.step(HistoryWriter.purpose) { return search.integer(0) }
+        if try search.step(purpose) { return search.integer(0) }
         let key = try highest(.string) + 1
         let insertion = try connection.statement(
-            "INSERT INTO ATRANSACTIONSTRING (Z_PK, Z_ENT, ZNAME) VALUES (?, ?, ?)", HistoryWriter.purpose)
+            "INSERT INTO ATRANSACTIONSTRING (Z_PK, Z_ENT, ZNAME) VALUES (?, ?, ?)", purpose)
         insertion.bind(key, at: 1)
         insertion.bind(HistorySchema.Table.string.number, at: 2)
         insertion.bind(copying: name, at: 3)
@@ -203,10 +203,10 @@ extension HistoryWriter {
     private func highest(_ table: HistorySchema.Table) throws -> Int64 {
         let statement = try connection.statement(
             "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM \(table.rawValue))",
-            HistoryWriter.purpose)
+            purpose)
         statement.bind(table.number, at: 1)
         defer { statement.reset() }
-        guard try statement.step(HistoryWriter.purpose) else { return 0 }
+        guard try statement.step(purpose) else { return 0 }
         let highest = max(statement.integer(0), statement.integer(1), 0)
         // A save assigns few keys, so a key above this limit is a sign of damage.
         guard highest <= HistoryWriter.maximumKeys else {
@@ -222,7 +222,7 @@ extension HistoryWriter {
 
     private func setHighest(_ key: Int64, _ table: HistorySchema.Table) throws {
         let statement = try connection.statement(
-            "UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", HistoryWriter.purpose)
+            "UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", purpose)
         statement.bind(key, at: 1)
         statement.bind(table.number, at: 2)
         try write(statement)

@@ -21,7 +21,7 @@ package final class AssociationTable {
         }
     }
 
-    private static let purpose = "record migrated objects"
+    private let purpose: String
     private static let columns = "MAPPING, SOURCE_ENTITY, SOURCE_KEY, ENTITY, KEY"
     private let connection: Connection
     private let insertion: Statement
@@ -36,7 +36,9 @@ package final class AssociationTable {
     /// - Parameter path: A path in a private folder of the migration. The caller removes the file.
     package init(at path: String) throws {
         connection = try Connection(path, path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
-        let (purpose, columns) = (AssociationTable.purpose, AssociationTable.columns)
+        connection.isTemporary = true
+        let (purpose, columns) = ("record migrated objects in \(path)", AssociationTable.columns)
+        self.purpose = purpose
         // The file is temporary, so it need not survive a crash. No other process opens it.
         try connection.execute(
             "PRAGMA locking_mode=EXCLUSIVE;PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;PRAGMA cache_size=-4096;"
@@ -53,7 +55,6 @@ package final class AssociationTable {
     package func close() { connection.close() }
 
     package func add(_ rows: [Row]) throws {
-        let purpose = AssociationTable.purpose
         try connection.execute("BEGIN", purpose)
         for row in rows {
             insertion.bind(row.mapping, at: 1)
@@ -72,7 +73,7 @@ package final class AssociationTable {
     /// Returns the rows of a destination object. Objects of several entity trees may have the same key.
     package func sources(ofKey key: Int64, mapping: Int) throws -> [Row] {
         if byKey == nil {
-            let (purpose, columns) = (AssociationTable.purpose, AssociationTable.columns)
+            let columns = AssociationTable.columns
             try connection.execute("CREATE INDEX BY_KEY ON T (KEY, MAPPING)", purpose)
             byKey = try connection.prepare(
                 "SELECT NUMBER, \(columns) FROM T WHERE KEY = ? AND MAPPING = ? ORDER BY NUMBER", purpose)
@@ -87,7 +88,7 @@ package final class AssociationTable {
         byMapping.bind(limit, at: 3)
         defer { byMapping.reset() }
         var rows: [(Int64, Row)] = []
-        while try byMapping.step(AssociationTable.purpose) {
+        while try byMapping.step(purpose) {
             rows.append((byMapping.integer(0), AssociationTable.row(byMapping)))
         }
         return rows
@@ -98,7 +99,7 @@ package final class AssociationTable {
         statement.bind(mapping, at: 2)
         defer { statement.reset() }
         var rows: [Row] = []
-        while try statement.step(AssociationTable.purpose) { rows.append(AssociationTable.row(statement)) }
+        while try statement.step(purpose) { rows.append(AssociationTable.row(statement)) }
         return rows
     }
 
@@ -112,7 +113,6 @@ package final class AssociationTable {
     ///
     /// - Parameter path: The path of the destination store, which must be closed.
     package func finish(intoStoreAt path: String, source: Model, destination: Model) throws {
-        let purpose = AssociationTable.purpose
         func names(_ table: String, _ model: Model) throws {
             try connection.execute("CREATE TEMP TABLE \(table) (NUMBER INTEGER PRIMARY KEY, NAME TEXT)", purpose)
             let entry = try connection.prepare("INSERT INTO \(table) VALUES (?, ?)", purpose)

@@ -174,7 +174,7 @@ struct ContentReplacement {
             {
                 DebugLog.write(
                     "CoreData: warning: the trigger \"\(trigger.name)\" of \(connection.path) was dropped by the "
-                        + "migration: \(error.message)"
+                        + "migration, because its table no longer exists; create a trigger on the new table"
                 )
             }
         }

@@ -114,7 +114,7 @@ final class InPlaceVerification {
                 found: "\(found[0].count)")
         }
         guard expected[0].hash == found[0].hash else {
-            throw failure("objects of \(entity.name) have other keys or versions than before", entity.name)
+            throw failure("objects of \(entity.name) have other primary keys or versions than before", entity.name)
         }
         for (place, column) in entity.columns.enumerated() {
             guard let (text, value) = found[place + 1].difference(from: expected[place + 1]) else { continue }
@@ -257,8 +257,8 @@ extension CoreError {
     ) -> CoreError {
         CoreError(
             .migration, code: .migration,
-            "the verification of the migration of \(file) failed, and the store is unchanged: \(text); report the "
-                + "difference as a defect of the library", entity: entity, key: key,
+            "the verification of the migration of \(file) failed: \(text); report the difference as a defect of the "
+                + "library (the store is unchanged)", entity: entity, key: key,
             value: found.map { .string($0) }, objectURI: uri, file: file)
     }
 }

@@ -51,7 +51,7 @@ extension Connection {
         guard let reason = examination.readOnlyReason else { return }
         throw CoreError(
             .migration, code: .migration,
-            "cannot migrate \(place.given), because the result could only be opened read-only: "
+            "cannot migrate \(place.given), because the result would be read-only: "
                 + "\(reason.withoutRemedy); run corestone check to examine the store",
             file: place.given)
     }

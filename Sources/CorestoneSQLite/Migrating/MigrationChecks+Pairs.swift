@@ -25,15 +25,15 @@ extension MigrationChecks {
         failure(
             relationship,
             "is to-one in the new model, but \(objects(count, of: relationship.entity)) several members in the store; make it "
-                + "to-many, or change the objects first")
+                + "to-many, or remove all but one member of each object first")
     }
 
     private func severalOwners(_ relationship: Relationship, _ count: Int64) -> CoreError {
         failure(
             relationship,
-            "does not have an inverse in the new model, so each member has one owner, but "
-                + "\(objects(count, of: relationship.destination)) several owners; keep the inverse, or change the objects first"
-        )
+            "does not have an inverse in the new model, so members have one owner, but "
+                + "\(objects(count, of: relationship.destination)) several; keep the inverse, or remove all but "
+                + "one owner of each object first")
     }
 
     /// Returns the beginning of a message about a number of objects, with the former name of their entity.

@@ -145,7 +145,7 @@ struct RouteVerification {
             let (all, found) = (statement.integer(0), min(statement.integer(1), statement.integer(2)))
             if all != found {
                 throw failure(
-                    "\(pair.destination.name) has \(found) of \(all) objects that were made from \(pair.source.name)",
+                    "\(pair.destination.name) has \(found) of \(counted(all, "object")) made from \(pair.source.name)",
                     pair.destination.name, found: "\(found)")
             }
             for (place, column) in part.enumerated() where statement.integer(Int32(place + 3)) > 0 {
@@ -169,7 +169,7 @@ struct RouteVerification {
         }
         let (expected, found) = (statement.text(1), statement.text(2))
         return failure(
-            "\(pair.destination.name).\(attribute.path) of the object that was made from "
+            "\(pair.destination.name).\(attribute.path) of the object made from "
                 + "\(pair.source.name)/p\(statement.integer(0)) "
                 + "\(attribute.difference(ofStored: found, from: expected)) "
                 + "(\(counted(count, "value")) \(count == 1 ? "differs" : "differ"))",
@@ -198,9 +198,9 @@ struct RouteVerification {
             purpose)
         guard try statement.step(purpose), statement.integer(0) != statement.integer(1) else { return }
         throw failure(
-            "\(pair.destination.name).\(to.name) has \(statement.integer(1)) of \(statement.integer(0)) pairs of objects that "
-                + "\(pair.source.name).\(from.name) has", pair.destination.name, to.name,
-            found: "\(statement.integer(1))")
+            "\(pair.destination.name).\(to.name) has \(statement.integer(1)) of "
+                + "\(counted(statement.integer(0), "pair")) of objects that \(pair.source.name).\(from.name) has",
+            pair.destination.name, to.name, found: "\(statement.integer(1))")
     }
 
     private func requireTargets(of relationship: Relationship) throws {

@@ -144,9 +144,13 @@ struct SchemaUpkeep {
                 // Runs only one statement, even if the text of the file contains several.
                 try connection.prepare(index.statement, purpose).run(purpose)
             } catch let error as CoreError where [SQLITE_ERROR, SQLITE_CONSTRAINT].contains(error.sqliteCode & 0xff) {
+                let cause =
+                    error.sqliteCode & 0xff == SQLITE_CONSTRAINT
+                    ? "rows have equal values; change the values, and create the index again"
+                    : "its table or a column no longer exists; create an index on the new columns"
                 DebugLog.write(
                     "CoreData: warning: the index \"\(index.name)\" of \(connection.path) was dropped by the "
-                        + "migration: \(error.message)"
+                        + "migration, because \(cause)"
                 )
             }
         }

@@ -138,7 +138,7 @@ struct StoreMigration {
         if let reason = examination.readOnlyReason {
             throw CoreError(
                 .migration, code: .migration,
-                "cannot migrate \(place.given), which can only be opened read-only: \(reason)"
+                "cannot migrate \(place.given), which is read-only: \(reason)"
                     + (reason.hasRemedy
                         ? ""
                         : ". Open the store with its own model, save it to another file with "

@@ -14,16 +14,15 @@ struct ForeignTrigger {
     /// The statement that removes the trigger.
     var remedy: String { "DROP TRIGGER \(name.asIdentifier)" }
 
-    /// The reason why the store is not written to while it has the trigger, as a clause for a message.
+    /// The reason why the store is not written to while it has the trigger, as a clause without its remedy.
     var text: String {
-        "its table \(table) has the trigger \"\(name)\", which does not belong to Core Data and may drop or alter "
-            + "saved rows (remove it with \(remedy))"
+        "its table \(table) has the trigger \"\(name)\" of another program, which may alter saved rows"
     }
 
     /// The description of the trigger for a store report.
     var explanation: String {
-        "the table \(table) has the trigger \"\(name)\", which does not belong to Core Data and may drop or alter "
-            + "saved rows, so the store opens read-only; remove it with: \(remedy)"
+        "the table \(table) has the trigger \"\(name)\" of another program, which may drop or alter saved rows, so the "
+            + "store opens read-only; remove the trigger with: \(remedy)"
     }
 }
 

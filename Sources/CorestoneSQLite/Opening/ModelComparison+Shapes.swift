@@ -63,8 +63,8 @@ extension ModelComparison {
                 else { continue }
                 let difference = Difference(
                     text:
-                        "\(attribute.entity.name).\(attribute.path) is \(value) in the store, which is outside the range of its "
-                        + "type in the model (\(attribute.type.displayName): \(range.lowerBound) to \(range.upperBound))",
+                        "\(attribute.entity.name).\(attribute.path) is \(value) in the store, but its type in the "
+                        + "model is \(attribute.type.displayName) (\(range.lowerBound) to \(range.upperBound))",
                     entity: attribute.entity.name, key: attribute.path)
                 throw error(difference, value: .int(value))
             }

@@ -111,12 +111,13 @@ extension ModelComparison {
         var parts: [String] = []
         if !changed.isEmpty {
             let verb = changed.count == 1 ? "differs" : "differ"
-            parts.append("\(ModelComparison.list(changed)) \(verb) from the version in the store")
+            let stored = difference == nil ? " from the version in the store" : ""
+            parts.append("\(ModelComparison.list(changed)) \(verb)\(stored)")
         }
         if !added.isEmpty { parts.append("the store does not have \(ModelComparison.list(added))") }
         if !removed.isEmpty { parts.append("the model does not have \(ModelComparison.list(removed))") }
-        // An entity that only the model or only the store has is already listed.
-        if let difference, !(added + removed).contains(difference.entity) { parts.append(difference.text) }
+        // With other parts, the message would be too long. The details list every difference.
+        if let difference, added.isEmpty, removed.isEmpty { parts.append(difference.text) }
         throw error(
             parts, entity: difference?.entity ?? (changed + added + removed).first, key: difference?.key,
             children: cached?.mismatchDetails(with: model, file: contents.place.given) ?? [])
@@ -154,9 +155,9 @@ extension ModelComparison {
     private func message(_ problem: String) -> String {
         let store = contents.place.given
         if let candidates {
-            return "\(store) does not match any of \(candidates), and the nearest is "
-                + "\(model.versionName ?? "an unnamed version"): \(problem). "
-                + "Migrate the store to one of the versions with CST_STORE_MIGRATE (migrate, corestone migrate)"
+            return "\(store) does not match any of \(candidates). The nearest is "
+                + "\(model.versionName ?? "an unnamed version"): \(problem); "
+                + "migrate the store to one of the versions with CST_STORE_MIGRATE (migrate, corestone migrate)"
         }
         if source == .inferred {
             return
@@ -164,8 +165,8 @@ extension ModelComparison {
                 + "write-ahead log from a backup"
         }
         guard source == .given else {
-            return "the model in \(store) does not match its tables: \(problem) (a migration may be unfinished, or the "
-                + "write-ahead log missing)"
+            return "the model in \(store) does not match its tables: \(problem); restore the store and its write-ahead "
+                + "log from a backup"
         }
         return
             "the model does not match \(store): \(problem); open the store with the model it was written with, or "

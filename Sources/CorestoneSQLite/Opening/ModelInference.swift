@@ -40,8 +40,8 @@ struct ModelInference {
         } catch let error as CoreError {
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "cannot infer a model from the tables of \(contents.place.given): \(error.message.withoutRemedy); pass the model "
-                    + "that the store was written with", entity: error.entity, key: error.key, value: error.value,
+                "cannot infer a model from \(contents.place.given): \(error.message.withoutRemedy); pass the "
+                    + "model that the store was written with", entity: error.entity, key: error.key, value: error.value,
                 sqliteCode: error.sqliteCode, file: contents.place.given)
         }
     }
@@ -68,7 +68,7 @@ struct ModelInference {
                         + (known.map {
                             "\"\($0.name)\", which does not have a table, or has a higher number in Z_PRIMARYKEY"
                         }
-                            ?? "the entity number \(stored.parent), for which Z_PRIMARYKEY does not contain a name"),
+                            ?? "entity number \(stored.parent), for which Z_PRIMARYKEY does not contain a name"),
                     entity: stored.name, value: .int(stored.parent))
             }
             try entity.setParent(parent)

@@ -17,7 +17,7 @@ struct SchemaDefect {
 
     /// The text for a report, with the statements that recreate the part.
     var explanation: String {
-        let remedy = statements.isEmpty ? "" : "; correct the schema with: \(statements.joined(separator: "; "))"
+        let remedy = statements.isEmpty ? "" : ". Correct the schema with: \(statements.joined(separator: "; "))"
         return "the store \(text)\(remedy)"
     }
 }
@@ -102,10 +102,12 @@ extension SchemaDrift {
     }
 
     private func uniqueIndexDefect(_ index: StoreIndex) -> SchemaDefect {
-        SchemaDefect(
+        let names = index.keys.map { "\(index.entity.name).\($0)" }.joined(separator: " and ")
+        let subject = index.keys.count == 1 ? names : "the combination of \(names)"
+        return SchemaDefect(
             kind: .constraint, entity: index.entity.name, key: index.keys.first,
-            text: "lacks the unique index \(index.name), so nothing prevents duplicates of \(index.entity.name)."
-                + "\(index.keys.joined(separator: ", "))", statements: [index.creationStatement], keys: index.keys)
+            text: "lacks the unique index \(index.name), so nothing prevents duplicates of \(subject)",
+            statements: [index.creationStatement], keys: index.keys)
     }
 
     /// The missing indexes that affect only the speed of fetches.
@@ -157,7 +159,7 @@ extension SchemaDrift {
             return SchemaDefect(
                 kind: .derived, entity: entity, key: attribute.name,
                 text: "does not have a trigger that computes \(entity).\(attribute.name), which has the derivation "
-                    + "\(derivation.expression.text)", statements: [])
+                    + "\"\(derivation.expression.text)\"", statements: [])
         }
     }
 

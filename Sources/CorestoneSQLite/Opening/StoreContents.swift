@@ -71,7 +71,7 @@ struct StoreContents {
 
 /// Returns the defect of a table in `unkeyedTables`, as a clause for a message after the table's name.
 func unkeyedTableExplanation(of root: Entity) -> String {
-    "the column Z_PK is not an INTEGER PRIMARY KEY, so keys of \(root.name) may be repeated or not be integers"
+    "Z_PK is not an INTEGER PRIMARY KEY, so keys of \(root.name) may be repeated or invalid"
 }
 
 /// The columns of each table with their declared types, by table name.

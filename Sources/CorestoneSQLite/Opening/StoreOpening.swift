@@ -265,10 +265,12 @@ struct StoreOpener {
             file.connection, model: model, place: place, versions: versions)
         try configure(file.connection, place, isReadOnly: true)
         try examination.gaps.createSubstitutes(file.connection, examination.schema)
+        // After a crash, a writer continues without the incomplete save, so the log is not the reason.
+        let loss = file.loss.flatMap { $0.isCertain(isSynchronous: synchronous > 1) ? $0.explanation : nil }
         return OpenedStore(
             connection: file.connection, schema: examination.schema,
             document: examination.contents.document, source: examination.source, path: place.absolute,
-            readOnlyReason: file.loss?.explanation ?? reason ?? examination.readOnlyReason ?? options.readOnlyReason
+            readOnlyReason: loss ?? reason ?? examination.readOnlyReason ?? options.readOnlyReason
                 ?? Store.isOpenForReading,
             mayHoldReads: true,
             watch: file.watch,

@@ -15,22 +15,21 @@ struct LogLoss: Equatable {
     ///   system can lose parts of several saves.
     func isCertain(isSynchronous: Bool) -> Bool { isDamaged || saves > 1 && isSynchronous }
 
-    /// A description of the loss, as a clause for a message.
+    /// A description of the loss, for a message about the store.
     var explanation: String {
         if !isDamaged, saves > 1 {
             return
-                "\(lostSaves) in its write-ahead log cannot be read (from frame \(frame)): the log is damaged, or the "
-                + "system crashed while saves did not wait for the disk; restore the store and its log from the same "
-                + "backup, or open the store with CST_STORE_NORMAL_SYNC (sync=\"normal\") to continue without these "
-                + "saves"
+                "\(lostSaves) in the write-ahead log cannot be read (from frame \(frame)). The log is damaged, or the "
+                + "system crashed without full synchronisation; restore the store and its log from the same backup, or "
+                + "open the store with CST_STORE_NORMAL_SYNC (sync=\"normal\") to continue without these saves"
         }
         if !isDamaged {
-            return "the last save in its write-ahead log is incomplete (frame \(frame)) and was skipped: a crash "
-                + "interrupted it or the log is damaged"
+            return "the last save in the write-ahead log (frame \(frame)) is incomplete and was skipped, because of a "
+                + "crash or damage"
         }
         return
-            "its write-ahead log is damaged (frame \(frame)), and \(lostSaves) cannot be read; restore the store and its log "
-            + "from the same backup, or move the log away"
+            "the write-ahead log is damaged (frame \(frame)), and \(lostSaves) cannot be read; restore the store and "
+            + "its log from the same backup, or move the log away"
     }
 
     var lostSaves: String { saves == 1 ? "1 save" : "\(saves) saves" }

@@ -9,26 +9,25 @@ import CorestoneValues
 struct WriteRequirements {
     let connection: Connection
 
-    /// The maximum number of defects or foreign triggers that a message lists. Further ones are only counted.
-    private static let named = 5
-
     /// Returns why the store is read-only, as a clause for a message; nil if all requirements are met.
+    ///
+    /// The clause describes the first foreign trigger or defect, and counts the others.
     func refusal(_ schema: StoreSchema) throws -> String? {
         if let reason = try unknownNeed() { return reason }
         if let reason = try misnumberedTable(schema) { return reason }
-        if let reason = try named(ForeignTrigger.all(in: connection, schema).map(\.text)) { return reason }
+        let triggers = try ForeignTrigger.all(in: connection, schema)
+        if let first = triggers.first {
+            return triggers.count == 1
+                ? "\(first.text); remove the trigger with \(first.remedy)"
+                : "\(first.text); remove this trigger and \(triggers.count - 1) more that corestone check lists"
+        }
         let lost = try SchemaDrift(schema, connection).all
-        let remedy =
-            lost.contains { !$0.statements.isEmpty }
-            ? " (corestone check prints the statements that correct the schema)" : ""
-        return named(lost.map { "it \($0.text)" }).map { $0 + remedy }
-    }
-
-    private func named(_ reasons: [String]) -> String? {
-        if reasons.isEmpty { return nil }
-        let more = reasons.count - WriteRequirements.named
-        return reasons.prefix(WriteRequirements.named).joined(separator: ", and ")
-            + (more > 0 ? ", and \(more) more" : "")
+        guard let first = lost.first else { return nil }
+        if !lost.contains(where: { !$0.statements.isEmpty }) {
+            return "it \(first.text)" + (lost.count > 1 ? " (1 of \(lost.count) defects)" : "")
+        }
+        let object = lost.count > 1 ? "this defect and \(lost.count - 1) more" : "the schema"
+        return "it \(first.text); correct \(object) with the statements that corestone check prints"
     }
 
     /// Returns a clause about a table whose first and last rows have the number of an entity of another table, or nil.
@@ -50,8 +49,8 @@ struct WriteRequirements {
             }
             if isMisnumbered, let entity {
                 return
-                    "its table Z_PRIMARYKEY contradicts the store's rows: the rows of \(table.name) have the number of "
-                    + "the entity \(entity.name) (corestone check lists them)"
+                    "its table Z_PRIMARYKEY contradicts the rows of \(table.name), which have the number of the entity "
+                    + "\(entity.name); restore the store from a backup"
             }
         }
         return nil

@@ -58,15 +58,19 @@ final class RowPlan {
     let estimatedRowSize: Int
     /// The record of the attributes whose values are read as null.
     let misfits: MisfitValues
+    /// The path of the store, for errors.
+    let path: String
 
     /// Creates the plan.
     ///
     /// - Parameters:
     ///   - family: The entities whose rows are read, with the fetched entity first.
     ///   - keys: The keys of the properties to read; nil reads all.
-    init(schema: StoreSchema, family: [Entity], leading: Int32 = 0, keys: Set<UInt32>? = nil) {
+    ///   - path: The path of the store, for errors.
+    init(schema: StoreSchema, family: [Entity], leading: Int32 = 0, keys: Set<UInt32>? = nil, path: String) {
         let table = schema.table(of: family[0])
         self.table = table
+        self.path = path
         misfits = schema.misfits
         hasEntityColumn = table.hasSubentities
         firstColumn = leading + (hasEntityColumn ? 3 : 2)

@@ -200,7 +200,7 @@ struct RowReader {
                 .noMemory, code: .sqlite,
                 "out of memory: cannot read a row of \(plan.table.root.name); free some memory, or fetch fewer rows at "
                     + "a time",
-                entity: plan.table.root.name, sqliteCode: SQLITE_NOMEM)
+                entity: plan.table.root.name, sqliteCode: SQLITE_NOMEM, file: plan.path)
         }
     }
 
@@ -209,6 +209,6 @@ struct RowReader {
         CoreError(
             .noMemory, code: .sqlite,
             "cannot read a row of \(plan.table.root.name): its values exceed 4 GB; fetch fewer properties",
-            entity: plan.table.root.name, sqliteCode: SQLITE_TOOBIG)
+            entity: plan.table.root.name, sqliteCode: SQLITE_TOOBIG, file: plan.path)
     }
 }

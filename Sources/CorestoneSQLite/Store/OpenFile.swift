@@ -104,7 +104,7 @@ final class OpenFile: @unchecked Sendable {
             entity: entity.index, includesSubentities: includesSubentities, leading: leading, keys: keys)
         if let known = fetchPlans[shape] { return known }
         let family = includesSubentities ? entity.withDescendants : [entity]
-        let plan = RowPlan(schema: schema, family: family, leading: leading, keys: keys)
+        let plan = RowPlan(schema: schema, family: family, leading: leading, keys: keys, path: connection.path)
         fetchPlans[shape] = plan
         return plan
     }

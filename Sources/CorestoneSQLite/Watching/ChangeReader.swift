@@ -23,7 +23,7 @@ final class ChangeReader {
     private var transaction: Int64 = 0
     private var windows: [KeyWindow] = []
 
-    private static let purpose = "read remote changes"
+    private var purpose: String { "read remote changes of \(connection.path)" }
 
     /// Opens the connection.
     ///
@@ -61,7 +61,7 @@ final class ChangeReader {
 
     /// Runs `body` in one read transaction, and records its version.
     private func reading(_ body: () throws -> Void) throws {
-        try connection.execute("BEGIN", ChangeReader.purpose)
+        try connection.execute("BEGIN", purpose)
         defer { sqlite3_exec(connection.db, "COMMIT", nil, nil, nil) }
         let seen = try connection.dataVersion()
         try body()
@@ -106,11 +106,11 @@ final class ChangeReader {
         }
         let statement = try connection.statement(
             "SELECT ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID FROM ACHANGE WHERE ZTRANSACTIONID > ? ORDER BY Z_PK",
-            ChangeReader.purpose)
+            purpose)
         statement.bind(transaction, at: 1)
         defer { statement.reset() }
         var kinds: [Row: HistoryWriter.ChangeType] = [:]
-        while try statement.step(ChangeReader.purpose) {
+        while try statement.step(purpose) {
             guard let kind = HistoryWriter.ChangeType(rawValue: statement.integer(0)),
                 let entity = schema.entityIndex(number: statement.integer(1)),
                 !ownWrites.has(transaction: statement.integer(3))
@@ -138,18 +138,18 @@ final class ChangeReader {
     private func lastTransaction() throws -> Int64 {
         let statement = try connection.statement(
             "SELECT (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?), (SELECT max(Z_PK) FROM ATRANSACTION)",
-            ChangeReader.purpose)
+            purpose)
         statement.bind(HistorySchema.Table.transaction.number, at: 1)
         defer { statement.reset() }
-        return try statement.step(ChangeReader.purpose) ? max(statement.integer(0), statement.integer(1), 0) : 0
+        return try statement.step(purpose) ? max(statement.integer(0), statement.integer(1), 0) : 0
     }
 
     private func count(after number: Int64) throws -> Int64 {
         let statement = try connection.statement(
-            "SELECT count(*) FROM ATRANSACTION WHERE Z_PK > ?", ChangeReader.purpose)
+            "SELECT count(*) FROM ATRANSACTION WHERE Z_PK > ?", purpose)
         statement.bind(number, at: 1)
         defer { statement.reset() }
-        return try statement.step(ChangeReader.purpose) ? statement.integer(0) : 0
+        return try statement.step(purpose) ? statement.integer(0) : 0
     }
 
     // MARK: - Without a history
@@ -179,16 +179,19 @@ private struct KeyWindow {
     private(set) var floor: Int64 = 0
     private var seen: Set<Int64> = []
     private let statement: Statement
+    private let purpose: String
 
     private static let size: Int64 = 256
 
     init(_ table: TableSchema, _ connection: Connection) throws {
         self.table = table
-        let highest = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", "read remote changes")
-        if try highest.step("read remote changes") { floor = max(highest.integer(0).addingClamped(-KeyWindow.size), 0) }
+        let purpose = "read remote changes of \(connection.path)"
+        self.purpose = purpose
+        let highest = try connection.prepare("SELECT max(Z_PK) FROM \(table.name)", purpose)
+        if try highest.step(purpose) { floor = max(highest.integer(0).addingClamped(-KeyWindow.size), 0) }
         statement = try connection.prepare(
             "SELECT Z_PK, Z_ENT FROM \(table.name) WHERE Z_PK > ? ORDER BY Z_PK LIMIT "
-                + "\(ExternalChanges.limit + Int(KeyWindow.size) + 1)", "read remote changes")
+                + "\(ExternalChanges.limit + Int(KeyWindow.size) + 1)", purpose)
         _ = try advance()
     }
 
@@ -198,7 +201,7 @@ private struct KeyWindow {
         defer { statement.reset() }
         var new: [(entity: Int64, primaryKey: Int64)] = []
         var highest = floor
-        while try statement.step("read remote changes") {
+        while try statement.step(purpose) {
             highest = statement.integer(0)
             if !seen.insert(highest).inserted { continue }
             new.append((statement.integer(1), highest))

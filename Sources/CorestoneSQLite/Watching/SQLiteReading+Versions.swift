@@ -34,7 +34,7 @@ extension SQLiteReading {
 extension Connection {
     /// Returns a number that changes when another connection has committed.
     func dataVersion() throws -> Int64 {
-        let purpose = "read remote changes"
+        let purpose = "read remote changes of \(path)"
         let statement = try statement("PRAGMA data_version", purpose)
         defer { statement.reset() }
         return try statement.step(purpose) ? statement.integer(0) : 0

@@ -28,7 +28,7 @@ struct CheckCommand: Command {
                 + "which is a problem.",
             "With --apple, the command also reports whether Apple's framework would accept the store with its model or "
                 + "the one that --model names, and why not. It lists extrapolations: results that rest on rules which "
-                + "no known file of Apple's confirms. A store that would be rejected has a problem.",
+                + "known files of Apple's do not confirm. A store that would be rejected has a problem.",
             "A crash can leave backing files to which no row refers. They are not a problem, but are counted and "
                 + "listed. --remove-leftovers waits for a running save and removes them, except for files of the last "
                 + "ten minutes. It removes nothing if the database is damaged or if two stores share a folder.",

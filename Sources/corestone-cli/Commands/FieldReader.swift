@@ -55,7 +55,9 @@ final class FieldReader {
     }
 
     /// Throws an error that lists the properties with values that could not be read, if there are any.
-    func finish() throws {
+    ///
+    /// - Parameter isPrinted: Whether the objects were printed, with nulls for these values.
+    func finish(isPrinted: Bool = true) throws {
         let misfits = stores.flatMap(\.attributesReadAsNull).filter { nulls.contains(ObjectIdentifier($0)) }
         let names = failures.map(\.property) + misfits.map { "\($0.entity.name).\($0.path)" }
         if names.isEmpty { return }
@@ -64,8 +66,8 @@ final class FieldReader {
             first.map { ": \($0.message)" } ?? "; run \(Tool.name) check \(stores.first?.path ?? "STORE") to list them"
         throw CoreError(
             first?.status ?? .storeCorrupt,
-            "cannot read some values of \(names.abridged), which are null in JSON and empty in other formats"
-                + reason,
+            "cannot read some values of \(names.abridged)"
+                + (isPrinted ? ", which are null in JSON and empty in other formats" : "") + reason,
             entity: first?.entity ?? misfits.first?.entity.name, key: first?.key ?? misfits.first?.path,
             value: first?.value, objectURI: first?.objectURI, sqliteCode: first?.sqliteCode ?? 0,
             file: first?.file ?? stores.first?.path)

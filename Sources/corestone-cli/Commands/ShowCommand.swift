@@ -18,10 +18,11 @@ struct ShowCommand: Command {
         details: [
             "Counts include the objects of subentities, and the properties of an entity include inherited ones. A "
                 + "store is described by the model that it carries, otherwise by a model that is inferred from its "
-                + "tables; the first lines report which. XML and binary stores do not carry a model: pass it with "
-                + "--model.",
+                + "tables; the first lines report which. XML and binary stores of Apple's framework do not carry a "
+                + "model: pass it with --model.",
             "An incomplete model is shown too: warnings on standard error name the entities and properties that are "
-                + "incomplete. All other commands reject such a model with the first of these warnings.",
+                + "incomplete. All other commands except model show reject such a model with the first of these "
+                + "warnings.",
             "json is one object with entities (each with name, parent, abstract, count, attributes, relationships, "
                 + "fetched properties, indexes and unique constraints) and facts about the store or the model. The "
                 + "count is null for a model. A model also has problems, which lists why it is incomplete.",

@@ -28,7 +28,11 @@ struct EditedModel {
                     + "compiled model or a store with \(Tool.name) model decompile")
         }
         let reason = errno
-        guard reason == ENOENT else { return UsageError("cannot open \(path): \(SystemError(reason).text)") }
+        guard reason == ENOENT else {
+            let error = SystemError(reason)
+            let remedy = error.isMissing ? "; check the path" : error.remedyForFinding()
+            return UsageError("cannot open \(path): \(error.text)\(remedy)")
+        }
         return UsageError(
             "\(path) does not exist; create a source model with \(Tool.name) model new, or convert a compiled model "
                 + "with \(Tool.name) model decompile")

@@ -48,7 +48,9 @@ struct NamedModel {
         }
         let reason = errno
         if reason == ENOENT { return UsageError("\(path) does not exist; check the path") }
-        return UsageError("cannot open \(path): \(SystemError(reason).text)")
+        let error = SystemError(reason)
+        let remedy = error.isMissing ? "; check the path" : error.remedyForFinding()
+        return UsageError("cannot open \(path): \(error.text)\(remedy)")
     }
 
     /// Returns the earlier versions in the bundle, in the order of their names.

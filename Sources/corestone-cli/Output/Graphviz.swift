@@ -35,7 +35,9 @@ enum Graphviz {
                         + "install graphviz), or write its text format with -o FILE.dot"
                     : "cannot start dot, a program of Graphviz, to draw "
                         + "\(file.path): \(SystemError(error).text)"
-                        + ([EAGAIN, ENOMEM].contains(error) ? "" : "; check the installation of Graphviz"),
+                        + ([EAGAIN, ENOMEM].contains(error)
+                            ? "; close other programs, and run the command again"
+                            : "; check the installation of Graphviz"),
                 file)
         }
         feed(text, to: pipeEnds[1])

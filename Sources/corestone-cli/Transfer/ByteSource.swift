@@ -39,7 +39,8 @@ final class ByteSource {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw ByteSource.failure(name) }
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw CoreError(.storeIO, "\(name) is a folder; pass the files in it", file: path == "-" ? nil : path)
+            throw CoreError(
+                .storeIO, "\(name) is a folder, not a file; pass the files in it", file: path == "-" ? nil : path)
         }
         size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : 0
     }

@@ -101,7 +101,7 @@ struct DumpCommand: Command {
             files = sink.map { [$0] } ?? []
         }
         bar?.end()
-        do { try reader.finish() } catch let error as CoreError {
+        do { try reader.finish(isPrinted: file == nil) } catch let error as CoreError {
             guard let file else { throw error }
             files = []
             if makesFolder { rmdir(file) }

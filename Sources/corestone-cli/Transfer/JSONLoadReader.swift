@@ -68,7 +68,7 @@ final class JSONLoadReader: LoadReader {
         switch state {
         case .start where !isByLine:
             state = .over
-            throw failure("the file is empty and not valid JSON; write [] for no objects")
+            throw failure("the file is empty and not valid JSON; write [] for a file without objects")
         case .opened, .comma, .element:
             state = .over
             throw failure(

@@ -54,7 +54,7 @@ struct LoadCommand: Command {
                 + "--keep-going, such lines are skipped without an effect. --dry-run with --keep-going finds all "
                 + "mistakes that can be found without a save.",
             "All objects are saved in one step at the end and are in memory until then, with about 1,000 bytes each. "
-                + "With --batch, only N objects are in memory, with the names of the others (about 50 bytes each) and "
+                + "With --batch, N objects are in memory, with the names of all objects (about 50 bytes each) and "
                 + "lines that wait for a required relationship. For SQLite stores, --keep-going saves batches of 1,000 "
                 + "objects. A failed load in batches reports the saved lines: load the whole file again with --upsert "
                 + "if all objects have unique values. Otherwise restore the store first, because saved objects would "
@@ -247,7 +247,9 @@ struct LoadCommand: Command {
         if stat(store, &status) == 0 { return "\(store) is empty; add --model MODEL to create a store in it" }
         let reason = errno
         if reason == ENOENT { return "\(store) does not exist; add --model MODEL to create it" }
-        return "cannot open \(store): \(SystemError(reason).text)"
+        let error = SystemError(reason)
+        let remedy = error.isMissing ? "; check the path" : error.remedyForFinding()
+        return "cannot open \(store): \(error.text)\(remedy)"
     }
 
     /// Deletes a new, empty store, unless another process has saved into it meanwhile.

@@ -33,7 +33,7 @@ extension Loader {
 
     private func unknown(_ key: String, _ field: LoadField, _ entity: Entity) -> CoreError {
         let hint = nearestName(to: key, among: entity.properties.map(\.path)).map { "; did you mean \"\($0)\"? Use" }
-        var remedy = "--skip-unknown to ignore it"
+        var remedy = "--skip-unknown to ignore unknown properties"
         if case .text = field { remedy = "--map to rename the column, or \(remedy)" }
         return CoreError(
             .invalidArgument, "\(entity.name) does not have a property \"\(key)\"\(hint ?? "; use") \(remedy)",

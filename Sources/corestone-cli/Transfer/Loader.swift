@@ -339,28 +339,29 @@ final class Loader {
             let uri = each.object.objectID.uri
             if wanted.contains(uri) { places[uri] = place }
         }
-        let remedy =
-            rules.upserts ? "change the value" : "change the value, or add --upsert to update that object"
+        let alternative = rules.upserts ? "" : ", or add --upsert to update the existing object"
         var result: [Blame] = []
         for conflict in conflicts {
             var found = conflict.objectIDs.compactMap { places[$0.uri] }.sorted()
-            var other = conflict.databaseObjectID.map { "\($0.dumpName) in the store has" } ?? "another line has"
+            var other = conflict.databaseObjectID.map { "\($0.dumpName) of the store" } ?? "another line"
             var earlier: Int?
             if conflict.databaseObjectID == nil, found.count > 1 {
                 earlier = found[0]
-                other = "\(batchObjects[found[0]].line) has"
+                other = "\(batchObjects[found[0]].line)"
                 found.removeFirst()
             }
-            let values = conflict.constraint.map {
-                "\($0) \(conflict.constraintValues[$0]?.excerpt ?? "null")"
-            }
+            let isSingle = conflict.constraint.count == 1
             for place in found {
+                let entity = batchObjects[place].object.objectID.entity.name
+                let values = conflict.constraint.map {
+                    "\(entity).\($0) (\(conflict.constraintValues[$0]?.excerpt ?? "null"))"
+                }
                 result.append(
                     (
                         place, earlier,
-                        "\(batchObjects[place].object.objectID.entity.name) has \(values.joined(separator: " and ")), which \(other) too, "
-                            + "but \(conflict.constraint.count == 1 ? "" : "the combination of ")"
-                            + "\(conflict.constraint.listed) must be unique; \(remedy)"
+                        "\(values.joined(separator: " and ")) \(isSingle ? "is" : "are") also in \(other), "
+                            + "but \(isSingle ? "" : "their combination ")must be unique; "
+                            + "change \(isSingle ? "the value" : "one of the values")\(alternative)"
                     ))
             }
         }

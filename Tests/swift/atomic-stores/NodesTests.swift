@@ -395,20 +395,23 @@ final class NodesTests: XCTestCase {
         XCTAssertNil(skipped.readOnlyReason)
         skipped.add("Book", "title")
         let end =
-            " that the model does not have and a save would lose; migrate the store with CST_STORE_MIGRATE (migrate, "
-            + "corestone migrate), or use a model that has this content"
-        XCTAssertEqual(skipped.readOnlyReason, "the file has values of Book.title" + end)
+            "; migrate the store with CST_STORE_MIGRATE (migrate, corestone migrate), or use a model that has this "
+            + "content"
+        let single = ", which the model does not have" + end
+        XCTAssertEqual(skipped.readOnlyReason, "a save would lose values of Book.title" + single)
         skipped.add("Book", "title")
-        XCTAssertEqual(skipped.readOnlyReason, "the file has values of Book.title" + end)
+        XCTAssertEqual(skipped.readOnlyReason, "a save would lose values of Book.title" + single)
         skipped.add("Novel")
         XCTAssertEqual(
-            skipped.readOnlyReason, "the file has values of Book.title and of 1 more entity or property" + end)
+            skipped.readOnlyReason,
+            "a save would lose values of Book.title and of 1 more unknown entity or property" + end)
         skipped.add("Book", "pages")
         XCTAssertEqual(
-            skipped.readOnlyReason, "the file has values of Book.title and of 2 more entities or properties" + end)
+            skipped.readOnlyReason,
+            "a save would lose values of Book.title and of 2 more unknown entities or properties" + end)
         let objects = SkippedContent()
         objects.add("Novel")
-        XCTAssertEqual(objects.readOnlyReason, "the file has objects of Novel" + end)
+        XCTAssertEqual(objects.readOnlyReason, "a save would lose objects of Novel" + single)
     }
 
     func testForeignWriteIsReportedOnce() throws {

@@ -179,14 +179,16 @@ final class DocumentTests: XCTestCase {
         let untitled = try Document(model: model(), type: .sqlite)
         try untitled.close(.discard)
         let error = failure { try untitled.save() }
-        XCTAssertEqual(error.message, "the untitled document is closed; create another one")
+        XCTAssertEqual(
+            error.message, "the untitled document is closed; create another one with cst_document_new (Document)")
         XCTAssertNil(error.file)
         let document = try Document(model: model(), type: .sqlite)
         try document.saveAs(path("titled.store"))
         try document.close()
         XCTAssertEqual(
             failure { try document.save() }.message,
-            "the document \(path("titled.store")) is closed; open it again, or create another one")
+            "the document \(path("titled.store")) is closed; open it again with cst_document_open (Document.open), "
+                + "or create another one with cst_document_new (Document)")
     }
 
     func testRevertReadsChangesOfOtherDocuments() throws {

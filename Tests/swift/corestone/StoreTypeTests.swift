@@ -72,7 +72,7 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertEqual(error.code, CocoaCode.persistentStoreInvalidType.rawValue)
             XCTAssertEqual(error.value, .string(taken))
             XCTAssertEqual(
-                error.message.contains("unregister the existing type"), taken.hasPrefix("S") || taken.hasPrefix("shop"))
+                error.message.contains("deregister the existing type"), taken.hasPrefix("S") || taken.hasPrefix("shop"))
         }
         for wrong in ["", "a\u{0}b"] {
             XCTAssertEqual(failure { try StoreTypes.register(wrong, Shop.self) }.status, .invalidArgument)
@@ -97,8 +97,8 @@ final class StoreTypeTests: XCTestCase {
         for (error, words) in [
             (
                 failure { _ = try StoreMetadata(ofStoreAt: "x", type: type) },
-                "report metadata while closed: metadata(ofStoreAt:) is not implemented; call addStore and "
-                    + "metadata(of:), or implement it"
+                "report metadata while closed: metadata(ofStoreAt:) is not implemented; implement it, or "
+                    + "call addStore and metadata(of:)"
             ),
             (
                 failure { try coordinator.destroyStore(type, at: "x") },
@@ -106,8 +106,8 @@ final class StoreTypeTests: XCTestCase {
             ),
             (
                 failure { try coordinator.replaceStore(type, at: "x", byStoreAt: "y") },
-                "be replaced: replaceStore(at:byStoreAt:) is not implemented; call migrateStore instead, or "
-                    + "implement it"
+                "be replaced: replaceStore(at:byStoreAt:) is not implemented; implement it, or call "
+                    + "migrateStore instead"
             ),
         ] {
             XCTAssertEqual(error.status, .unsupported)
@@ -121,8 +121,8 @@ final class StoreTypeTests: XCTestCase {
         let moving = failure { try coordinator.setPath("two", of: store) }
         XCTAssertTrue(
             moving.message.contains(
-                "cannot be moved: move(to:) is not implemented; call remove(_:) and addStore with the new path, or "
-                    + "implement it"),
+                "cannot be moved: move(to:) is not implemented; implement it, or call remove(_:) and addStore with "
+                    + "the new path"),
             moving.message)
         XCTAssertEqual(store.path, "one")
         let backup = failure { try coordinator.backup(store, to: path("copy")) }
@@ -207,7 +207,11 @@ final class StoreTypeTests: XCTestCase {
             XCTAssertEqual(error.status, .invalidArgument)
             XCTAssertEqual(error.code, CocoaCode.persistentStoreOpen.rawValue)
             XCTAssertEqual(error.key, name)
-            XCTAssertTrue(error.message.contains("the foreign option \"\(name)\"; \(remedy)"), error.message)
+            let problem =
+                remedy.hasPrefix("use ")
+                ? "with the foreign option \"\(name)\", which has another name in Corestone"
+                : "with the unknown foreign option \"\(name)\""
+            XCTAssertTrue(error.message.contains("\(problem); \(remedy)"), error.message)
         }
     }
 
@@ -228,7 +232,7 @@ final class StoreTypeTests: XCTestCase {
             let all = try warnings(type) { for (_, change) in options { change(&$0) } }
             XCTAssertEqual(all.count, 1)
             XCTAssertTrue(
-                all.first?.contains("options for pragmas, analysing, vacuuming, history, which") == true, "\(all)")
+                all.first?.contains("options for pragmas, analysing, vacuuming and history, which") == true, "\(all)")
         }
         for (_, change) in options { XCTAssertEqual(try warnings(.sqlite, change), []) }
         for type in [StoreType.xml, .binary, .sqlite] { XCTAssertEqual(try warnings(type) { $0.fileMode = 0o600 }, []) }

@@ -45,7 +45,8 @@ final class UnsavedTests: XCTestCase {
     private static let counts =
         "1 Department inserted, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
     private static let remedy =
-        "call save() or rollback() on the context, or close with CST_UNSAVED_DISCARD (.discard)"
+        "call cst_context_save (save) or cst_context_rollback (rollback) on the context, or close with "
+        + "CST_UNSAVED_DISCARD (.discard)"
 
     private func lines(_ body: () throws -> Void) rethrows -> [String] {
         let lines = Locked<[String]>([])
@@ -100,8 +101,8 @@ final class UnsavedTests: XCTestCase {
         XCTAssertEqual(
             failure { try document.close() }.message,
             "the untitled document stays open because context \"form\" (created at Here.swift:7) has unsaved changes: "
-                + "1 Employee inserted; call save() or rollback() on the context and then cst_document_save_as "
-                + "(save_as, saveAs), or close with CST_UNSAVED_DISCARD (.discard)")
+                + "1 Employee inserted; call cst_context_save (save) or cst_context_rollback (rollback) on the context "
+                + "and then cst_document_save_as (save_as, saveAs), or close with CST_UNSAVED_DISCARD (.discard)")
         try document.context.insert("Department", ["name": "R&D"])
         let message = failure { try document.close() }.message
         XCTAssert(message.contains("on each of these contexts and then cst_document_save_as"), message)
@@ -276,7 +277,8 @@ final class UnsavedTests: XCTestCase {
             told,
             [
                 "CoreData: warning: context \"editor\" (created at Here.swift:7) was released with unsaved changes, which are lost: "
-                    + "\(UnsavedTests.counts); call save() or rollback() before the last reference is released"
+                    + "\(UnsavedTests.counts); call cst_context_save (save) or cst_context_rollback (rollback) "
+                    + "before the last reference is released"
             ])
         try container.close()
     }

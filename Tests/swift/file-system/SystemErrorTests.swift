@@ -27,9 +27,10 @@ final class SystemErrorTests: XCTestCase {
     func testRemediesDependOnTheError() {
         let files = "; close other files, or raise the limit of open files (ulimit -n)"
         let temporary = "; set TMPDIR to a writable folder with free space"
+        let (denied, search) = ("; grant read permission on ", " and search permission on the folders of its path")
         let cases: [(number: Int32, reading: String, writing: String, temporary: String)] = [
-            (EACCES, "; make the file readable", "; make its folder writable", temporary),
-            (EPERM, "; make the file readable", "; check the permissions of the file and of its folder", temporary),
+            (EACCES, "\(denied)the file\(search)", "; make its folder writable", temporary),
+            (EPERM, "\(denied)the file\(search)", "; check the permissions of the file and of its folder", temporary),
             (EROFS, "", "; make its folder writable", temporary), (ENOSPC, "", "; free some space", temporary),
             (EDQUOT, "", "; free some space", temporary), (EMFILE, files, files, files), (ENFILE, files, files, files),
             (EIO, "; restore the file from a backup", "", ""),
@@ -43,7 +44,12 @@ final class SystemErrorTests: XCTestCase {
             XCTAssertEqual(error.remedyForTemporaryFile, temporary, error.text)
             XCTAssertEqual(error.remedyForDescriptors, error.isOutOfDescriptors ? files : "", error.text)
         }
-        XCTAssertEqual(SystemError(EACCES).remedyForReading("the folder", lost: nil), "; make the folder readable")
+        XCTAssertEqual(
+            SystemError(EACCES).remedyForReading("the folder", lost: nil), "\(denied)the folder\(search)")
+        XCTAssertEqual(
+            SystemError(EACCES).remedyForFinding(), "; grant search permission on the folders of the path")
+        XCTAssertEqual(SystemError(EIO).remedyForFinding(), "")
+        XCTAssertEqual(SystemError(EIO).remedyForFinding(lost: "buy a disk"), "; buy a disk")
         XCTAssertEqual(SystemError(EIO).remedyForReading(lost: nil), "")
         XCTAssertEqual(SystemError(EIO).remedyForReading(lost: "buy a disk"), "; buy a disk")
         XCTAssertEqual(

@@ -57,7 +57,7 @@ final class JSONNodeTests: XCTestCase {
     func testNumberOfValuesIsLimited() throws {
         XCTAssertNoThrow(try read("[1, [2], {\"a\": 3}]", limit: 6))
         XCTAssertThrowsError(try read("[1, [2], {\"a\": 3}]", limit: 5)) {
-            XCTAssertEqual(($0 as? CoreError)?.message, "text has more than 5 values")
+            XCTAssertEqual(($0 as? CoreError)?.message, "text has more than the limit of 5 values; split the text")
         }
     }
 }

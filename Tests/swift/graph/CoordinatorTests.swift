@@ -138,7 +138,7 @@ final class CoordinatorTests: GraphTestCase {
         XCTAssertEqual(error.entity, "Task")
         XCTAssertEqual(
             error.message,
-            "the open stores cannot hold Task objects: memory has the configuration \"People\", and Task is in the configuration \"Work\"; "
+            "the open store cannot hold Task objects: memory has the configuration \"People\", and Task is in the configuration \"Work\"; "
                 + "call cst_coordinator_add_store (add_store, addStore) with that configuration, or without a "
                 + "configuration")
         let context = Context(coordinator: coordinator)

@@ -108,7 +108,7 @@ final class FaultingTests: GraphTestCase {
             lines.withLock { $0 },
             [
                 "CoreData: fault: Employee.department fired a single fault (a.c:7); prefetch \"department\" in the fetch of "
-                    + "Employee"
+                    + "Employee with cst_fetch_request_set_prefetch (prefetch, relationshipKeyPathsForPrefetching)"
             ])
     }
 

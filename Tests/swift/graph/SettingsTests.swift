@@ -146,7 +146,8 @@ final class SettingsTests: GraphTestCase {
         XCTAssertEqual(some.error.status, .unsavedChanges)
         XCTAssertEqual(
             some.error.message,
-            "context \"view\" has unsaved changes: 3 A updated, 2 B inserted, 1 B deleted; call save() or rollback() first"
+            "context \"view\" has unsaved changes: 3 A updated, 2 B inserted, 1 B deleted; call cst_context_save "
+                + "(save) or cst_context_rollback (rollback) first"
         )
         XCTAssertNil(some.error.entity, "changes of two entities")
         XCTAssertEqual(unsaved(["A": .init(updated: 3)]).error.entity, "A")
@@ -154,8 +155,8 @@ final class SettingsTests: GraphTestCase {
         XCTAssertNil(unknown.counts)
         XCTAssertEqual(
             unknown.error.message,
-            "context \"view\" may have unsaved changes, but the calling thread cannot count them; call save() or "
-                + "rollback() on a thread that can use the context")
+            "context \"view\" may have unsaved changes, but the calling thread cannot count them; call "
+                + "cst_context_save (save) or cst_context_rollback (rollback) on a thread that can use the context")
         XCTAssertNil(unknown.error.entity)
     }
 
@@ -174,8 +175,9 @@ final class SettingsTests: GraphTestCase {
         let own = UnsavedChanges.refusal("context \"view\"", [one])
         XCTAssertEqual(
             own.message,
-            "context \"view\" stays open because it has unsaved changes: 1 A inserted; call save() or rollback() "
-                + "on the context, or close with CST_UNSAVED_DISCARD (.discard)")
+            "context \"view\" stays open because it has unsaved changes: 1 A inserted; call "
+                + "cst_context_save (save) or cst_context_rollback (rollback) on the context, or close with "
+                + "CST_UNSAVED_DISCARD (.discard)")
         XCTAssertEqual(own.code, 134030)
         XCTAssertEqual(own.entity, "A")
         XCTAssertEqual(own.children.count, 1)
@@ -186,7 +188,8 @@ final class SettingsTests: GraphTestCase {
             several.message,
             "the coordinator stays open because context \"view\" has unsaved changes: 1 A inserted, and context \"view\" may "
                 + "have unsaved changes, but the calling thread cannot count them; "
-                + "call save() or rollback() on each context, or close with CST_UNSAVED_DISCARD (.discard)")
+                + "call cst_context_save (save) or cst_context_rollback (rollback) on each context, or close with "
+                + "CST_UNSAVED_DISCARD (.discard)")
     }
 
     // MARK: Stores

@@ -183,7 +183,7 @@ final class MigrationPolicyTests: MigrationTestCase {
             XCTAssertEqual(error?.code, CocoaCode.entityMigrationPolicy.rawValue)
             XCTAssertEqual(
                 error?.message,
-                "performCustomValidation of the migration policy \"Failing\" failed in the entity mapping \"CarToCar\": three wheels"
+                "perform_custom_validation (performCustomValidation) of the migration policy \"Failing\" failed in the entity mapping \"CarToCar\": three wheels"
             )
             XCTAssertEqual(error?.key, "wheels")
         }

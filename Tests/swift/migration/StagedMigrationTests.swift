@@ -225,7 +225,8 @@ final class StagedMigrationTests: MigrationTestCase {
         XCTAssertEqual(broken?.code, CocoaCode.migration.rawValue)
         XCTAssertEqual(broken?.key, "name")
         XCTAssert(
-            broken?.message.contains("didMigrate of the stage \"pets\" failed: no pet") == true, broken?.message ?? "")
+            broken?.message.contains("did_migrate (didMigrate) of the stage \"pets\" failed: no pet") == true,
+            broken?.message ?? "")
         XCTAssertEqual(FileManager.default.contents(atPath: path), before)
     }
 

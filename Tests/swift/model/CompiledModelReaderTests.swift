@@ -76,6 +76,6 @@ final class CompiledModelReaderTests: XCTestCase {
         let other = archiver.string("hello")
         XCTAssertEqual(
             message(archiver.encoded(root: other)),
-            "the keyed archive does not contain a managed object model")
+            "the keyed archive does not contain a managed object model; use a .mom file")
     }
 }

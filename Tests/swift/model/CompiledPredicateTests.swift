@@ -146,7 +146,7 @@ final class CompiledPredicateTests: XCTestCase {
         XCTAssertEqual(unreadable.key, "t")
         XCTAssertEqual(unreadable.predicate, "name ==")
         XCTAssertTrue(
-            unreadable.message.hasPrefix("the fetch request template \"t\" cannot be written in a compiled model"),
+            unreadable.message.hasPrefix("the fetch request template \"t\" cannot be compiled"),
             unreadable.message)
         let rule = try XCTUnwrap(
             try refusal { model in
@@ -156,7 +156,7 @@ final class CompiledPredicateTests: XCTestCase {
         XCTAssertEqual(rule.status, .model)
         XCTAssertEqual(rule.key, "name")
         XCTAssertTrue(
-            rule.message.hasPrefix("a validation predicate of Person.name cannot be written in a compiled model"),
+            rule.message.hasPrefix("a validation predicate of Person.name cannot be compiled"),
             rule.message)
         let long = PropertyValue.array((0..<20_000).map { .int($0) })
         let list = try XCTUnwrap(

@@ -85,7 +85,8 @@ final class FetchRequestArchiveTests: XCTestCase {
                         XCTAssertEqual(($0 as? CoreError)?.status, .storeCorrupt)
                         XCTAssertEqual(
                             ($0 as? CoreError)?.message,
-                            "the archived fetch request has more than 1000 columns or grouping keys, which is the limit; remove some"
+                            "the archived fetch request has 1001 \(isGroup ? "grouping keys" : "columns"), but the "
+                                + "limit is 1000; remove some of them"
                         )
                     }
                 }

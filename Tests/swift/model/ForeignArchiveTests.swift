@@ -235,7 +235,7 @@ final class ForeignArchiveTests: XCTestCase {
         )
         XCTAssertEqual(
             message { _ = try Model(compiledModel: try encodeArchive(.int(1))) },
-            "the keyed archive does not contain a managed object model")
+            "the keyed archive does not contain a managed object model; use a .mom file")
         XCTAssertEqual(
             message { _ = try Model(editorModel: try encodeArchive(.int(1))) },
             "the keyed archive does not contain a model of Xcode's editor; pass the contents of an elements file that "

@@ -99,7 +99,7 @@ final class HostileArchiveTests: XCTestCase {
                     ["NSIndexName": archiver.string("i"), "NSPartialIndexPredicate": predicate])
                 return [("A", entity(archiver, "A", ["NSFetchIndexDescriptions": archiver.array([index])]))]
             },
-            "the index \"i\" of A: an archived predicate or expression has more than 10000 parts, which is the limit; simplify it"
+            "the index \"i\" of A: an archived predicate or expression exceeds the limit of 10000 parts; simplify it"
         )
     }
 
@@ -119,8 +119,8 @@ final class HostileArchiveTests: XCTestCase {
                     ])
                 return [("A", entity(archiver, "A", ["NSProperties": archiver.dictionary([attribute])]))]
             },
-            "a validation predicate of A.a: an archived predicate or expression is nested more than 700 levels deep, "
-                + "or contains a cycle; simplify it")
+            "a validation predicate of A.a: an archived predicate or expression is cyclic, or nested more than 700 "
+                + "levels deep; simplify it")
     }
 
     /// A hundred entities that share a list of four thousand properties.

@@ -91,6 +91,15 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(places(model, .cascadeBothWays), ["A.b"])
         a.ownRelationships[1].inverse = b.ownRelationships[0]
         XCTAssertEqual(places(model, .inverseMismatch), ["A.alone"])
+        let c = try model.addEntity(named: "C")
+        try a.addRelationship(named: "c", destination: c).setInverse(b.addRelationship(named: "as", destination: a))
+        XCTAssertEqual(
+            model.lint().filter { $0.rule == .inverseMismatch }.map(\.message),
+            [
+                "A.alone and its inverse, B.group, do not refer to each other",
+                "A.c has the destination C, but its inverse B.as belongs to B",
+                "B.as has the inverse A.c, whose destination is C instead of B",
+            ])
         let empty = try model.addEntity(named: "Base")
         try empty.setAbstract(true)
         XCTAssertEqual(places(model, .abstractWithoutChildren), ["Base"])
@@ -293,9 +302,9 @@ final class LintTests: XCTestCase {
         XCTAssertEqual(
             model.lint().map(\.message),
             [
-                "the fetch request \"t\" uses A.passing, which is transient and not stored",
-                "the fetch request \"t\" uses the key path \"nmae\" with the unknown property \"nmae\"",
-                "the fetch request \"t\" uses the key path \"c\" with the unknown property \"c\"",
+                "the fetch request template \"t\" uses A.passing, which is transient and not stored",
+                "the fetch request template \"t\" uses the key path \"nmae\" with the unknown property \"nmae\"",
+                "the fetch request template \"t\" uses the key path \"c\" with the unknown property \"c\"",
             ])
         XCTAssertEqual(model.lint().map(\.entity), ["A", "A", "A"])
     }

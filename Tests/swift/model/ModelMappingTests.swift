@@ -75,7 +75,7 @@ final class ModelMappingTests: XCTestCase {
         XCTAssert(mapping.warnings[0].contains("use \"a\""), mapping.warnings[0])
         let dropped = try ModelMapping.inferred(
             from: model(["Note": ["b<a": .string]]), to: model(["Note": ["b": .string, "n": .date]]))
-        XCTAssert(dropped.warnings[0].contains("keep the renaming identifier \"a\""), dropped.warnings[0])
+        XCTAssert(dropped.warnings[0].contains("use the renaming identifier \"a\""), dropped.warnings[0])
     }
 
     func testSwappedNamesAreMappedByIdentifier() throws {

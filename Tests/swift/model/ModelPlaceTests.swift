@@ -77,7 +77,7 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(
             message(.invalidArgument) { _ = try Model(contentsOf: path(bundle)) },
             "\(path(bundle)) does not specify the current version; pass the version \"One\" or \"Two\", or set the "
-                + "current version with corestone model set")
+                + "current version with corestone model set \(path(bundle)) . currentVersion=NAME --version NAME")
         XCTAssertEqual(try entities(bundle, "Two"), ["Two"])
         try source("A", "\(bundle)/A.xcdatamodel")
         XCTAssertEqual(try currents(), ["A"], "the version has the name of the bundle")
@@ -91,7 +91,8 @@ final class ModelPlaceTests: FolderTestCase {
         XCTAssertEqual(
             message(.invalidArgument) { _ = try Model(contentsOf: path(bundle)) },
             "\(path(bundle)) has the current version \"Gone\", which does not exist; pass the version \"A\", \"One\" or "
-                + "\"Two\", or set the current version with corestone model set"
+                + "\"Two\", or set the current version with corestone model set \(path(bundle)) . "
+                + "currentVersion=NAME --version NAME"
         )
         try put("not a list", "\(bundle)/.xccurrentversion")
         XCTAssertTrue(
@@ -238,8 +239,8 @@ final class ModelPlaceTests: FolderTestCase {
         try source("E", "D.xcdatamodeld/Two.xcdatamodel")
         XCTAssertEqual(
             message(.invalidArgument) { try Model.convert(path("D.xcdatamodeld"), to: path("D.momd")) },
-            "\(path("D.xcdatamodeld")) does not have a current version; set one with corestone "
-                + "model set \(path("D.xcdatamodeld")) . currentVersion=NAME --version NAME")
+            "\(path("D.xcdatamodeld")) does not have a current version; set the current version with "
+                + "corestone model set \(path("D.xcdatamodeld")) . currentVersion=NAME --version NAME")
         try current("Two", "D.xcdatamodeld")
         try put("<model><entity name='1'/></model>", "D.xcdatamodeld/Two.xcdatamodel/contents")
         for target in ["D.momd", "D.mom"] {

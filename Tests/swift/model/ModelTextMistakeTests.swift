@@ -58,7 +58,7 @@ final class ModelTextMistakeTests: XCTestCase {
     func testTooLargeTextsAreRejected() {
         check(
             "[" + String(repeating: "0,", count: 1_000_000) + "0]",
-            "the model text has more than 1000000 values, at line 1, column 2000000")
+            "the model text has more than the limit of 1000000 values, at line 1, column 2000000; split the text")
         check(
             String(repeating: " ", count: (64 << 20) + 1),
             "the model text has 67108865 bytes, but the limit is 67108864; split the model")
@@ -165,7 +165,7 @@ final class ModelTextMistakeTests: XCTestCase {
                 "E.p: \"wonderful\" is not an option of an attribute; use \"indexed\", \"transient\", \"external\", "
                 + "\"preserved\", \"nan\", \"min\", \"max\", \"match\", \"transformer\" or \"renaming_identifier\"")
         check("string min", says: "E.p: \"min\" needs a value after it")
-        check("string match", says: "E.p: \"match\" needs a regular expression without spaces and \"=\" after it")
+        check("string match", says: "E.p: \"match\" needs a regular expression (without spaces or \"=\") after it")
         check("transformable transformer", says: "E.p: \"transformer\" needs the name of a transformer after it")
         check(
             "derived int64",
@@ -250,7 +250,7 @@ final class ModelTextMistakeTests: XCTestCase {
             entity: "B", key: "x")
         check(
             "{\"A\": {\"b\": \"to-one B inverse x\", \"c\": \"to-one B\"}, \"B\": {\"x\": \"to-one A inverse c\"}}",
-            "A.b has the inverse B.x, but B.x has the inverse A.c; set the inverse of B.x to b, or name the "
+            "A.b has the inverse B.x, but B.x has the inverse A.c; set the inverse of B.x to \"b\", or name the "
                 + "inverse on one side only",
             entity: "A", key: "b")
         check(

@@ -147,7 +147,7 @@ final class PropertyListTests: XCTestCase {
         limits.depth = 5
         XCTAssertNoThrow(try decodePropertyList(nested(5), limits: limits))
         XCTAssertThrowsError(try decodePropertyList(nested(6), limits: limits)) {
-            XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 5 nested containers"), true)
+            XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 5 levels deep, which is the limit"), true)
         }
         let three = encodePropertyList(.array([.bool(true), .bool(false)]))
         limits.count = 3
@@ -157,7 +157,7 @@ final class PropertyListTests: XCTestCase {
         // A shared value counts each time.
         let shared = encodePropertyList(.array([.bool(true), .bool(true)]))
         XCTAssertThrowsError(try decodePropertyList(shared, limits: limits)) {
-            XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 2 values"), true)
+            XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 2 values, which is the limit"), true)
         }
         limits.size = three.count
         limits.count = 3

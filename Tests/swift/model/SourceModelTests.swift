@@ -175,7 +175,8 @@ final class SourceModelTests: XCTestCase {
 
     func testInvalidSourceModelsFailWithTheirMessage() {
         XCTAssertEqual(
-            message("<entity/>"), "the source model has a <entity> without the XML attribute \"name\"; add it")
+            message("<entity/>"),
+            "the source model has an element <entity> without the XML attribute \"name\"; add the attribute")
         XCTAssertEqual(
             message("<entity name='A' parentEntity='B'/>"),
             "A inherits from \"B\", which is not an entity of the model; add the entity, or set another superentity")
@@ -183,6 +184,9 @@ final class SourceModelTests: XCTestCase {
             message("<entity name='A'><relationship name='r' destinationEntity='B'/></entity>"),
             "A.r has the destination \"B\", which is not an entity of the model; add the entity, or set another destination"
         )
+        XCTAssertEqual(
+            message("<entity name='Author'><relationship name='r' destinationEntity='Auhtor'/></entity>"),
+            "Author.r has the destination \"Auhtor\", which is not an entity of the model; did you mean \"Author\"?")
         XCTAssertEqual(
             message("<entity name='A'><attribute name='a' attributeType='Tensor'/></entity>"),
             "A.a has the unknown attribute type \"Tensor\"; use a type of Xcode's model editor, such as "
@@ -212,7 +216,7 @@ final class SourceModelTests: XCTestCase {
             refused("<!DOCTYPE model [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><model name='&x;'/>")
                 .contains("entity declarations are not allowed"))
         let deep = String(repeating: "<a>", count: 100_000)
-        XCTAssertTrue(refused("<model>" + deep).contains("more than 64 nested elements"))
+        XCTAssertTrue(refused("<model>" + deep).contains("nested more than 64 levels deep, which is the limit"))
         XCTAssertTrue(
             refused("<!-- " + String(repeating: "x", count: 65 << 20) + " --><model/>").contains("but the limit is"))
         let types =

@@ -168,12 +168,12 @@ final class XMLPropertyListTests: XCTestCase {
         }
         XCTAssertNoThrow(try decodeXMLPropertyList(nested(3), limits: limits))
         XCTAssertThrowsError(try decodeXMLPropertyList(nested(4), limits: limits)) {
-            XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 3 nested containers"), true)
+            XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 3 levels deep, which is the limit"), true)
         }
         XCTAssertNoThrow(try decodeXMLPropertyList(document("<array><true/><true/></array>"), limits: limits))
         XCTAssertThrowsError(
             try decodeXMLPropertyList(document("<array><true/><true/><true/></array>"), limits: limits)
-        ) { XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 3 values"), true) }
+        ) { XCTAssertEqual(($0 as? CoreError)?.message.hasSuffix("more than 3 values, which is the limit"), true) }
     }
 
     func testXMLIsRecognisedByItsFirstBytes() {

@@ -22,13 +22,13 @@ final class ParserTests: XCTestCase {
             ("", 0, "expected a value or a key, found the end of the text"),
             ("age", 3, "expected a comparison operator such as ==, < or IN, found the end of the text"),
             ("age == ", 7, "expected a value or a key, found the end of the text"),
-            ("age CONATINS 3", 4, "expected a comparison operator such as ==, < or IN, found CONATINS"),
-            ("1 < a < 3", 6, "expected AND, OR or the end of the text, found <"),
+            ("age CONATINS 3", 4, "expected a comparison operator such as ==, < or IN, found \"CONATINS\""),
+            ("1 < a < 3", 6, "expected AND, OR or the end of the text, found \"<\""),
             ("(a == 1", 7, "expected ), found the end of the text"),
             ("a == 'x", 5, "this string is missing its closing '"),
-            ("a == %k", 5, "%k is not a conversion"),
+            ("a == %k", 5, "\"%k\" is not a conversion"),
             ("a IN {1, 2", 10, "expected } or a comma"),
-            ("a == like", 5, "found the reserved word like; write a key of this name as #like"),
+            ("a == like", 5, "found the reserved word \"like\"; write a key of this name as \"#like\""),
             ("a == foo:(1)", 5, "the function \"foo:\" is not defined"),
             ("a == abs:(1, 2)", 5, "abs: takes 1 argument, not 2"),
             ("a == ?", 5, "unexpected \"?\""),
@@ -103,8 +103,8 @@ final class ParserTests: XCTestCase {
                 "%K takes a key path, as a string, but argument 2 is a number"
             ),
             ("%K.%K == 1", [.string("a"), .string("")], 3, "argument 2 is an empty string"),
-            ("items.%@ == 1", [.string("a")], 6, "expected a key after the dot, found %@"),
-            ("items.%d == 1", [.int(1)], 6, "expected a key after the dot, found %d"),
+            ("items.%@ == 1", [.string("a")], 6, "expected a key after the dot, found \"%@\""),
+            ("items.%d == 1", [.int(1)], 6, "expected a key after the dot, found \"%d\""),
         ]
         for (format, arguments, offset, words) in mistakes {
             let error = try XCTUnwrap(error(format, arguments))
@@ -365,8 +365,8 @@ final class ParserTests: XCTestCase {
             ("$ == 1", 1, "expected a variable's name after $"), ("$1 == 1", 1, "expected a variable's name after $"),
             ("@ == 1", 1, "expected a key after @"), ("a.@1 == 1", 3, "expected a key after @"),
             ("# == 1", 1, "expected a key after #"),
-            ("a.1 == 1", 2, "expected a key after the dot, found 1"),
-            ("a..b == 1", 2, "expected a key after the dot, found ."),
+            ("a.1 == 1", 2, "expected a key after the dot, found \"1\""),
+            ("a..b == 1", 2, "expected a key after the dot, found \".\""),
             ("a == \u{1}", 5, "unexpected control character 1"),
             ("a == ;", 5, "unexpected \";\""),
             ("a == €", 5, "unexpected \"€\""), (#"\x4 == 1"#, 0, "unexpected \"\\\""),
@@ -420,8 +420,8 @@ final class ParserTests: XCTestCase {
         XCTAssertEqual(try constant("%@", [.bool(true)]), "bool true")
         for (format, arguments, offset, words) in [
             ("a == %%", [], 5, "%% (a percent sign) is allowed within a string only"),
-            ("a == %l@", [.int(1)], 5, "%l@ is not a conversion"),
-            ("a == %lK", [.int(1)], 5, "%lK is not a conversion"), ("a == %", [], 5, "% is not a conversion"),
+            ("a == %l@", [.int(1)], 5, "\"%l@\" is not a conversion"),
+            ("a == %lK", [.int(1)], 5, "\"%lK\" is not a conversion"), ("a == %", [], 5, "\"%\" is not a conversion"),
             ("a IN {%@, %@}", [.int(1)], 10, "%@ needs argument 2, but the number of arguments is 1"),
             ("a == %d", [], 5, "%d needs argument 1, but the number of arguments is 0"),
         ] as [(String, [PropertyValue], Int, String)] {
@@ -435,30 +435,30 @@ final class ParserTests: XCTestCase {
 
     func testSyntaxErrorsNameTheMissingToken() throws {
         for (format, offset, words) in [
-            ("SUBQUERY(a $x, $x == 1).@count == 1", 11, "expected , after the collection, found $x"),
-            ("SUBQUERY(a, x, x == 1).@count == 1", 12, "expected a variable such as $x, found x"),
-            ("SUBQUERY(a, $x $x == 1).@count == 1", 15, "expected , after the variable, found $x"),
-            ("SUBQUERY(a, $x, $x == 1 == 1", 24, "expected ), found =="),
-            ("CAST(a 'x') == 1", 7, "expected , after the value, found 'x'"),
-            ("CAST(a, 'x' == 1", 12, "expected ), found =="),
-            ("TERNARY(a == 1 b, c) == 1", 15, "expected , after the condition, found b"),
-            ("TERNARY(a == 1, b c) == 1", 18, "expected , after the first value, found c"),
-            ("TERNARY a == 1", 8, "expected (, found a"),
+            ("SUBQUERY(a $x, $x == 1).@count == 1", 11, "expected a comma after the collection, found \"$x\""),
+            ("SUBQUERY(a, x, x == 1).@count == 1", 12, "expected a variable such as $x, found \"x\""),
+            ("SUBQUERY(a, $x $x == 1).@count == 1", 15, "expected a comma after the variable, found \"$x\""),
+            ("SUBQUERY(a, $x, $x == 1 == 1", 24, "expected ), found \"==\""),
+            ("CAST(a 'x') == 1", 7, "expected a comma after the value, found 'x'"),
+            ("CAST(a, 'x' == 1", 12, "expected ), found \"==\""),
+            ("TERNARY(a == 1 b, c) == 1", 15, "expected a comma after the condition, found \"b\""),
+            ("TERNARY(a == 1, b c) == 1", 18, "expected a comma after the first value, found \"c\""),
+            ("TERNARY a == 1", 8, "expected (, found \"a\""),
             ("FUNCTION(a) == 1", 9, "FUNCTION takes a receiver and a selector, but has 1 argument"),
             ("FETCH(a, b) == 1", 6, "FETCH takes a request, a context and a count flag, but has 2 arguments"),
             ("FETCH(a, b, c, d) == 1", 6, "FETCH takes a request, a context and a count flag, but has 4 arguments"),
-            ("a[0 == 1", 4, "expected ] after the index, found =="),
-            ("abs:(a == 1", 7, "expected ) or a comma, found =="),
-            ("abs: == 1", 5, "expected ( and the arguments of the function abs:, found =="),
-            ("a NOT b", 6, "expected IN after NOT, found b"),
-            ("a NOT LIKE 'x'", 6, "expected IN after NOT, found LIKE"),
-            ("a ==[] 'b'", 5, "expected options of the letters c, d, n, l or w, found ]"),
+            ("a[0 == 1", 4, "expected ] after the index, found \"==\""),
+            ("abs:(a == 1", 7, "expected ) or a comma, found \"==\""),
+            ("abs: == 1", 5, "expected ( and the arguments of the function \"abs:\", found \"==\""),
+            ("a NOT b", 6, "expected IN after NOT, found \"b\""),
+            ("a NOT LIKE 'x'", 6, "expected IN after NOT, found \"LIKE\""),
+            ("a ==[] 'b'", 5, "expected options of the letters c, d, n, l or w, found \"]\""),
             ("a ==[c 'b'", 7, "expected ] after the options, found 'b'"),
-            ("a == 1 b", 7, "expected AND, OR or the end of the text, found b"),
+            ("a == 1 b", 7, "expected AND, OR or the end of the text, found \"b\""),
             ("a == 1 AND", 10, "expected a value or a key, found the end of the text"),
             ("(a) AND b == 1", 4, "expected a comparison operator"),
             ("1 + (a == 1) == 2", 13, "expected a value before this, found a predicate"),
-            ("a == AND", 5, "found the reserved word AND; write a key of this name as #AND"),
+            ("a == AND", 5, "found the reserved word \"AND\"; write a key of this name as \"#AND\""),
         ] {
             let error = try XCTUnwrap(error(format))
             XCTAssertEqual(error.offset, offset, format)
@@ -467,12 +467,12 @@ final class ParserTests: XCTestCase {
         XCTAssertThrowsError(try Expression.parse("a + 1 b")) {
             XCTAssertEqual(
                 ($0 as? CoreError)?.message,
-                "cannot read the expression at byte 6: expected an operator or the end of the text, found b\n  a + 1 b\n        ^"
+                "cannot read the expression at byte 6: expected an operator or the end of the text, found \"b\"\n  a + 1 b\n        ^"
             )
         }
         let long = String(repeating: "b", count: 41)
-        XCTAssertTrue(try XCTUnwrap(error("a " + long.dropLast())).message.contains("found \(long.dropLast())\n"))
-        XCTAssertTrue(try XCTUnwrap(error("a " + long)).message.contains("found \(long.dropLast())…\n"))
+        XCTAssertTrue(try XCTUnwrap(error("a " + long.dropLast())).message.contains("found \"\(long.dropLast())\"\n"))
+        XCTAssertTrue(try XCTUnwrap(error("a " + long)).message.contains("found \"\(long.dropLast())…\"\n"))
     }
 
     func testSyntaxErrorsShowTheLine() throws {

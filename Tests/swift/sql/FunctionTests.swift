@@ -117,7 +117,7 @@ final class FunctionTests: CompilerTestCase {
 
     func testEvaluationInMemoryHasAReason() throws {
         try checkMemory([
-            ("Employee", "badge.length == 3", "length of Employee.badge is computed in memory"),
+            ("Employee", "badge.length == 3", "\"length\" of Employee.badge is computed in memory"),
             ("Employee", "average(projects.hours) > 3", "\"average:(projects.hours)\" is computed in memory"),
             ("Employee", "max(age, salary) > 3", "\"max:(age, salary)\" is computed in memory"),
             ("Employee", "rate + age > 2", "decimal arithmetic with Employee.rate is computed in memory"),

@@ -229,7 +229,7 @@ final class SpatialTests: CompilerTestCase {
             (
                 "Employee", "indexed:by:(salary, name) == 1", "Employee", "salary",
                 "indexed:by: takes a key path and the name of an index, as in indexed:by:(latitude, \"byPlace\"), "
-                    + "not \"salary\" and \"name\""
+                    + "not \"indexed:by:(salary, name)\""
             ),
             (
                 "Employee", "indexed:by:(department, 'byPay') == 1", "Employee", "department",

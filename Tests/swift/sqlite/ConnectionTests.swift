@@ -26,7 +26,10 @@ final class ConnectionTests: StoreTestCase {
             (SQLITE_TOOBIG, .invalidArgument, 134180, "SQLite's limit of 1,000,000,000 bytes"),
             (SQLITE_CONSTRAINT, .conflict, 134180, "change the values that violate the constraint"),
             (SQLITE_ERROR, .internal, 134180, "run corestone check"),
-            (SQLITE_MISUSE, .internal, 134180, "run corestone check"),
+            (SQLITE_MISMATCH, .internal, 134180, "run corestone check"),
+            (SQLITE_PROTOCOL, .internal, 134180, "; try again"),
+            (SQLITE_MISUSE, .internal, 134180, "; report it as a defect of the library"),
+            (SQLITE_NOLFS, .internal, 134180, "cannot save it: words (SQLite"),
         ]
         for (code, status, cocoa, words) in cases {
             // An extended code has the primary one in its low byte.
@@ -49,6 +52,10 @@ final class ConnectionTests: StoreTestCase {
             XCTAssertEqual(error.status, status, text)
             XCTAssertEqual(error.code, 134080)
         }
+        // A temporary file cannot be checked.
+        XCTAssertEqual(
+            SQLiteError.make(code: SQLITE_ERROR, text: "words", path: "a", purpose: "save", isTemporary: true).message,
+            "cannot save: words (SQLite 1)")
         // A timeout has the same status for every operation.
         XCTAssertEqual(
             SQLiteError.make(code: SQLITE_BUSY, text: "", path: "a", purpose: "x", cocoaCode: .persistentStoreOpen)

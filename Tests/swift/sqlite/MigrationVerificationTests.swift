@@ -32,7 +32,7 @@ final class MigrationVerificationTests: StoreTestCase {
             }, line: line)
         XCTAssertEqual(error.code, CocoaCode.migration.rawValue, line: line)
         XCTAssertTrue(
-            error.message.hasPrefix("the verification of the migration of \(path("a.sqlite")) failed, "), error.message,
+            error.message.hasPrefix("the verification of the migration of \(path("a.sqlite")) failed: "), error.message,
             line: line)
         XCTAssertEqual(try hash(), before, line: line)
         XCTAssertEqual(try shell("a.sqlite", "SELECT count(ZLEGACY) FROM ZANIMAL"), "5", line: line)
@@ -40,7 +40,7 @@ final class MigrationVerificationTests: StoreTestCase {
     }
 
     private func text(_ error: CoreError) -> String {
-        let parts = error.message.components(separatedBy: " failed, and the store is unchanged: ")
+        let parts = error.message.components(separatedBy: " failed: ")
         return parts.last?.components(separatedBy: "; report the difference").first ?? ""
     }
 
@@ -67,7 +67,7 @@ final class MigrationVerificationTests: StoreTestCase {
 
     func testVerificationFindsChangedKey() throws {
         let error = try planted("UPDATE ZTAG SET Z_PK = 99 WHERE ZLABEL = 'a'")
-        XCTAssertEqual(text(error), "objects of Tag have other keys or versions than before")
+        XCTAssertEqual(text(error), "objects of Tag have other primary keys or versions than before")
     }
 
     func testVerificationFindsLostValue() throws {
@@ -213,10 +213,10 @@ final class MigrationVerificationTests: StoreTestCase {
 
     func testVerificationFindsValuesObjectsAndPairsThatARouteLost() throws {
         let value = failure { try routed(spoiling: "UPDATE ZPERSON SET ZFULLNAME = 'Eve' WHERE ZFULLNAME = 'Ada'") }
-        XCTAssertTrue(text(value).hasPrefix("Person.fullName of the object that was made from Person/p"), value.message)
+        XCTAssertTrue(text(value).hasPrefix("Person.fullName of the object made from Person/p"), value.message)
         XCTAssertTrue(text(value).hasSuffix("is \"Eve\", but \"Ada\" was expected (1 value differs)"), value.message)
         let object = failure { try routed(spoiling: "DELETE FROM ZBADGE WHERE ZLABEL = 'Ada'") }
-        XCTAssertEqual(text(object), "Badge has 1 of 2 objects that were made from Person")
+        XCTAssertEqual(text(object), "Badge has 1 of 2 objects made from Person")
         let pair = failure { try routed(spoiling: "UPDATE ZANIMAL SET ZOWNER = NULL WHERE Z_PK = 1") }
         XCTAssertTrue(text(pair).contains("has 1 of 2 pairs of objects that"), pair.message)
         let target = failure {

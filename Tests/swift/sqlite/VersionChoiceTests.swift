@@ -108,9 +108,9 @@ final class VersionChoiceTests: StoreTestCase {
         XCTAssertEqual(error.key, "size")
         XCTAssertEqual(
             error.message,
-            "\(path("b.sqlite")) does not match any of the versions of \(bundle) (App 3, App 2, App), and the nearest "
-                + "is App 3: Note differs from the version in the store, and Note.size is of type Double in the store "
-                + "and of type Integer 64 in the model. Migrate the store to one of the versions with "
+            "\(path("b.sqlite")) does not match any of the versions of \(bundle) (App 3, App 2, App). The nearest is "
+                + "App 3: Note differs, and Note.size is of type Double in the store and of type Integer 64 in the "
+                + "model; migrate the store to one of the versions with "
                 + "CST_STORE_MIGRATE (migrate, corestone migrate)")
     }
 
@@ -146,7 +146,7 @@ final class VersionChoiceTests: StoreTestCase {
                 chosen += 1
                 if try Model.versions(of: bundle).first(where: \.isCurrent)?.name != model.versionName { older += 1 }
             } catch let error as CoreError where error.status == .modelMismatch {
-                XCTAssertTrue(error.message.contains("the nearest is "), error.message)
+                XCTAssertTrue(error.message.contains("The nearest is "), error.message)
                 refused.append(String(store.split(separator: "/").last ?? ""))
             }
         }

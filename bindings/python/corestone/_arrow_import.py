@@ -86,13 +86,13 @@ class StreamCapsule:
 
     __slots__ = ("_capsule", "address")
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: Any, name: str = "data") -> None:
         self._capsule = _exported(data)
         if not _is_valid(self._capsule, STREAM.name):
             raise TypeMismatchError(
-                "data must be Arrow data with a __arrow_c_stream__ or __arrow_c_array__ method, such as a "
+                f"{name} must be Arrow data with the method __arrow_c_stream__ or __arrow_c_array__, such as a "
                 f"pyarrow.Table or a polars.DataFrame, not {shown(data)}",
-                key="data",
+                key=name,
                 value=data,
             )
         self.address: int = _pointer(self._capsule, STREAM.name)

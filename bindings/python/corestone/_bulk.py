@@ -40,7 +40,7 @@ def _as_words(column: array[Any]) -> array[int]:
 class Block:
     """An array of cst_value in row order, at `address`. `first` is the number of the block's first row in errors."""
 
-    def __init__(self, rows: int, columns: int, default: int = _abi.NULL, first: int = 0) -> None:
+    def __init__(self, rows: int, columns: int, default: int = _abi.NULL, first: int = 1) -> None:
         cells = max(rows * columns, 1)
         self.words = array("Q", [kind_word(default), 0, 0]) * cells if default else array("Q", bytes(24 * cells))
         self._default = default
@@ -154,7 +154,7 @@ def _elements(
 
 
 def plain_columns(
-    description: PropertyDescription, column: Sequence[Any], entity: str, first: int = 0
+    description: PropertyDescription, column: Sequence[Any], entity: str, first: int = 1
 ) -> list[tuple[PropertyDescription, Sequence[Any]]]:
     """Returns a column as the columns that the library accepts. `first` is the number of the first row in errors.
 
@@ -177,24 +177,27 @@ def plain_columns(
 def columns_of(
     rows: Iterable[Any], names: Sequence[str] | None, entity: str
 ) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    """Returns rows (mappings, or sequences in the order of `names`) as names, columns and the number of rows."""
+    """Returns rows (mappings, or sequences in the order of `names`) as names, columns and the number of rows.
+
+    Errors name the row, counted from 1, as those of batch requests and Arrow imports do.
+    """
     given = list(rows)
     if not given:
         return list(names or ()), [], 0
     if names is None:
         if not isinstance(given[0], Mapping):
             raise InvalidArgumentError(
-                f"cannot insert {entity}: row 0 is {shown(given[0])}, not a dictionary; pass dictionaries, or pass "
+                f"cannot insert {entity}: row 1 is {shown(given[0])}, not a dictionary; pass dictionaries, or pass "
                 "tuples and columns=[...]",
                 entity=entity,
                 key="rows",
                 value=given[0],
             )
         names = list(given[0])
-        for place, row in enumerate(given):
+        for place, row in enumerate(given, 1):
             if not isinstance(row, Mapping):
                 raise InvalidArgumentError(
-                    f"cannot insert {entity}: row {place} is {shown(row)}, not a dictionary like row 0; pass a "
+                    f"cannot insert {entity}: row {place} is {shown(row)}, not a dictionary like row 1; pass a "
                     "dictionary for every row",
                     entity=entity,
                     key="rows",
@@ -207,14 +210,14 @@ def columns_of(
                     f"{what} {abridged(each)}" for what, each in (("without", missing), ("with", added)) if each
                 )
                 raise InvalidArgumentError(
-                    f"cannot insert {entity}: row {place} has other keys than row 0 ({keys}). Pass the same keys in "
+                    f"cannot insert {entity}: row {place} has other keys than row 1 ({keys}). Pass the same keys in "
                     "every row, with None for a missing value",
                     entity=entity,
                     key="rows",
                     value=row,
                 )
         return list(names), [tuple(row[name] for row in given) for name in names], len(given)
-    for place, row in enumerate(given):
+    for place, row in enumerate(given, 1):
         try:
             size = len(row)
         except TypeError:

@@ -88,7 +88,8 @@ def check(library: ctypes.CDLL) -> None:
     used.restype, used.argtypes = ctypes.c_int, [ctypes.c_char_p]
     if not used(b"ENABLE_FTS5"):
         warnings.warn(
-            f"SQLite {version} was built without FTS5: stores with full-text indexes cannot be opened for writing",
+            f"SQLite {version} was built without FTS5: stores with full-text indexes cannot be opened for writing; "
+            "install an SQLite library with FTS5 to write to such stores",
             SQLiteWarning,
             stacklevel=2,
         )

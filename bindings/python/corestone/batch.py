@@ -199,7 +199,7 @@ class BatchInsertRequest(_BatchRequest):
                     entity=entity.name,
                     key="arrow",
                 )
-            stream = StreamCapsule(self.arrow)
+            stream = StreamCapsule(self.arrow, "arrow")
             self._is_read = is_one_shot(self.arrow)
             call(lib.cst_batch_insert_set_arrow, handle, stream.address, self._options)
             return

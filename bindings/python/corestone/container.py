@@ -155,7 +155,7 @@ class Container(Records, Contexts):
              creates: "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
 
-    _another_owner = "container; create another container"
+    _another_owner = "container; create another container with Container(...)"
 
     @overload
     def __init__(
@@ -352,7 +352,7 @@ class Container(Records, Contexts):
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise InvalidHandleError("the container is closed; create another one")
+            raise InvalidHandleError("the container is closed; create another one with Container(...)")
 
     @property
     def _beneath(self) -> Coordinator:

@@ -83,7 +83,9 @@ class Document(ContextOwner):
              counts them by entity, "save" or "discard"
     """
 
-    _another_owner = "document; open the document again, or create another document"
+    _another_owner = (
+        "document; open the document again with Document.open(...), or create another document with Document(...)"
+    )
 
     def __init__(
         self, model: ModelLike, *, type: str | None = None, queue: str = "private", unsaved: Policy = "refuse"
@@ -157,8 +159,10 @@ class Document(ContextOwner):
             return
         path = self.path
         if path is None:
-            raise InvalidHandleError("the untitled document is closed; create another one")
-        remedy = "open it again, or create another one" if os.path.exists(path) else "create another one"
+            raise InvalidHandleError("the untitled document is closed; create another one with Document(...)")
+        remedy = "create another one with Document(...)"
+        if os.path.exists(path):
+            remedy = f"open it again with Document.open(...), or {remedy}"
         raise InvalidHandleError(f"the document {path} is closed; {remedy}", file=path)
 
     def object_id(self, uri: str) -> ObjectID | None:
@@ -180,7 +184,7 @@ class Document(ContextOwner):
         if not found:
             self._require_open()
             path = self.path
-            remedy = "open it again" if path else "create another one"
+            remedy = "open it again with Document.open(...)" if path else "create another one with Document(...)"
             raise InvalidHandleError(
                 f"the document does not have an open store; close the document, and {remedy}", file=path
             )

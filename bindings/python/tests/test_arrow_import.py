@@ -339,9 +339,9 @@ def test_relationships_are_found_by_keys(ctx: Context) -> None:
     ctx.rollback()
     labs = ctx.first("Department", "name == 'Labs'")
     both = pa.table({"name": ["a"], "department": [str(labs.id)], "department.name": ["Labs"]})
-    assert "both set Employee.department" in str(rejected(ctx, both, InvalidArgumentError))
+    assert "Employee.department is set both by" in str(rejected(ctx, both, InvalidArgumentError))
     wrong = pa.table({"name": ["a"], "department": [str(ctx.first("Skill").id)]})
-    assert "is not the URI of Department" in str(rejected(ctx, wrong, InvalidArgumentError))
+    assert "is not the URI of an object of Department" in str(rejected(ctx, wrong, InvalidArgumentError))
     with pytest.raises(InvalidArgumentError, match="missing must be"):
         ctx.insert_arrow("Employee", missing, missing="none")  # type: ignore[arg-type]
 
@@ -430,7 +430,7 @@ def test_upsert_by_object_id_round_trips(ctx: Context) -> None:
     ctx.delete(gone)
     ctx.save()
     for bad in (uri, "x", str(ctx.first("Skill").id)):
-        with pytest.raises(InvalidArgumentError, match="is not the URI of Employee") as caught:
+        with pytest.raises(InvalidArgumentError, match="is not the URI of an object of Employee") as caught:
             ctx.upsert_arrow("Employee", pa.table({"objectID": [bad], "name": ["d"]}), "objectID")
         assert caught.value.key == "objectID"
 

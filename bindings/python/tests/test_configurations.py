@@ -75,7 +75,7 @@ def test_entity_without_a_store_cannot_be_fetched_or_saved(container: Container)
         ctx.fetch("Draft")
     assert caught.value.entity == "Draft"
     ctx.insert("Draft")
-    with pytest.raises(InvalidArgumentError, match="the open stores cannot hold Draft objects"):
+    with pytest.raises(InvalidArgumentError, match="the open store cannot hold Draft objects"):
         ctx.save()
 
 

@@ -187,8 +187,8 @@ def test_close_error_names_each_context_with_unsaved_changes(model: Model, tmp_p
     error = caught.value
     assert re.sub(r" \(created at [^)]*:\d+\)", "", error.message) == (
         'the container "Shop" stays open because context "form" has unsaved changes: 1 Employee inserted, and context '
-        '"view" has unsaved changes: 1 Department inserted, 2 Employee updated; call save() or rollback() on each '
-        'context, or close with unsaved="discard"'
+        '"view" has unsaved changes: 1 Department inserted, 2 Employee updated; call cst_context_save '
+        '(save) or cst_context_rollback (rollback) on each context, or close with unsaved="discard"'
     )
     assert error.message.count(f"(created at {__file__}:") == 2
     assert len(error.details) == 2

@@ -251,14 +251,14 @@ def test_insert_many_inserts_every_row(ctx: Context) -> None:
 def test_insert_many_is_all_or_nothing(ctx: Context) -> None:
     wrong: list[tuple[list[dict[str, Any]], str]] = [
         ([{"title": "a"}, {"title": 7}], "title"),
-        ([{"title": "a"}, {"title": "b \ud800"}], "row 1"),
-        ([{"title": "a"}, {}], "row 1"),
-        ([{"title": "a"}, {"title": "b", "x": 1}], "row 1"),
+        ([{"title": "a"}, {"title": "b \ud800"}], "row 2"),
+        ([{"title": "a"}, {}], "row 2"),
+        ([{"title": "a"}, {"title": "b", "x": 1}], "row 2"),
     ]
     for rows, words in wrong:
         with pytest.raises(CorestoneError, match=words):
             ctx.insert_many("Project", rows)
-    with pytest.raises(InvalidArgumentError, match="row 0 has 2 values"):
+    with pytest.raises(InvalidArgumentError, match="row 1 has 2 values"):
         ctx.insert_many("Project", [(1, 2)], columns=["title"])
     with pytest.raises(InvalidArgumentError, match="columns="):
         ctx.insert_many("Project", [("a",)])
@@ -266,7 +266,7 @@ def test_insert_many_is_all_or_nothing(ctx: Context) -> None:
         ctx.insert_many("Project", [{"title": "a", "members": []}])
     with pytest.raises(ModelError, match='did you mean "title"'):
         ctx.insert_many("Project", [{"titel": "a"}])
-    with pytest.raises(InvalidArgumentError, match=r"row 1: Employee\.number"):
+    with pytest.raises(InvalidArgumentError, match=r"row 2: Employee\.number"):
         ctx.insert_many("Employee", [{"name": "a", "number": 1}, {"name": "b", "number": 2**63}])
     assert ctx.count("Project") == 0
     assert ctx.count("Employee") == 0

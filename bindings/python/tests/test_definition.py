@@ -98,7 +98,7 @@ def test_compact_bounds_and_patterns_become_predicates(text: str, predicates: li
             'E.p is of type Transformable, whose values cannot be written in a line; write an object with "default"',
         ),
         ("string min", 'E.p: "min" needs a value after it'),
-        ("string match", 'E.p: "match" needs a regular expression without spaces and "=" after it'),
+        ("string match", 'E.p: "match" needs a regular expression (without spaces or "=") after it'),
         ("string max many", 'E.p: the maximum length "many" is not a 64-bit integer'),
         ("int16 max 1.5", 'E.p: "1.5" is not a value of type Integer 16'),
         ("transformable transformer", 'E.p: "transformer" needs the name of a transformer after it'),

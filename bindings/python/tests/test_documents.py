@@ -89,7 +89,10 @@ def test_untitled_document_is_saved_to_a_file(items: Model, tmp_path: Path, type
     assert document.is_closed
     with pytest.raises(InvalidHandleError):
         document.save()
-    with pytest.raises(InvalidHandleError, match="one is closed; open it again, or create another one"):
+    with pytest.raises(
+        InvalidHandleError,
+        match=r"one is closed; open it again with Document\.open\(\.\.\.\), or create another one with Document\(",
+    ):
         _ = document.store
     untitled = Document(items)
     untitled.close()

@@ -390,6 +390,7 @@ def test_single_fault_warning_appears_once_per_relationship_and_line(fresh: Cont
     first = frame.f_code.co_firstlineno + 5
     members = read_members.__code__.co_firstlineno + 2
     advice = "CoreData: fault: {0}.{1} fired a single fault (" + __file__ + ':{2}); prefetch "{1}" in the fetch of {0}'
+    advice += " with cst_fetch_request_set_prefetch (prefetch, relationshipKeyPathsForPrefetching)"
     assert lines == [
         advice.format("Employee", "department", first),
         advice.format("Employee", "department", first + 1),

@@ -1045,7 +1045,7 @@ def test_deletion_fails_when_the_token_is_after_the_last_transaction(container: 
     with pytest.raises(HistoryTokenExpiredError) as raised:
         container.coordinator.delete_history(HistoryToken.at(container.store, 9))
     assert raised.value.value == 9
-    assert raised.value.message.endswith("replaced or restored; pass a token of the present file")
+    assert raised.value.message.endswith("is not from this file; pass a token of the present file")
 
 
 def test_token_of_deleted_transactions_is_expired(
@@ -1099,7 +1099,7 @@ def test_token_of_a_replaced_file_expires(store_path: Path, tmp_path: Path) -> N
         token = token_of(container.coordinator)
     shutil.copyfile(early, store_path)
     with opened(store_path) as container:
-        with pytest.raises(HistoryTokenExpiredError, match="replaced or restored") as raised:
+        with pytest.raises(HistoryTokenExpiredError, match="the token is not from this file") as raised:
             container.coordinator.history(since=token)
         assert raised.value.value == 3
         assert "current token" in raised.value.message

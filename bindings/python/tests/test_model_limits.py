@@ -56,7 +56,7 @@ def composite(count: int) -> str:
 @pytest.mark.parametrize(
     ("made", "most", "words"),
     [
-        (nested, 64, "more than 64 nested elements"),
+        (nested, 64, "elements are nested more than 64 levels deep, which is the limit"),
         (wide, 4_095, "has 4096 properties, but the limit is 4095"),
         (lineage, 128, "would have more than 127 superentities"),
         (composite, 15, "is nested 16 levels deep, which is the limit"),

@@ -219,7 +219,7 @@ def test_store_of_an_unknown_version_needs_a_migration(tmp_path: Path) -> None:
     with pytest.raises(ModelMismatchError) as raised:
         corestone.open(store, bundle(tmp_path))
     assert (raised.value.entity, raised.value.key) == ("Note", "size")
-    assert "the nearest is App 2" in str(raised.value)
+    assert "The nearest is App 2" in str(raised.value)
     assert "Migrate the store" in str(raised.value)
 
 

@@ -91,8 +91,8 @@ def test_warning_appears_once_for_a_loop_over_values(stored: Context) -> None:
             stored.count("Note", "author.notes.stars == %d OR 77 == author.notes.stars", 4000 + value)
         stored.count("Note", "tags.name IN[c] {'secret', %@}", "another secret")
     first, second, third = warnings(lines)
-    assert first.startswith("CoreData: warning: author.notes.stars == %@ is not true for any object")
-    assert second.startswith("CoreData: warning: %@ == author.notes.stars is not true for any object")
+    assert first.startswith('CoreData: warning: "author.notes.stars == %@" is not true for any object')
+    assert second.startswith('CoreData: warning: "%@ == author.notes.stars" is not true for any object')
     assert "ANY tags.name IN[c] %@" in third
     assert not re.search(r"secret|77|4\d\d\d", "".join(lines))
 

@@ -254,7 +254,7 @@ def test_remedy_for_a_lost_trigger_rebuilds_the_r_tree(tmp_path: Path) -> None:
         path, "DROP TRIGGER Z_RT_Place_byPlace_UPDATE; UPDATE ZTHING SET ZX = 500 + Z_PK WHERE ZLABEL IN ('p30', 'p31')"
     )
     # As `corestone check` prints it.
-    kinds = {problem.message.partition("; correct the schema with: ")[2] for problem in check(path)} - {""}
+    kinds = {problem.message.partition(". Correct the schema with: ")[2] for problem in check(path)} - {""}
     [remedy] = kinds
     altered(path, remedy)
     assert check(path) == []
@@ -281,7 +281,7 @@ def test_check_reports_values_outside_their_r_tree_bounds(tmp_path: Path) -> Non
     problems = check(path)
     assert sorted(problem.object_uri or "" for problem in problems) == sorted(uris.values())
     assert all("outside its bounds in the R-tree index Z_RT_Place_byPlace" in problem.message for problem in problems)
-    altered(path, problems[0].message.partition("rebuild the index with: ")[2])
+    altered(path, problems[0].message.partition("Rebuild the index with: ")[2])
     assert check(path) == []
 
 

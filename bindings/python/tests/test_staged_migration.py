@@ -79,7 +79,9 @@ def test_custom_and_lightweight_stages_run_in_order(path: Path, models: list[Mod
         MigrationStage.lightweight([models[2]]),
     ]
     options: dict[str, Any] = {"stages": stages, "source_models": models}
-    assert migration_plan(path, models[2], **options).steps[0] == ('call the handler willMigrate of the stage "pets"')
+    assert migration_plan(path, models[2], **options).steps[0] == (
+        'call the handler will_migrate (willMigrate) of the stage "pets"'
+    )
     assert order == []
     assert users(path, models[2], **options) == {"Ada": "Rex", "Bob": None}
     assert order == ["will 2", "did"]

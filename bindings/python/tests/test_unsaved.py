@@ -53,7 +53,9 @@ def fill(context: Context) -> None:
 
 
 COUNTS = "1 Department inserted, 2 Employee inserted, 1 Employee updated, 1 Employee deleted"
-REMEDY = 'call save() or rollback() on the context, or close with unsaved="discard"'
+REMEDY = (
+    'call cst_context_save (save) or cst_context_rollback (rollback) on the context, or close with unsaved="discard"'
+)
 
 
 def names(path: Path) -> list[str]:
@@ -560,7 +562,7 @@ with Container(model, "a.store") as container:
     assert done.returncode == 1
     # The traceback, and the warning of what is lost by the end.
     assert done.stderr.count('UnsavedChangesError: the container "a.store" stays open') == 1
-    assert done.stderr.count("1 Employee inserted; call save() or rollback() on the context") == 1
+    assert done.stderr.count("1 Employee inserted; call cst_context_save (save) or") == 1
     assert done.stderr.count("lost unsaved changes at interpreter exit") == 1
     assert "CoreData: warning" not in done.stderr
 

@@ -481,11 +481,10 @@ def test_row_errors_name_row_and_key(tmp_path: Path) -> None:
             ("text", "half \ud800", InvalidUTF8Error),
             ("text", object(), TypeMismatchError),
         ):
-            with pytest.raises(kind, match=f"row 2: Row.{name}: ") as caught:
+            with pytest.raises(kind, match=f"row 3: Row.{name}: ") as caught:
                 ctx.insert_many("Row", [good, good, {**good, name: value}])
             assert (caught.value.entity, caught.value.key) == ("Row", name)
             assert caught.value.value is value
-            # A batch request counts from 1.
             with pytest.raises(
                 CallbackError, match=f"^the handler of the batch insert of Row failed: row 3: Row.{name}: "
             ) as told:
@@ -505,11 +504,11 @@ def test_row_error_has_the_fields_of_its_cause(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(values, "encode", fail)
         monkeypatch.setattr(_bulk, "accelerator", None)  # which encodes values itself
         rows: list[dict[str, Any]] = [{"n": 1}, {"n": 1.5}]
-        with pytest.raises(InvalidArgumentError, match="row 0: no value") as caught:
+        with pytest.raises(InvalidArgumentError, match="row 1: no value") as caught:
             ctx.insert_many("Row", rows)
         monkeypatch.undo()
         error = caught.value
-        assert error.message == "row 0: no value"
+        assert error.message == "row 1: no value"
         assert (error.object_uri, error.file, error.details) == ("x-coredata:///Row/p1", "rows", (detail,))
 
 
@@ -519,17 +518,17 @@ def test_insert_many_accepts_rows_of_every_shape(tmp_path: Path) -> None:
         assert ctx.insert_many("Row", []) == 0
         assert ctx.insert_objects("Row", iter([])) == []
         for rows, columns, words in (
-            ([{"n": 1}, {"text": "a"}], None, r'row 1 has other keys than row 0 \(without "n", and with "text"\)'),
-            ([{"n": 1}, {"n": 1, "text": "a"}], None, r'row 1 has other keys than row 0 \(with "text"\)'),
-            ([{"n": 1}, (1,)], None, r"row 1 is \(1,\), not a dictionary"),
-            ([(1,)], None, r"row 0 is \(1,\), not a dictionary"),
-            ([(1, "a"), (2,)], ["n", "text"], "row 1 has 1 value for 2 columns"),
-            ([(1, "a", 3)], ["n", "text"], "row 0 has 3 values for 2 columns"),
+            ([{"n": 1}, {"text": "a"}], None, r'row 2 has other keys than row 1 \(without "n", and with "text"\)'),
+            ([{"n": 1}, {"n": 1, "text": "a"}], None, r'row 2 has other keys than row 1 \(with "text"\)'),
+            ([{"n": 1}, (1,)], None, r"row 2 is \(1,\), not a dictionary"),
+            ([(1,)], None, r"row 1 is \(1,\), not a dictionary"),
+            ([(1, "a"), (2,)], ["n", "text"], "row 2 has 1 value for 2 columns"),
+            ([(1, "a", 3)], ["n", "text"], "row 1 has 3 values for 2 columns"),
         ):
             with pytest.raises(InvalidArgumentError, match=words):
                 ctx.insert_many("Row", rows, columns)  # type: ignore[arg-type]
         numbers: list[Any] = [(1, "a"), 5]
-        with pytest.raises(TypeMismatchError, match="cannot insert Row: row 1 is 5, not a sequence; ") as told:
+        with pytest.raises(TypeMismatchError, match="cannot insert Row: row 2 is 5, not a sequence; ") as told:
             ctx.insert_many("Row", numbers, ["n", "text"])
         assert (told.value.entity, told.value.value) == ("Row", 5)
         assert not ctx.has_changes

@@ -170,8 +170,8 @@ final class ArrowImport {
             ? "an object with \(described(column, key)) does not exist; "
                 + (destination.isOfTree(of: entity) ? "add a row for it" : "import \(destination.name) first")
                 + ", or set CST_ARROW_IMPORT_NULL_IF_MISSING (missing=\"null\", ignoresMissingTargets)"
-            : "\(key.values[0].excerpt) is not the URI of \(destination.name) in an open store; correct it, or set "
-                + "CST_ARROW_IMPORT_NULL_IF_MISSING (missing=\"null\", ignoresMissingTargets)"
+            : "\(key.values[0].excerpt) is not the URI of an object of \(destination.name) in an open store; correct "
+                + "it, or set CST_ARROW_IMPORT_NULL_IF_MISSING (missing=\"null\", ignoresMissingTargets)"
         return CoreError(
             .invalidArgument, "\(entity.name).\(column.relationship.name): \(problem)", entity: entity.name,
             key: column.relationship.name, value: key.values[0])

@@ -60,7 +60,7 @@ final class ArrowImportPlan {
             throw CoreError(
                 .invalidArgument,
                 "the Arrow import of \(entity.name) does not set a property; name columns after properties, or map "
-                    + "columns to properties with columns", entity: entity.name, key: "columns")
+                    + "columns to properties with the option columns", entity: entity.name, key: "columns")
         }
         (attributes, relationships, identity) = try builder.finish()
     }
@@ -71,15 +71,16 @@ final class ArrowImportPlan {
         base += count
         count = 0
         let limit = Int64(Int32.max) << 16
-        guard 0...limit ~= array.length, 0...limit ~= array.offset, array.n_children == fieldCount,
-            fieldCount == 0 || array.children != nil
-        else {
-            throw CoreError(
-                .invalidArgument,
-                "a record batch of the Arrow stream for \(entity.name) has \(array.n_children) columns and "
-                    + "\(array.length) rows from offset \(array.offset), but the schema has \(fieldCount) columns; "
-                    + "report it as a defect of the library that exports the stream",
-                entity: entity.name, key: "stream")
+        guard 0...limit ~= array.length, 0...limit ~= array.offset else {
+            throw ArrowImportPlan.damagedBatch(
+                "has the length \(array.length) and the offset \(array.offset), but both must be 0 to \(limit)", entity)
+        }
+        guard array.n_children == fieldCount else {
+            throw ArrowImportPlan.damagedBatch(
+                "has the column count \(array.n_children), but the column count of the schema is \(fieldCount)", entity)
+        }
+        guard fieldCount == 0 || array.children != nil else {
+            throw ArrowImportPlan.damagedBatch("does not contain its columns", entity)
         }
         for (place, input) in inputs {
             do { try input.load(array.children[place], from: array.offset, count: array.length) } catch let error
@@ -97,6 +98,13 @@ final class ArrowImportPlan {
             }
         }
         count = Int(array.length)
+    }
+
+    private static func damagedBatch(_ problem: String, _ entity: Entity) -> CoreError {
+        CoreError(
+            .invalidArgument,
+            "a record batch of the Arrow stream for \(entity.name) \(problem); report it as a defect of the library "
+                + "that exports the stream", entity: entity.name, key: "stream")
     }
 
     private static func damaged(_ problem: String, _ entity: Entity) -> CoreError {

@@ -86,7 +86,7 @@ extension ArrowInput {
     private func index(_ row: Int, below count: Int) throws -> Int {
         let place = integer(row)
         guard 0..<Int64(count) ~= place else {
-            throw damaged("has the index \(place) into a dictionary of \(count) values")
+            throw damaged("has the index \(place) into a dictionary with the count \(count)")
         }
         return Int(place)
     }
@@ -112,7 +112,7 @@ extension ArrowInput {
         }
         let size = pieceSizes.loadUnaligned(fromByteOffset: piece * 8, as: Int64.self)
         guard first >= 0, Int64(first + count) <= size else {
-            throw damaged("has a value at the bytes \(first) to \(first + count) of a buffer of \(size) bytes")
+            throw damaged("has a value at bytes \(first) to \(first + count), but the buffer size is \(size)")
         }
         return UnsafeRawBufferPointer(start: data + first, count: count)
     }

@@ -65,7 +65,9 @@ final class ArrowInput {
             }
         guard expected.map({ $0 == field.n_children }) ?? (0...Int64(Int32.max) ~= field.n_children) else {
             throw ArrowInput.damaged(
-                column, "has the type \(arrowTypeName(format)) with \(ArrowInput.counted(field.n_children))",
+                column,
+                "has the type \(arrowTypeName(format)) with \(ArrowInput.counted(field.n_children))"
+                    + (expected.map { " instead of \($0)" } ?? ""),
                 isNested: isNested)
         }
         var (children, names) = ([ArrowInput](), [String]())
@@ -106,13 +108,14 @@ final class ArrowInput {
         guard let array = place?.pointee, array.release != nil else { throw damaged("does not have an array") }
         let limit = ArrowInput.maximumLength
         guard 0...limit ~= array.length, 0...limit ~= array.offset else {
-            throw damaged("has the length \(array.length) and the offset \(array.offset)")
+            throw damaged("has the length \(array.length) and the offset \(array.offset), but takes 0 to \(limit)")
         }
         guard 0...limit ~= base, 0...limit ~= wanted, base + wanted <= array.length else {
-            throw damaged("has \(array.length) values, but \(base + wanted) are needed")
+            throw damaged("has the length \(array.length), but needs at least \(base + wanted)")
         }
         guard type.bufferCount.map({ $0 == array.n_buffers }) ?? (3...Int64(Int32.max) ~= array.n_buffers) else {
-            throw damaged("has \(array.n_buffers) buffers")
+            let needed = type.bufferCount.map { "\($0)" } ?? "at least 3"
+            throw damaged("has the buffer count \(array.n_buffers), but needs \(needed)")
         }
         guard array.n_children == children.count, array.n_children == 0 || array.children != nil else {
             throw damaged("has \(ArrowInput.counted(array.n_children)) instead of \(children.count)")
@@ -123,11 +126,11 @@ final class ArrowInput {
         guard array.n_buffers == 0 || array.buffers != nil else { throw damaged("does not have its buffers") }
         (start, count) = (Int(array.offset + base), Int(wanted))
         guard !(start + count).multipliedReportingOverflow(by: max(type.width, 1)).overflow else {
-            throw damaged("has \(array.length) values of \(type.width) bytes")
+            throw damaged("has \(array.length) values of \(type.width) bytes, whose size exceeds 64 bits")
         }
         validity = array.n_buffers == 0 ? nil : array.buffers[0]
         if validity == nil, array.null_count > 0, type != .null {
-            throw damaged("has \(array.null_count) nulls, but does not have a validity bitmap")
+            throw damaged("has the null count \(array.null_count), but does not have a validity bitmap")
         }
         if array.n_buffers > 1, count > 0, values(array) == nil { throw damaged("does not have a buffer of values") }
         values = array.n_buffers > 1 ? values(array) ?? ArrowInput.nothing : ArrowInput.nothing
@@ -135,7 +138,7 @@ final class ArrowInput {
         if type.bufferCount == nil { try loadPieces(array) }
         if let dictionary {
             let entries = array.dictionary.pointee.length
-            guard entries >= 0 else { throw damaged("has a dictionary of \(entries) values") }
+            guard entries >= 0 else { throw damaged("has a dictionary with the count \(entries)") }
             try dictionary.load(array.dictionary, count: entries)
         }
         try loadChildren(array)
@@ -153,12 +156,12 @@ final class ArrowInput {
             guard let items = array.children[0] else { throw damaged("does not have its items") }
             let end = count > 0 ? offset(count) : 0
             guard items.pointee.length >= end else {
-                throw damaged("has \(items.pointee.length) items, but its offsets need \(end)")
+                throw damaged("has the item count \(items.pointee.length), but its offsets need \(end)")
             }
             try children[0].load(items, count: Int64(end))
         case .fixedList(let size):
             let (end, overflow) = (start + count).multipliedReportingOverflow(by: size)
-            guard !overflow else { throw damaged("has \(count) lists of \(size) items") }
+            guard !overflow else { throw damaged("has lists of \(size) items, whose total exceeds 64 bits") }
             try children[0].load(array.children[0], count: count > 0 ? Int64(end) : 0)
         default: break
         }
@@ -169,13 +172,17 @@ final class ArrowInput {
         data = type.bufferCount == 3 ? array.buffers[2] : nil
         guard count > 0 else { return }
         var last = offset(0)
-        guard last >= 0 else { throw damaged("has the offset \(last)") }
+        guard last >= 0 else { throw damaged("has the offset \(last), but must have 0 or more") }
         for place in 1...count {
             let next = offset(place)
-            guard next >= last else { throw damaged("has the offset \(next) after \(last)") }
+            guard next >= last else {
+                throw damaged("has the offset \(next) after \(last), but offsets must not decrease")
+            }
             last = next
         }
-        guard last <= ArrowInput.maximumLength else { throw damaged("has the offset \(last)") }
+        guard last <= ArrowInput.maximumLength else {
+            throw damaged("has the offset \(last), but the limit is \(ArrowInput.maximumLength)")
+        }
         if data == nil, type.bufferCount == 3, last > offset(0) { throw damaged("does not have a buffer of bytes") }
     }
 
@@ -183,7 +190,7 @@ final class ArrowInput {
         let number = Int(array.n_buffers) - 3
         pieces = UnsafeBufferPointer(start: array.buffers + 2, count: number)
         guard let sizes = array.buffers[Int(array.n_buffers) - 1] ?? (number == 0 ? ArrowInput.nothing : nil) else {
-            throw damaged("does not have the sizes of its \(number) buffers")
+            throw damaged("does not have the sizes of its buffers")
         }
         pieceSizes = sizes
     }

@@ -37,9 +37,9 @@ final class ArrowMatch {
         if found.isEmpty, plan.identity != nil {
             throw CoreError(
                 .invalidArgument,
-                "\(key.values[0].excerpt) is not the URI of \(plan.entity.name) in an open store; correct it, or "
-                    + "pass null to insert an object", entity: plan.entity.name, key: ArrowFields.objectID,
-                value: key.values[0])
+                "\(key.values[0].excerpt) is not the URI of an object of \(plan.entity.name) in an open store; "
+                    + "correct the URI, or pass null to insert an object", entity: plan.entity.name,
+                key: ArrowFields.objectID, value: key.values[0])
         }
         return found.first
     }
@@ -83,7 +83,12 @@ extension ArrowImportPlan {
             throw CoreError(
                 .invalidArgument,
                 "the columns do not contain a unique constraint of \(entity.name), by which existing objects are "
-                    + "found; name the attributes in keys (match)", entity: entity.name, key: "keys")
+                    + "found; "
+                    + (allowsObjectID
+                        ? "name the attributes in keys (match)"
+                        : "import the attributes of one, or call cst_context_upsert_arrow (upsert_arrow, upsertArrow) "
+                            + "with keys (match)"),
+                entity: entity.name, key: "keys")
         }
         func missing(_ key: String) -> CoreError {
             CoreError(
@@ -104,8 +109,8 @@ extension ArrowImportPlan {
                 throw CoreError(
                     .invalidArgument,
                     isOnce
-                        ? "\(entity.name).\(key) cannot be a key; use stored attributes"
-                            + (allowsObjectID ? ", or objectID alone" : "")
+                        ? "\(entity.name).\(key) cannot be a key; use stored attributes that are neither composite nor "
+                            + "transformable" + (allowsObjectID ? ", or objectID alone" : "")
                         : "the key \(quoted(key)) is listed twice; list it once",
                     entity: entity.name, key: key)
             }

@@ -106,7 +106,8 @@ struct ArrowPlanBuilder {
                     let hint = nearestName(to: name, among: attribute.elements.map(\.name))
                     throw invalid(
                         "\(entity.name).\(attribute.path) has no element \"\(name)\""
-                            + (hint.map { "; did you mean \"\($0)\"?" } ?? ""), "\(attribute.path).\(name)")
+                            + (hint.map { "; did you mean \"\($0)\"?" } ?? "; leave the field out"),
+                        "\(attribute.path).\(name)")
                 }
                 try add(child, element, parents + [input])
             }
@@ -201,8 +202,8 @@ struct ArrowPlanBuilder {
     private func claimRelationship(_ new: ArrowRelationship) throws {
         guard let other = relationships.first(where: { $0.relationship === new.relationship }) else { return }
         throw invalid(
-            "the columns \(other.columns) and \(new.columns) both set \(entity.name).\(new.relationship.name); leave "
-                + "one out",
+            "\(entity.name).\(new.relationship.name) is set both by \(other.columns) and by \(new.columns); leave out "
+                + "\(other.columns), or leave out \(new.columns)",
             new.relationship.name)
     }
 

@@ -65,8 +65,10 @@ enum ModelText {
             }
             let bytes = UnsafeRawBufferPointer(bytes)
             return try decodeJSONNode(bytes, limit: Model.maximumTextValues) { complaint, offset in
-                CoreError(
-                    .model, code: .coreData, "the model text \(complaint), at \(place(of: offset, in: bytes))",
+                let problem = complaint.withoutRemedy
+                let remedy = complaint.dropFirst(problem.count)
+                return CoreError(
+                    .model, code: .coreData, "the model text \(problem), at \(place(of: offset, in: bytes))\(remedy)",
                     offset: offset)
             }
         }

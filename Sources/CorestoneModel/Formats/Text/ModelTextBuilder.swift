@@ -119,8 +119,7 @@ struct ModelTextBuilder {
             let parts = try node.elements(place, wanted, isElement: true)
             guard parts.count == 2 else {
                 throw place.error(
-                    " has an element that is a list of \(parts.count) item\(parts.count == 1 ? "" : "s"), but each element "
-                        + "must be \(wanted)")
+                    " contains a list of \(parts.count) item\(parts.count == 1 ? "" : "s") in place of \(wanted)")
             }
             let expression = ExpressionText(try parts[0].text(place, "the text of an expression", isElement: true))
             _ = try place.naming { try expression.required() }
@@ -194,7 +193,7 @@ struct ModelTextBuilder {
                 let canMatch = inverse.destination.anyProperty(named: relationship.name) === relationship
                 let remedy =
                     canMatch
-                    ? "set the inverse of \(inverse.fullName) to \(relationship.name), or name the inverse on one "
+                    ? "set the inverse of \(inverse.fullName) to \"\(relationship.name)\", or name the inverse on one "
                         + "side only"
                     : "set a different inverse for \(relationship.fullName)"
                 throw contradiction(

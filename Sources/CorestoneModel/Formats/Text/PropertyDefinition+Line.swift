@@ -58,7 +58,7 @@ extension PropertyDefinition {
         switch word.lowercased() {
         case "min": minimum = .written(try words.argument(of: word, "a value"))
         case "max": maximum = .written(try words.argument(of: word, "a value"))
-        case "match": pattern = try words.argument(of: word, "a regular expression without spaces and \"=\"")
+        case "match": pattern = try words.argument(of: word, "a regular expression (without spaces or \"=\")")
         case "transformer": transformer = try words.argument(of: word, "the name of a transformer")
         case "renaming_identifier": renamingIdentifier = try words.argument(of: word, "the former name")
         case let other:

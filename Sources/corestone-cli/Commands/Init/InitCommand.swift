@@ -15,9 +15,10 @@ struct InitCommand: Command {
                     + "default the C interface of the installed library", value: "PATH"),
         ],
         details: [
-            "Creates the same parts as \"Use Core Data\" in Xcode: a model with one entity, which corestone model and Xcode "
-                + "can edit; a container, with its store in the user's data folder (XDG_DATA_HOME); and a program that "
-                + "inserts an object, saves, and lists the contents of the store.",
+            "Creates the same parts as \"Use Core Data\" in Xcode: a model, a container and a program. The model has "
+                + "one entity, and can be edited with corestone model and Xcode. The container has its store in the "
+                + "user's data folder (XDG_DATA_HOME). The program inserts an object, saves, and lists the contents of "
+                + "the store.",
             "FOLDER must not exist yet, or must be empty.",
         ],
         examples: ["corestone init Notes", "corestone init Notes --language c && make -C Notes run"])

@@ -49,7 +49,7 @@ struct AddCommand: Command {
         ) { try $0.addEntity(to: $1) },
         Kind(
             name: "attribute", usage: "attribute ENTITY.NAME TYPE",
-            meaning: "optional; numbers are scalars with the default 0, as in Xcode; for the type Composite, add its "
+            meaning: "optional; numbers are scalars with the default 0, as in Xcode. For the type Composite, add its "
                 + "elements as NAME:TYPE"
         ) { try $0.addAttribute(to: $1) },
         Kind(

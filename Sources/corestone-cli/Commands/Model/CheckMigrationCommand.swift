@@ -35,8 +35,8 @@ struct CheckMigrationCommand: Command {
                 + "earlier versions are \"Notes\", \"Notes 2\", and all versions whose names are not \"Notes\" with a "
                 + "number. With OLD and NEW, the steps from every version of OLD to NEW are checked. Frozen versions are also compared with the versions of the same name in NEW, which "
                 + "must not change.",
-            "A step for which there is a mapping model, or a chain of mapping models and inferred mappings over other versions, has no "
-                + "findings, because its author decided how the data is migrated.",
+            "A step does not have findings if a mapping model exists for it, or a chain of mapping models and inferred "
+                + "mappings over other versions. The author of these models decided how the data is migrated.",
             "With --stores, every store of the folder and its subfolders is copied into TMPDIR, and the copy is migrated to NEW and "
                 + "opened. The stores are only read.",
             "json is one object: newest, older (a list), stores (their number) and findings, each with rule, severity (error, "

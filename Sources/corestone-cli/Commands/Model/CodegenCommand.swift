@@ -20,7 +20,7 @@ struct CodegenCommand: Command {
         details: [
             "Writes a generated file, which is replaced each time, and a file for manual changes, which is written "
                 + "once. An unchanged file is not written again.",
-            "The codegen setting of an entity in Xcode applies: Class Definition generates the class, "
+            "The codegen setting of an entity in Xcode applies. Class Definition generates the class, "
                 + "Category/Extension also adds a file for manual changes, and Manual/None generates nothing. Entities "
                 + "with Manual/None get code with --all, or if no entity of the model has the setting. Optional "
                 + "attributes can be null, except those with Use Scalar Type, where null is 0.",
@@ -69,7 +69,7 @@ struct CodegenCommand: Command {
         if !model.skipped.isEmpty {
             Tool.note(
                 "code was not generated for \(model.skipped.abridged), whose codegen setting is Manual/None; "
-                    + "add --all to include them")
+                    + "add --all to generate code for all entities")
         }
         return .done
     }

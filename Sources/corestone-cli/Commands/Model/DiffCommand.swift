@@ -18,9 +18,9 @@ struct DiffCommand: Command {
         details: [
             "Prints one line per difference, grouped by entity. A line that begins with * changes the version hash of its entity, so "
                 + "stores need a migration. The exit code is 0 without differences, otherwise 1, as for diff.",
-            "Only differences that affect stores or programs are printed and counted. Others need --all: positions in the diagram, "
-                + "versions of Xcode, the order of lists, renaming identifiers that record a printed rename, and settings of source models "
-                + "that a compiled model cannot have.",
+            "Only differences that affect stores or programs are printed and counted. --all adds positions in the "
+                + "diagram, versions of Xcode, the order of lists, and renaming identifiers that record a printed "
+                + "rename. It also adds settings of source models that a compiled model cannot have.",
             "json is a list of objects with action (added, removed, changed, renamed), part, entity, name, field, old, new, "
                 + "changesHash and text.",
         ],

@@ -16,8 +16,8 @@ struct FreezeCommand: Command {
             "Writes the compiled version, NAME.mom, and a manifest, NAME.json, with its checksum and version hashes. Both belong in "
                 + "version control. The output is deterministic. A version that is frozen already is never "
                 + "overwritten: the same model changes nothing, another one is an error.",
-            "With --check, the exit code is 1 if a frozen file was changed, or if MODEL does not contain a frozen version, or has "
-                + "another model under its name.",
+            "With --check, the exit code is 1 if a frozen file was changed. It is also 1 if MODEL does not contain a "
+                + "frozen version, or has another model under the name of the version.",
             "Pass the folder to model check-migration, or to --source of migrate.",
         ],
         examples: [
@@ -31,7 +31,8 @@ struct FreezeCommand: Command {
     init(_ options: Options) throws {
         self.options = options
         if options.has("check"), options.has("version") {
-            throw UsageError("--check checks every frozen version; omit --version")
+            throw UsageError(
+                "--version does not apply to --check, which checks every frozen version; omit --version")
         }
     }
 

@@ -14,8 +14,8 @@ struct LintCommand: Command {
         details: [
             "Prints one line per finding, with severity, message, remedy and rule; docs/reference/lint.md explains "
                 + "each rule. The exit code is 1 if there are errors; warnings and notes do not change it.",
-            "In a bundle of versions, renaming identifiers are compared with those of the versions before it, in the order of "
-                + "their names.",
+            "In a bundle of versions, renaming identifiers are compared with those of the earlier versions, in the "
+                + "order of the versions' names.",
             "json is a list of objects with rule, severity (error, warning, note), entity, key, message and remedy.",
         ],
         examples: [

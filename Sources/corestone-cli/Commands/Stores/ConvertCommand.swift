@@ -25,9 +25,9 @@ struct ConvertCommand: Command {
                 + "terminal, a bar shows the progress.",
             "The new store carries its model. XML and binary stores that Apple's framework wrote do not; pass the model "
                 + "(--model).",
-            "--check compares the objects of both stores, entity by entity in the order of their keys: exact attribute "
-                + "values, to-one relationships, and members of to-many relationships with their order. Each "
-                + "difference is reported with entity, object and property, and makes the exit code 1.",
+            "--check compares the objects of both stores, entity by entity in the order of their keys. It compares "
+                + "exact attribute values, to-one relationships, and members of to-many relationships with their "
+                + "order. Each difference is reported with entity, object and property, and makes the exit code 1.",
         ],
         examples: [
             "corestone convert Notes.sqlite Notes.xml --check",

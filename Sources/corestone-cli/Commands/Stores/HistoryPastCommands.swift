@@ -205,8 +205,9 @@ struct HistoryAtCommand: Command {
             try output.finish()
             Tool.note(
                 "\(plural(unknown.values, "value")) of \(plural(unknown.objects, "object")) \(unknown.values == 1 ? "is" : "are") "
-                    + "unknown: attributes and to-one relationships are null in \(path), to-many relationships may have other "
-                    + "members; open \(source) with CST_STORE_COMPLETE_HISTORY (complete_history=True) to keep old values from now on"
+                    + "unknown: attributes and to-one relationships are null in \(path), and to-many relationships "
+                    + "may have other members; open \(source) with CST_STORE_COMPLETE_HISTORY (complete_history=True) "
+                    + "to keep old values from now on"
             )
         }
         return .done

@@ -42,18 +42,21 @@ struct MigrateCommand: Command {
             "The mapping is inferred from names and renaming identifiers, as Core Data's lightweight migration does. An SQLite store is "
                 + "migrated in place, in one transaction: keys, versions and the identifier stay, and the file is unchanged if anything fails. "
                 + "Stores of other types are written as a whole and replaced at the end. With mapping models and stages, objects are created again.",
-            "--plan lists every entity with what is added, removed, renamed and filled, the number of its objects, and the values and "
-                + "pairs that would be lost. A problem is data in the store that is not valid in the new model, such as objects "
-                + "without a required value; the migration fails until that data is changed. With mapping models or stages, --plan lists the steps.",
-            "The file of --stages is an object with the list \"stages\". A stage has \"lightweight\", a list of versions that are reached by "
-                + "inferred mappings, or \"from\", \"to\" and, unless that mapping is inferred, \"mapping\", the path of a mapping model; and "
-                + "optionally a \"label\". A version is a name in the bundles of --to and --source, or a checksum.",
+            "--plan lists every entity with its added, removed, renamed and filled properties, the number of its "
+                + "objects, and the values and pairs that would be lost. A problem is data in the store that is not "
+                + "valid in the new model, such as objects without a required value. The migration fails until that "
+                + "data is changed. With mapping models or stages, --plan lists the steps.",
+            "The file of --stages is an object with the list \"stages\". A stage has \"lightweight\", a list of "
+                + "versions that are reached by inferred mappings, or \"from\" and \"to\". With \"from\" and \"to\", "
+                + "it also has \"mapping\", the path of a mapping model, unless the mapping is inferred. Every stage "
+                + "can have a \"label\". A version is a name in the bundles of --to and --source, or a checksum.",
             "--restore and --finish-deferred do not need a model. --restore looks for backups beside the store, or in the folder of --backup.",
-            "json is one object: with --plan needed, losesData, entities, steps, warnings and problems, and with --sql statements; with "
-                + "--restore store and restored; with --finish-deferred store and finishedTasks; otherwise store, migrated and "
-                + "backup, and with --defer deferredTasks.",
-            "Exit code 0: migrated, or nothing to do. 1: --plan found problems, or data that would be lost. 2: wrong usage. 3: the store "
-                + "cannot be migrated.",
+            "json is one object. With --plan, it has needed, losesData, entities, steps, warnings and problems, and "
+                + "with --sql also statements. With --restore, it has store and restored, and with --finish-deferred "
+                + "store and finishedTasks. Otherwise it has store, migrated and backup, and with --defer also "
+                + "deferredTasks.",
+            "The exit code is 0 if the store was migrated or need not be migrated. It is 1 if --plan found problems or "
+                + "data that would be lost, 2 for wrong usage, and 3 if the store cannot be migrated.",
         ],
         examples: [
             "corestone migrate Notes.sqlite --to Notes.xcdatamodeld --plan",

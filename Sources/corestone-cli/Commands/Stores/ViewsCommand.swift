@@ -21,10 +21,10 @@ struct ViewsCommand: Command {
                 + "permanent views. Views are never written into the store itself, because Apple's framework could not "
                 + "migrate it afterwards.",
             "The view of an entity has the primary key (id), the entity of each object in an entity tree (entity), and "
-                + "the attributes under their names. Dates and UUIDs are text, booleans are 0 and 1, and large values "
-                + "are bytes or the name of their backing file (photo, photo_file). A to-one relationship owner has "
-                + "the column owner_id, which joins the id of the other view, and owner_name or a similar column if "
-                + "the destination has such an attribute. The column owner_order is the index in an ordered to-many "
+                + "the attributes by name. Dates and UUIDs are text, booleans are 0 and 1, and large values are bytes "
+                + "or the name of their backing file (photo, photo_file). A to-one relationship owner has the column "
+                + "owner_id, which joins the id of the other view. It also has owner_name or a similar column if the "
+                + "destination has such an attribute. The column owner_order is the index in an ordered to-many "
                 + "relationship. Many-to-many relationships have their own views, such as Note_tags (note_id, "
                 + "tags_id).",
         ],
