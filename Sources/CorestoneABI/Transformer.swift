@@ -57,7 +57,9 @@ public func cst_object_get_transformed(
         out.pointee = nil
         let object = try object(pointer)
         guard let value = try object.transformedValue(key: key) else { return }
-        guard let host = value as? HostValue else { throw object.notHostValueError(key: key, found: value) }
+        guard let host = try value as? HostValue ?? object.transformedValueAgain(key: key) as? HostValue else {
+            throw object.notHostValueError(key: key, found: value)
+        }
         out.pointee = host.pointer
     }
 }

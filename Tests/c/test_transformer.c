@@ -313,13 +313,19 @@ static void objects_of_a_registered_class_are_archived(void) {
     CHECK_STATUS(CST_NOT_FOUND, cst_archive_unregister_class(text(paint_class), E));
     OK(cst_object_refresh(object, false, E));
     CHECK_STATUS(CST_E_TYPE_MISMATCH, cst_object_get_transformed(object, p.colour, &value, E));
+
+    /* They can be read as soon as the class is registered, although the object caches what it read before. */
+    OK(cst_archive_register_class(text(paint_class), &callbacks, E));
+    OK(cst_object_get_transformed(object, p.colour, &value, E));
+    CHECK(((struct colour *)value)->blue == 0.75);
+    OK(cst_archive_unregister_class(text(paint_class), E));
     cst_buffer_dispose(&json);
     cst_buffer_dispose(&archive);
     OK(cst_release(object));
     OK(cst_release(p.context));
     OK(cst_release(p.coordinator));
     OK(cst_release(model));
-    CHECK(counts.freed == 1 + counts.made && counts.destroyed == 1);
+    CHECK(counts.freed == 1 + counts.made && counts.destroyed == 2);
 }
 
 static void an_archive_class_requires_its_functions(void) {

@@ -268,7 +268,8 @@ extension Coordinator {
     /// The reason why the coordinator does not have a store, with the remedy, as the end of an error message.
     var withoutStores: String {
         closing.hasClosed
-            ? "the coordinator is closed; create a new coordinator or container, or open the document again"
+            ? "the coordinator is closed; create a new coordinator or container with cst_coordinator_new or "
+                + "cst_container_new (Coordinator, Container), or open the document again with cst_document_open"
             : "the coordinator does not have a store; add one with cst_coordinator_add_store (add_store, addStore), or "
                 + "load the stores of the container with cst_container_load (load, loadStores)"
     }

@@ -29,6 +29,19 @@ extension ManagedObject {
         }
     }
 
+    /// Transforms the value of a transformable attribute again, because its class may have been registered since.
+    package func transformedValueAgain(key: UInt32) throws -> Any? {
+        let slot = try transformable(key).slot
+        let former = transformedByObjects.withLock { all in
+            let former = all[ObjectIdentifier(self)]?.filter { $0.slot == slot }
+            all[ObjectIdentifier(self)]?.removeAll { $0.slot == slot }
+            return former
+        }
+        // The value is released outside the lock, because its deallocation may call the application.
+        withExtendedLifetime(former) {}
+        return try transformedValue(key: key)
+    }
+
     /// Sets a transformable attribute to the bytes that its transformer returns for a value; nil sets null.
     ///
     /// The object caches the value.

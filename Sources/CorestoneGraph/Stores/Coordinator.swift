@@ -104,8 +104,8 @@ public final class Coordinator: @unchecked Sendable {
         guard closing.hasClosed else { return }
         throw CoreError(
             .invalidHandle, code: .persistentStoreOpen,
-            "cannot add \(Coordinator.shown(path)): the coordinator is closed; create a new "
-                + "coordinator",
+            "cannot add \(Coordinator.shown(path)): the coordinator is closed; create a new coordinator with "
+                + "cst_coordinator_new (Coordinator)",
             file: path)
     }
 

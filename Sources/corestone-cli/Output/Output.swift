@@ -113,7 +113,7 @@ final class Output {
 
     /// Returns the remedy for a failed write, or an empty text.
     private static func remedy(_ code: Int32) -> String {
-        if code == EFBIG { return "; raise the limit of the file size (ulimit -f)" }
+        if code == EFBIG { return "; redirect it to a file system for larger files" }
         if [ENOSPC, EDQUOT].contains(code) { return "; redirect it to a file on a disk with free space" }
         var status = stat()
         let isFile = fstat(STDOUT_FILENO, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

@@ -41,25 +41,28 @@ final class CoordinatorTests: GraphTestCase {
         try coordinator.close()
         let late = failure { _ = try coordinator.add(MemoryStore(model: model, path: "")) }
         XCTAssertEqual(
-            late.message, "cannot add a store without a path: the coordinator is closed; create a new coordinator")
+            late.message,
+            "cannot add a store without a path: the coordinator is closed; create a new coordinator with "
+                + "cst_coordinator_new (Coordinator)")
         XCTAssertNil(late.file)
     }
 
     func testFetchAndSaveFailWhenTheCoordinatorIsClosed() throws {
+        let closed =
+            "the coordinator is closed; create a new coordinator or container with cst_coordinator_new or "
+            + "cst_container_new (Coordinator, Container), or open the document again with cst_document_open"
         _ = try department("R&D")
         try coordinator.close(.discard)
         let fetch = failure { _ = try context.fetch("Employee") }
         XCTAssertEqual(fetch.status, .invalidArgument)
         XCTAssertEqual(
             fetch.message,
-            "cannot fetch Employee: the coordinator is closed; create a new coordinator or container, or open the "
-                + "document again")
+            "cannot fetch Employee: \(closed)")
         let save = failure { try context.save() }
         XCTAssertEqual(save.status, .invalidArgument)
         XCTAssertEqual(
             save.message,
-            "cannot save Department objects: the coordinator is closed; create a new coordinator or container, or open "
-                + "the document again")
+            "cannot save Department objects: \(closed)")
     }
 
     func testWarningsOfOptionsPrecedeWarningsOfTheStore() throws {

@@ -152,7 +152,7 @@ final class MergePolicyTests: GraphTestCase {
             let error = $0 as? CoreError
             XCTAssertEqual(error?.conflicts.count, 2)
             XCTAssertEqual(error?.children.count, 2)
-            XCTAssert(error?.message.contains("2 objects") == true)
+            XCTAssert(error?.message.contains("2 conflicts") == true)
             XCTAssert(error?.message.contains("is 1 here, 2 in the store") == true, error?.message ?? "")
         }
     }

@@ -418,11 +418,16 @@ def plain_attribute(item: Any, key: str) -> Any:
     """Returns an attribute without calling it.
 
     A predicate may contain text from users. So NoSuchKey is also raised for a name that begins with an underscore,
-    unless it names a value in the object itself, and for every name that begins with two underscores.
+    unless it names a value in the object itself or a property of its entity, and for every name that begins with two
+    underscores.
     """
     kind = type(item)
     if key.startswith("_"):
-        is_value = key in getattr(item, "__dict__", ()) or isinstance(getattr(kind, key, None), MemberDescriptorType)
+        is_value = (
+            key in getattr(item, "__dict__", ())
+            or key in getattr(item, "_cst_properties", ())
+            or isinstance(getattr(kind, key, None), MemberDescriptorType)
+        )
         if key.startswith("__") or not is_value:
             raise NoSuchKey(key)
     try:

@@ -342,7 +342,8 @@ class Coordinator(MigrationUpkeep, Contexts):
     def _require_open(self) -> None:
         if self._is_closed:
             raise InvalidHandleError(
-                "the coordinator is closed; create another coordinator or container, or open the document again"
+                "the coordinator is closed; create another one with Coordinator(...) or Container(...), or call "
+                "Document.open(...) again"
             )
 
     def add_store(

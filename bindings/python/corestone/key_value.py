@@ -95,6 +95,8 @@ def _attribute(item: Any, key: str, read: Callable[[Any, str], Any] = _host.attr
         return read(item, key)
     except _host.NoSuchKey:
         near = nearest(key, item._cst_properties) if isinstance(item, ManagedObject) else ""
+        if key.startswith("_"):
+            near = "; use a key that does not begin with an underscore"
         raise PredicateError(
             f'{type(item).__name__} is not key value coding-compliant for the key "{key}"'
             f"{near or '; define the attribute, or correct the path'}",
