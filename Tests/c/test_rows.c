@@ -337,6 +337,11 @@ static void every_aggregate_function_is_computed(void) {
     OK(cst_rows_copy_values(rows, 0, 1, &value, E));
     CHECK(fabs(number_of(&value) - sqrt(9.5)) < 1e-12); /* of the whole population */
     OK(cst_release(rows));
+    /* A key of the values: "without a number" has 16 UTF-16 units. */
+    OK(cst_context_aggregate(c.context, request, CST_AGGREGATE_SUM, text("name.length"), &rows, E));
+    OK(cst_rows_copy_values(rows, 0, 1, &value, E));
+    CHECK_INT(20, value.as.integer);
+    OK(cst_release(rows));
     /* Objects are counted with or without a number. */
     OK(cst_context_aggregate(c.context, request, CST_AGGREGATE_COUNT, (cst_string){NULL, 0}, &rows, E));
     OK(cst_rows_copy_values(rows, 0, 1, &value, E));

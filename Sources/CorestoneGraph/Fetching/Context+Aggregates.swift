@@ -52,7 +52,7 @@ extension Context {
     ///     * 12`; nil counts objects and is accepted by `count` only.
     ///   - request: The request with predicate, groups, having predicate, sort descriptors, limit and offset. Groups
     ///     that the sort descriptors do not order are in the order of their grouping values.
-    /// - Throws: `.invalidArgument` if the function does not accept the type of the key's values, or if it needs a key.
+    /// - Throws: `.invalidArgument` if the function does not accept the attribute's type, or if it needs a key.
     ///   The errors of a fetch of dictionaries.
     public func aggregate(_ aggregate: Aggregate, of key: String?, _ request: FetchRequest) throws -> FetchedRows {
         try request.resolve(in: coordinator.model)
@@ -101,7 +101,9 @@ extension Aggregate {
             throw fault(
                 "\(relationship.entity.name).\(relationship.name) is a relationship; use an attribute of "
                     + destination.name + (suitable.map { ", as in \(key).\($0.name)" } ?? ""))
-        case let attribute as Attribute where needsNumbers && !attribute.type.isNumber:
+        // The fetch checks keys of the attribute's value, such as `length`.
+        case let attribute as Attribute
+        where needsNumbers && !attribute.type.isNumber && path.keys.count { !$0.isSelf } == properties.count:
             let remedy = attribute.type.isOrdered ? "use count, minimum or maximum" : "use count"
             throw fault(
                 "\(attribute.entity.name).\(attribute.path) is of type \(attribute.type.displayName), but must be a number; "

@@ -101,17 +101,31 @@ extension DictionaryFetch {
 }
 
 extension Entity {
-    /// Returns the properties along a key path. Properties after a collection operator are those of the members.
+    /// Returns the properties along a key path, including elements of composite attributes.
+    ///
+    /// Properties after a collection operator are those of the members. The list ends before a key that is not a
+    /// property, such as `length` of a string.
     func properties(along path: KeyPath) throws -> [Property] {
-        var (entity, found) = (self as Entity?, [Property]())
-        for key in path.keys where !key.isOperator && key.text != "self" && key.text != "SELF" {
+        var (entity, attribute, found) = (self as Entity?, Attribute?.none, [Property]())
+        for key in path.keys where !key.isOperator && !key.isSelf {
+            if let composite = attribute {
+                guard let element = composite.elements.first(where: { $0.name == key.text }) else { break }
+                found.append(element)
+                attribute = element
+                continue
+            }
             guard let current = entity else { break }
             // Keys that every object has, as in `entity.name`.
             if ["entity", "objectID"].contains(key.text), current.property(named: key.text) == nil { break }
             let property = try current.requireProperty(named: key.text)
             found.append(property)
-            entity = (property as? Relationship)?.destination
+            (entity, attribute) = ((property as? Relationship)?.destination, property as? Attribute)
         }
         return found
     }
+}
+
+extension KeyName {
+    /// Whether the key returns its own object.
+    var isSelf: Bool { text == "self" || text == "SELF" }
 }

@@ -175,6 +175,7 @@ extension ColumnsTests {
         XCTAssertEqual(try context.average(of: "salary", in: "Employee", where: "age > 99"), .null)
         XCTAssertEqual(try context.sum(of: "staff.@count", in: "Department"), .int(2))
         XCTAssertEqual(try context.sum(of: "salary * 2", in: "Employee"), .double(1401))
+        XCTAssertEqual(try context.sum(of: "name.length", in: "Employee"), .int(9))
     }
 
     func testAggregatesAreComputedPerGroup() throws {

@@ -191,6 +191,43 @@ def test_min_and_max_accept_binary_data(tmp_path: Path) -> None:
             context.sum("Thing", "data")
 
 
+@pytest.mark.parametrize("kind", ["SQLite", "InMemory"])
+def test_numbers_in_composites_and_keys_of_values_are_aggregated(tmp_path: Path, kind: str) -> None:
+    model = Model({"Person": {"name": "string", "born": "date?", "boss": "to-one Person? inverse staff",
+                              "staff": "to-many Person inverse boss"}})  # fmt: skip
+    elements: dict[str, Any] = {
+        "no": "int64?", "fee": "decimal?", "town": "string?", "at": {"type": "composite", "elements": {"x": "double?"}},
+    }  # fmt: skip
+    model["Person"].attribute("addr", "composite", elements=elements, optional=True)
+    with Container(model, tmp_path / "a", type=kind, unsaved="discard") as container:
+        context = container.context()
+        boss = context.insert("Person", name="Boss")
+        for no, name in enumerate(["a", "bb", "ccc"]):
+            address = {"no": no, "fee": Decimal("0.1"), "town": name * 2, "at": {"x": no / 2}}
+            context.insert("Person", name=name, addr=address, boss=boss)
+        context.save()
+        assert (context.sum("Person", "addr.no"), context.avg("Person", "addr.no")) == (3, 1.0)
+        assert context.sum("Person", "addr.fee") == Decimal("0.3")
+        assert context.sum("Person", "addr.at.x") == 1.5
+        assert context.aggregate(Aggregate.MEDIAN, "Person", "addr.no") == 1.0
+        assert context.aggregate(Aggregate.DEVIATION, "Person", "addr.no") == pytest.approx(0.816496580927726)
+        assert context.sum("Person", "addr.no", by="boss.name") == {None: 0, "Boss": 3}
+        assert (context.sum("Person", "name.length"), context.sum("Person", "name.self.length")) == (10, 10)
+        assert context.sum("Person", "addr.town.length") == context.sum("Person", "boss.name.length") == 12
+        assert context.avg("Person", "born.timeIntervalSince1970") is None
+        for key, kinds in (("addr", "Composite"), ("addr.self", "Composite"), ("addr.at", "Composite")):
+            with pytest.raises(InvalidArgumentError, match=rf"is of type {kinds}, but must be a number; use count$"):
+                context.sum("Person", key)
+        with pytest.raises(InvalidArgumentError, match=r"Person\.addr\.town is of type String, but must be a number"):
+            context.sum("Person", "addr.town")
+        with pytest.raises(PredicateError, match=r'Person has no property "addr\.zz"; did you mean'):
+            context.sum("Person", "addr.zz")
+        with pytest.raises(PredicateError, match=r'Person\.name is of type String and has no key "size"'):
+            context.sum("Person", "name.size")
+        with pytest.raises(PredicateError, match=r'takes numbers, but "name\.uppercaseString" is a string'):
+            context.sum("Person", "name.uppercaseString")
+
+
 def test_grouped_sums_are_sorted_by_key(staff: Context) -> None:
     assert list(staff.sum("Person", "age", by="team.name").items()) == [(None, 0), ("Research", 61), ("Sales", 32)]
     assert staff.count("Person", "age > 0", by="team.name") == {"Research": 2, "Sales": 1}
