@@ -112,7 +112,8 @@ public func cst_batch_insert_set_rows(
         guard rows >= 0, rows < Int(Int32.max), !overflow else {
             throw CoreError(
                 .invalidArgument,
-                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert the rows with several requests",
+                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert the rows with several "
+                    + "requests of cst_batch_insert_new",
                 entity: entity.name, key: "rows", value: sizeValue(rows))
         }
         // nil represents the default.
@@ -151,7 +152,8 @@ public func cst_batch_insert_set_columns(
         guard rows >= 0, rows < Int(Int32.max) else {
             throw CoreError(
                 .invalidArgument,
-                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert the rows with several requests",
+                "rows is \(UInt(bitPattern: rows)), but the limit is 2147483646; insert the rows with several "
+                    + "requests of cst_batch_insert_new",
                 entity: try request.entity().name, key: "rows", value: sizeValue(rows))
         }
         let columns = try array(columns, count, "columns")

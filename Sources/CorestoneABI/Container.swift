@@ -66,8 +66,7 @@ public func cst_container_open(
 ) -> cst_status {
     boundary(error) {
         let out = try place(out, "out_container")
-        var options = try storeOptions(settings)
-        options.isReadOnly = try !requestsWriting(settings)
+        let options = try openingOptions(settings)
         let container = try Container.open(
             try path.filePath("path"), model: try modelPointer.map { try model($0) }, options: options)
         out.pointee = try ownedHandle(container, model: modelPointer)

@@ -69,8 +69,7 @@ public func cst_coordinator_open_store(
         outStore?.pointee = nil
         let out = try place(outCoordinator, "out_coordinator")
         let given = try modelPointer.map { try model($0) }
-        var options = try storeOptions(settings)
-        options.isReadOnly = try !requestsWriting(settings)
+        let options = try openingOptions(settings)
         let path = try path.filePath("path")
         let coordinator = try Coordinator.open(path, model: given, options: options)
         let store = try coordinator.openedStore(at: path)
@@ -183,7 +182,16 @@ public func cst_store_copy_migration_plan(
     }
 }
 
-func requestsWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool {
+/// Reads the options of a function that opens a store read-only unless `CST_STORE_WRITABLE` is set.
+func openingOptions(_ settings: UnsafePointer<cst_store_options>?) throws -> StoreOptions {
+    var options = try storeOptions(settings)
+    let isWritable = try requestsWriting(settings)
+    options.isReadOnlyByDefault = !isWritable && !options.isReadOnly
+    options.isReadOnly = !isWritable
+    return options
+}
+
+private func requestsWriting(_ pointer: UnsafePointer<cst_store_options>?) throws -> Bool {
     let flags = try options(pointer, cst_store_options(), "options").flags
     let (writable, readOnly) = (UInt32(CST_STORE_WRITABLE), UInt32(CST_STORE_READ_ONLY))
     guard flags & writable == 0 || flags & readOnly == 0 else {

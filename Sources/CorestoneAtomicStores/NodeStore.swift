@@ -124,7 +124,9 @@ package final class NodeStore: PersistentStore, WritableAfterMove, @unchecked Se
             .storeCorrupt, code: .persistentStoreSave,
             "\(Coordinator.shown(path)) has too few unused primary keys for \(count) new \(root.name) "
                 + "\(count == 1 ? "object" : "objects"): the highest key is \(nodes.lastKey(of: root)); "
-                + (file == nil ? "insert the objects into a new store" : "restore the store from a backup"),
+                + (file == nil
+                    ? "insert the objects into a new store, added with cst_coordinator_add_store (add_store, addStore)"
+                    : "restore the store from a backup"),
             entity: root.name, value: .int(nodes.lastKey(of: root)), file: path)
     }
 

@@ -310,8 +310,9 @@ extension HostChanges {
         let taken = conflicts.first { $0.kind == .unique }.map { taken in
             CoreError(
                 .conflict, code: .managedObjectConstraintMerge,
-                "another \(taken.row.entity.root.name) in \(HostStoreIdentity.displayName(path)) already has the unique values of \(taken.row.entity.name) "
-                    + "\(taken.row.reference); change the values, or fetch the existing object and change it instead",
+                "another \(taken.row.entity.root.name) in \(HostStoreIdentity.displayName(path)) already has the "
+                    + "unique values of \(taken.row.entity.name) \(taken.row.reference); change the values, or fetch "
+                    + "the existing object with cst_context_fetch (fetch) and change it instead",
                 entity: taken.row.entity.name, value: taken.row.reference.value,
                 objectURI: place.map { place in
                     ObjectID.uri(

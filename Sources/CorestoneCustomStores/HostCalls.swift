@@ -41,7 +41,7 @@ final class HostCalls: @unchecked Sendable {
                 .objectGone, code: .managedObjectReferentialIntegrity,
                 "\(place.displayName) was removed from its coordinator, or the coordinator was closed; add it with "
                     + "cst_coordinator_add_store (add_store, addStore) to an open coordinator, and fetch its objects "
-                    + "again",
+                    + "again with cst_context_fetch (fetch)",
                 file: place.file)
         }
         defer { leave() }

@@ -398,6 +398,17 @@ static void open_is_read_only_unless_the_options_allow_writing(void) {
     CHECK_STATUS(CST_E_INVALID_ARGUMENT,
                  cst_coordinator_open_store(text(check_path("a.sqlite")), NULL, &options, &coordinator, &store, E));
     CHECK(container == NULL && coordinator == NULL && store == NULL);
+    options.flags = CST_STORE_VACUUM;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_container_open(text(check_path("a.sqlite")), NULL, &options, &container, E));
+    CHECK_CONTAINS("set CST_STORE_WRITABLE (writable), or leave out CST_STORE_VACUUM (vacuum)",
+                   cst_error_message(check_error()));
+    options.flags = CST_STORE_VACUUM | CST_STORE_READ_ONLY;
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT,
+                 cst_coordinator_open_store(text(check_path("a.sqlite")), NULL, &options, &coordinator, &store, E));
+    CHECK_CONTAINS("leave out CST_STORE_READ_ONLY (read_only), or CST_STORE_VACUUM (vacuum)",
+                   cst_error_message(check_error()));
+    CHECK(container == NULL && coordinator == NULL && store == NULL);
 }
 
 int main(int argc, char **argv) {

@@ -27,11 +27,17 @@ static cst_status check_name(void *userdata, cst_object *object, uint32_t purpos
     return CST_OK;
 }
 
+static bool releases; /* The error, before the callback returns it. */
+
 static cst_status check_object(void *userdata, cst_object *object, uint32_t purpose, cst_value *value,
                                cst_error **error) {
-    (void)userdata, (void)object, (void)error;
+    (void)userdata, (void)object;
     CHECK(value == NULL);
     last_purpose = purpose;
+    if (releases) {
+        cst_error_new_custom(text("App"), 0, text("released"), NULL, NULL, error);
+        cst_release(*error);
+    }
     return purpose == CST_VALIDATE_DELETE ? CST_E_CALLBACK : CST_OK;
 }
 
@@ -105,6 +111,11 @@ static void an_object_validator_checks_inserted_and_deleted_objects(void) {
     CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
     CHECK_INT(CST_CODE_MANAGED_OBJECT_VALIDATION, cst_error_code(check_error()));
     CHECK_CONTAINS("the host's validator failed with status", cst_error_message(check_error()));
+    CHECK_CONTAINS("*error was not set; set it with cst_error_new_custom", cst_error_message(check_error()));
+    releases = true;
+    CHECK_STATUS(CST_E_VALIDATION, cst_context_save(c.context, E));
+    CHECK_CONTAINS("*error is not the handle of an error, or was released", cst_error_message(check_error()));
+    releases = false;
     OK(cst_release(ada));
     company_close(&c);
     CHECK_INT(2, destroyed);

@@ -745,6 +745,30 @@ def test_duplicate_names_and_names_of_other_entities_are_rejected(tmp_path: Path
     assert rows(path, spec, "Note", "body") == ["good"]
 
 
+def test_damaged_log_of_a_store_without_a_model_keeps_its_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "notes.sqlite"
+    spec: dict[str, dict[str, Any]] = {"Note": {"text": "string"}}
+    store(path, spec)
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("DROP TABLE Z_MODELCACHE")
+    with Container(Model(spec), path) as container:
+        context = container.context()
+        for _ in range(3):
+            context.insert("Note", text="note")
+            context.save()
+        log = bytearray((tmp_path / "notes.sqlite-wal").read_bytes())
+        whole = path.read_bytes()
+    path.write_bytes(whole)
+    given = tmp_path / "Note.ndjson"
+    given.write_text(lines({"text": "new"}))
+    found = run("load", path, given)
+    assert "inferred from its tables; add --model MODEL to use the original model" in " ".join(found.stderr.split())
+    log[32 + 24 + 200] ^= 4
+    (tmp_path / "notes.sqlite-wal").write_bytes(log)
+    found = run("load", path, given)
+    assert found.returncode != 0 and "restore the store and its log from the same backup" in found.stderr
+
+
 def test_abstract_entity_cannot_be_loaded(zoo: Path, tmp_path: Path) -> None:
     done = run("load", tmp_path / "new.sqlite", "--model", zoo, input='{"@entity": "Animal", "name": "x"}\n')
     assert done.returncode == 1

@@ -19,9 +19,13 @@ func callHost(
     defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return status }
     guard let detail = try? resolve(failure, .error, as: ErrorBox.self).error else {
+        let fault =
+            failure == nil
+            ? "*error was not set; set it with cst_error_new_custom"
+            : "*error is not the handle of an error, or was released; set it to the result of cst_error_new_custom, and "
+                + "do not release it"
         throw CoreError(
-            .callback,
-            "\(callback()) failed with status \(status), but *error was not set; set it with cst_error_new_custom",
+            .callback, "\(callback()) failed with status \(status), but \(fault)",
             entity: entity(), key: key(), objectURI: objectURI(), file: file())
     }
     let cause = detail.message.isEmpty ? "" : ": \(detail.message)"

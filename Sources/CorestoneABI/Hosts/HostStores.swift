@@ -207,10 +207,15 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             }
             return values
         } catch let error as CoreError {
+            let isTooLarge = error.message.contains("the limit is ") || error.message.hasSuffix("which is the limit")
+            let form = isTooLarge ? "smaller, less nested dictionary" : "dictionary as a property list"
+            // Another dictionary does not help if memory is low.
+            let cause =
+                error.status == .noMemory
+                ? error.message : "\(error.message.withoutRemedy); fill \(source) with a \(form)"
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOpen,
-                "cannot read the metadata of the \(name) store \(path.isEmpty ? "without a path" : path): "
-                    + "\(error.message.withoutRemedy); fill \(source) with a dictionary as a property list",
+                "cannot read the metadata of the \(name) store \(path.isEmpty ? "without a path" : path): \(cause)",
                 children: [error], file: errorFile(path))
         }
     }

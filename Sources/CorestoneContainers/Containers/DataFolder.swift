@@ -64,7 +64,8 @@ enum DataFolder {
             throw CoreError(
                 .storeIO, code: .persistentStoreOpen,
                 "cannot create the folder \(folder) for \(path): \(error.text); "
-                    + (error.isReadOnly ? "make the folder \(LocalFile(folder).folder.path) writable, or " : "")
+                    + (error.isReadOnly
+                        ? "make the folder \(LocalFile(folder).folder.path) accessible and writable, or " : "")
                     + "pass another path for the store", file: path)
         }
     }

@@ -37,8 +37,9 @@ public final class BatchDeleteRequest: BatchRequest, @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "a batch delete takes objects of one entity, not of \(entity.name) and "
-                    + "\(other.entity.name)\(addition); create a request for each", entity: other.entity.name,
-                key: "ids", objectURI: other.uri)
+                    + "\(other.entity.name)\(addition); create a request for each with "
+                    + "cst_batch_delete_new_with_ids (BatchDeleteRequest)", entity: other.entity.name, key: "ids",
+                objectURI: other.uri)
         }
         if let unsaved = objectIDs.first(where: \.isTemporary) {
             throw CoreError(

@@ -99,8 +99,9 @@ final class BatchDeletion {
         let uri = try uri(of: key, inverse.entity)
         return CoreError(
             .validation, code: .validationMissingMandatoryProperty,
-            "cannot delete \(inverse.destination.name) rows to which the required \(inverse.entity.name).\(inverse.name) of "
-                + "\(uri) refers; delete or reassign the \(inverse.entity.name) rows first, or set the delete rule of "
+            "cannot delete \(inverse.destination.name) rows to which the required "
+                + "\(inverse.entity.name).\(inverse.name) of \(uri) refers; delete the \(inverse.entity.name) rows "
+                + "first with cst_context_delete (delete), or set the delete rule of "
                 + "\(relationship.entity.name).\(relationship.name) to cascade",
             entity: inverse.entity.name,
             key: inverse.name, objectURI: uri, file: run.store.path)
@@ -119,8 +120,8 @@ final class BatchDeletion {
         throw CoreError(
             .validation, code: .validationRelationshipDeniedDelete,
             "cannot delete \(relationship.entity.name) rows: \(relationship.entity.name).\(relationship.name) has the "
-                + "delete rule deny and refers to \(uri); delete the \(relationship.destination.name) rows or clear "
-                + "\(relationship.entity.name).\(relationship.name) first",
+                + "delete rule deny and refers to \(uri); delete the \(relationship.destination.name) rows with "
+                + "cst_context_delete (delete), or clear \(relationship.entity.name).\(relationship.name) first",
             entity: relationship.entity.name,
             key: relationship.name, objectURI: uri, file: run.store.path)
     }

@@ -44,7 +44,7 @@ extension Context {
         guard object.context == nil, !object.isGone else {
             let obstacle =
                 object.context == nil
-                ? "was removed from its context; insert a new object"
+                ? "was removed from its context; insert a new object with cst_context_insert (insert)"
                 : "belongs to another context; save it there with cst_context_save (save), and get it here with "
                     + "cst_context_object_with_id (get, object)"
             throw CoreError(

@@ -85,7 +85,7 @@ extension Context {
         let remedy =
             isPinned && parent == nil
             ? "pin the context again with cst_context_set_query_generation (pin, setQueryGeneration)"
-            : "fetch the objects again"
+            : "fetch the objects again with cst_context_fetch (fetch)"
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(id.entity.name) \(id.uri) does not exist: \(cause); \(remedy)",

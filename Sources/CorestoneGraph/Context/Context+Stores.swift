@@ -57,10 +57,11 @@ extension Context {
         guard object.isInserted, object.hasTemporaryID else {
             throw refused(
                 object.isDeleted
-                    ? "it is deleted; insert a new object"
+                    ? "it is deleted; insert a new object with cst_context_insert (insert)"
                     : object.hasTemporaryID
                         ? "it is an unsaved object of the parent context; call cst_context_assign (assign) there"
-                        : "it has a permanent ID and cannot change its store; insert a new object")
+                        : "it has a permanent ID and cannot change its store; insert a new object with "
+                            + "cst_context_insert (insert)")
         }
         guard coordinator.stores.contains(where: { $0 === store }) else {
             throw refused(

@@ -14,7 +14,7 @@ extension Context {
         throw CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(object.entity.name) \(uri) at index \(row) of the results was deleted or rolled back and does "
-                + "not have values; fetch the objects again",
+                + "not have values; fetch the objects again with cst_context_fetch (fetch)",
             entity: object.entity.name, key: "index", value: .int(Int64(row)), objectURI: uri)
     }
 }

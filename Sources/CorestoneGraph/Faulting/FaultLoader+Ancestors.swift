@@ -180,7 +180,7 @@ extension ManagedObject {
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(entity.name) \(objectID.uri) is no longer in the parent context: it was deleted there or in the store, or "
                 + "the parent was rolled back or reset; call cst_context_rollback (rollback) on this context, and "
-                + "fetch the objects again",
+                + "fetch the objects again with cst_context_fetch (fetch)",
             entity: entity.name,
             objectURI: objectID.uri, file: store?.path)
     }

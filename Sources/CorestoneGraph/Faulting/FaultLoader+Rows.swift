@@ -20,8 +20,9 @@ extension FaultLoader {
             if let actual = context.storedEntity(of: object), actual !== object.entity {
                 throw CoreError(
                     .objectGone, code: .managedObjectReferentialIntegrity,
-                    "\(object.objectID.uri) refers to a row of \(actual.name), not of \(object.entity.name); "
-                        + "fetch the object, or use the ID \(ObjectID(store: store, entity: actual, reference: object.primaryKey).uri)",
+                    "\(object.objectID.uri) refers to a row of \(actual.name), not of \(object.entity.name); fetch the "
+                        + "object with cst_context_fetch (fetch), or use the ID "
+                        + ObjectID(store: store, entity: actual, reference: object.primaryKey).uri,
                     entity: object.entity.name, objectURI: object.objectID.uri,
                     file: store.path)
             }

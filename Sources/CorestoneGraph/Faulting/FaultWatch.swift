@@ -76,7 +76,7 @@ final class FaultWatch {
             place.relationship.map {
                 "prefetch \"\($0)\" in the fetch of \(place.entity) with cst_fetch_request_set_prefetch (prefetch, "
                     + "relationshipKeyPathsForPrefetching)"
-            } ?? "fetch the objects with one request"
+            } ?? "fetch the objects with one call of cst_context_fetch (fetch)"
         let location = site.map { " (\($0.file):\($0.line))" } ?? ""
         DebugLog.write("CoreData: fault: \(path) fired a single fault\(location); \(remedy)")
     }

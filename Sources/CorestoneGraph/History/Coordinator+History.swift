@@ -106,7 +106,8 @@ extension Coordinator {
         guard !closing.hasClosed else {
             throw CoreError(
                 .invalidHandle, code: .persistentStoreOperation,
-                "cannot use the history of a coordinator that is closed; create a new coordinator")
+                "cannot use the history of a coordinator that is closed; create a new coordinator with "
+                    + "cst_coordinator_new (Coordinator)")
         }
         var chosen: [Store] = []
         for store in given where !chosen.contains(where: { $0 === store }) {

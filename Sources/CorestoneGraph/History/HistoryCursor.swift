@@ -196,8 +196,8 @@ extension HistoryToken {
             ? "the last transaction is \(bounds.highest), so the token is not from this file"
             : "the transactions before \(bounds.lowest) were deleted"
         let continuation =
-            "fetch the objects again, and continue from the current token, which cst_coordinator_copy_history_token "
-            + "(history_token, currentHistoryToken) returns"
+            "fetch the objects again with cst_context_fetch (fetch), and continue from the current token, which "
+            + "cst_coordinator_copy_history_token (history_token, currentHistoryToken) returns"
         let remedy =
             opensPast
             ? "choose a token from transaction \(bounds.lowest.addingClamped(-1)) to \(bounds.highest)"

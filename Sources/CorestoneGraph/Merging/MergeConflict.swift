@@ -131,7 +131,8 @@ public final class MergeConflict: SaveConflict, @unchecked Sendable {
             isInserted
             ? (isGone
                 ? "\(otherPolicy), and save again to get a new reference"
-                : "fetch the object of that row and change it instead, or \(otherPolicy)")
+                : "fetch the object of that row with cst_context_fetch (fetch) and change it instead, or "
+                    + otherPolicy)
             : isGone
                 ? "call cst_context_rollback (rollback), or delete the object in this context too with "
                     + "cst_context_delete (delete)"

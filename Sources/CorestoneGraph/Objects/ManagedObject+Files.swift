@@ -187,7 +187,7 @@ extension ManagedObject {
         let remedy =
             isPinned && context?.parent == nil
             ? "pin the context again with cst_context_set_query_generation (pin, setQueryGeneration)"
-            : "fetch the objects again"
+            : "fetch the objects again with cst_context_fetch (fetch)"
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,
             "\(entity.name) \(objectID.uri) does not exist: \(cause); \(remedy)",

@@ -210,13 +210,14 @@ extension ManagedObject {
     ///
     /// A rollback does not restore an object that was never saved, or whose row another writer deleted.
     var deletionRemedy: String {
-        if state.contains(.inserted) { return "insert a new object" }
+        if state.contains(.inserted) { return "insert a new object with cst_context_insert (insert)" }
         return context?.changeMerger.isDeletedElsewhere(self) == true
-            ? "fetch the objects again" : "call cst_context_rollback (rollback) first"
+            ? "fetch the objects again with cst_context_fetch (fetch)" : "call cst_context_rollback (rollback) first"
     }
 
     private func refersOutside(_ member: ManagedObject, _ relationship: Relationship) -> CoreError {
         let target = "\(member.entity.name) \(member.objectID.uri)"
+        let isNested = member.context?.parent != nil
         let obstacle =
             if member.context == nil {
                 "\(target), which is not in a context; insert it with "
@@ -224,15 +225,26 @@ extension ManagedObject {
             } else if context == nil {
                 "\(target), because \(entity.name) \(objectID.uri) is not in a context; insert the \(entity.name) "
                     + "with cst_context_insert_object (insert_object, insert) first"
+            } else if !mayReach(member) {
+                "\(target), which belongs to a context of another coordinator; insert a copy in this context with "
+                    + "cst_context_insert (insert)"
             } else {
                 "\(target), which belongs to another context; "
                     + (member.hasTemporaryID
-                        ? "save the object there with cst_context_save (save), and get it " : "get the object ")
+                        ? "save the object there\(isNested ? " and in each parent context" : "") "
+                            + "with cst_context_save (save), and get it " : "get the object ")
                     + "in this context with cst_context_object_with_id (get, object)"
             }
         return CoreError(
             .invalidArgument, "\(entity.name).\(relationship.name) cannot refer to \(obstacle)", entity: entity.name,
             key: relationship.name, value: .object(member), objectURI: objectID.uri)
+    }
+
+    /// Whether this object's coordinator has the store of another context's object, or one to which it may be saved.
+    private func mayReach(_ member: ManagedObject) -> Bool {
+        guard let context, let other = member.context?.coordinator else { return false }
+        let stores = member.store.map { [$0] } ?? other.stores
+        return other === context.coordinator || stores.contains { context.store(like: $0) != nil }
     }
 
     /// Sets a to-one relationship and updates the inverses of the old target and of the new target.

@@ -446,12 +446,12 @@ extension ManagedObject {
         let closed = store.flatMap { $0.isOpen ? nil : $0.path }
         let reason =
             if let closed {
-                "its store \(closed.isEmpty ? "" : "\(closed) ")was removed from the coordinator or closed; add the store with "
-                    + "cst_coordinator_add_store (add_store, addStore) to an open coordinator, and fetch the object "
-                    + "again"
+                "its store \(closed.isEmpty ? "" : "\(closed) ")was removed from the coordinator or closed; add the "
+                    + "store with cst_coordinator_add_store (add_store, addStore) to an open coordinator, and fetch "
+                    + "the object again with cst_context_fetch (fetch)"
             } else {
                 "the object was deleted, its insertion reverted, its store removed, or the context reset or closed; "
-                    + "fetch the object again if it still exists"
+                    + "fetch the object again with cst_context_fetch (fetch) if it still exists"
             }
         return CoreError(
             .objectGone, code: .managedObjectReferentialIntegrity,

@@ -68,7 +68,8 @@ extension ContextLabel {
         CoreError(
             .invalidHandle,
             "\(text) does not accept work: its stores are closed or being closed; use the context before the "
-                + "stores are closed, or open them with a new coordinator, container or document"
+                + "stores are closed, or open them with a new coordinator, container or document (cst_coordinator_new, "
+                + "cst_container_new, cst_document_open)"
         )
     }
 }

@@ -21,7 +21,7 @@ extension ManagedObject {
             let remedy =
                 threadIsAlive(creator)
                 ? "use the object on \(nameOfThread(creator)) until it is inserted into a context"
-                : "create the object again on \(user)"
+                : "create the object on \(user) with cst_object_new (new, ManagedObject)"
             throw CoreError(
                 .wrongThread,
                 "\(user) used a new \(entity.name) that \(nameOfThread(creator)) created; \(remedy)",

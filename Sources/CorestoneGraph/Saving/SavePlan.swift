@@ -103,7 +103,9 @@ extension ManagedObject {
         let remedy =
             switch (hasTemporaryID, other.hasTemporaryID) {
             case (true, true): "assign both objects to one store with cst_context_assign (assign)"
-            case (false, false): "insert a copy of one in the store of the other"
+            case (false, false):
+                "insert a copy of one with cst_context_insert (insert), and assign it to the store of the other with "
+                    + "cst_context_assign (assign)"
             default: "assign the new object to the store of the other with cst_context_assign (assign)"
             }
         return CoreError(

@@ -86,6 +86,8 @@ public final class Store: @unchecked Sendable {
     package var attributesReadAsNull: [Attribute] { backing.attributesReadAsNull }
     /// The reason if only the read-only option prevents writing.
     package static let isOpenForReading = "CST_STORE_READ_ONLY (read_only) is set; open the store without it"
+    /// The remedy in the reason if the model was inferred from the store's tables.
+    package static let needsItsModel = "open the store with the model it was written with"
     /// The source of the coordinator's model.
     public var modelSource: ModelSource { backing.modelSource }
 
@@ -149,7 +151,7 @@ public final class Store: @unchecked Sendable {
                 successor.map { "was migrated to \(Coordinator.shown($0)); use the objects of that store" }
                 ?? "was removed from its coordinator, or the coordinator was closed; add it with "
                 + "cst_coordinator_add_store (add_store, addStore) to an open coordinator, and fetch its objects "
-                + "again"
+                + "again with cst_context_fetch (fetch)"
             throw CoreError(
                 .objectGone, code: .managedObjectReferentialIntegrity, "\(Coordinator.shown(path)) \(reason)",
                 file: path)

@@ -263,7 +263,8 @@ struct StoreCopy {
             return CoreError(
                 .storeIO, code: .persistentStoreOperation,
                 "cannot copy \(entity.name).\(key) of row \(record.primaryKey): \(fault)"
-                    + (fault.hasRemedy ? ", or" : ";") + " set the value and save before migrating the store",
+                    + (fault.hasRemedy ? ", or" : ";")
+                    + " set the value and call cst_context_save (save) before migrating the store",
                 entity: entity.name, key: key, objectURI: uri(of: record, entity), file: file)
         }
     }

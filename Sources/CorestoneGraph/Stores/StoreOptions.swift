@@ -8,6 +8,8 @@ import CorestoneValues
 public struct StoreOptions: Sendable {
     /// Whether the store is opened read-only; neither the file nor its folder is then changed.
     public var isReadOnly = false
+    /// Whether the store is opened read-only because `CST_STORE_WRITABLE` is not set, for errors.
+    package var isReadOnlyByDefault = false
     /// The reason for read-only access, for errors of saves; nil if only the option causes it.
     package var readOnlyReason: String?
     /// Whether a missing file is an error. If false, a new store is created, unless the store is opened read-only.

@@ -54,7 +54,8 @@ public struct StoreLeftovers: Sendable {
             // The incomplete last save of a log, which a crash may have interrupted, does not have a remedy of its own.
             let remedy =
                 damage.kind == .log
-                ? "; open the store for writing, close it, and try again"
+                ? "; open the store for writing with cst_coordinator_add_store (add_store, addStore), close it, and "
+                    + "try again"
                 : "; restore the store from a backup, or recover its rows with sqlite3 FILE .recover"
             throw CoreError(
                 .storeCorrupt, code: .persistentStoreOperation,

@@ -61,10 +61,10 @@ struct StoreExamination {
         if source == .inferred {
             readOnlyReason =
                 misfit.map {
-                    "\($0.error.message.withoutRemedy). Rows are read with a model inferred from the tables; open the store "
-                        + "with the model it was written with"
+                    "\($0.error.message.withoutRemedy). Rows are read with a model inferred from the tables; "
+                        + Store.needsItsModel
                 }
-                ?? "its model was inferred from its tables; open the store with the model it was written with"
+                ?? "its model was inferred from its tables; \(Store.needsItsModel)"
             return
         }
         // This reason applies to readers too, because opening the store for writing would not remove it.

@@ -64,10 +64,14 @@ struct StoreOpener {
                 case (true, false): ("vacuumed", vacuum)
                 default: ("analysed", analyze)
                 }
+            let remedy =
+                options.isReadOnlyByDefault
+                ? "set CST_STORE_WRITABLE (writable), or leave out \(names)"
+                : "leave out CST_STORE_READ_ONLY (read_only), or \(names)"
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOpen,
-                "\(path) cannot be opened read-only and \(operations) at the same time; leave out CST_STORE_READ_ONLY (read_only), "
-                    + "or \(names)", key: "read_only", value: .bool(true), file: path)
+                "\(path) cannot be opened read-only and \(operations) at the same time; \(remedy)", key: "read_only",
+                value: .bool(true), file: path)
         }
         try options.requireUsableFileMode(path)
         try options.limits.check(path)

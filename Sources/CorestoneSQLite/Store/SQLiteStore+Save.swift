@@ -34,8 +34,8 @@ extension SQLiteStore {
             guard file.connection.isAutocommit else {
                 throw CoreError(
                     .internal, code: .persistentStoreSave,
-                    "cannot save to \(path) while this thread copies it or runs another save to it; save after the "
-                        + "callback has returned",
+                    "cannot save to \(path) while this thread copies it or runs another save to it; call "
+                        + "cst_context_save (save) after the callback has returned",
                     file: path)
             }
             let purpose = "save to \(path)"

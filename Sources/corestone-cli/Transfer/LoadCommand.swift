@@ -222,7 +222,7 @@ struct LoadCommand: Command {
                     "\(store) already exists and is of type \(found.rawValue); omit --type, or choose another path")
             }
             if !isTrial, let reason = coordinator.stores.first?.readOnlyReason {
-                let isInferred = coordinator.stores.first?.modelSource == .inferred
+                let isInferred = reason.hasSuffix(Store.needsItsModel)
                 throw CoreError(
                     .storeReadOnly, code: .persistentStoreOpen,
                     "cannot write \(store): "

@@ -287,7 +287,7 @@ final class NodesTests: XCTestCase {
             XCTAssertEqual(
                 error?.message,
                 "shelf has too few unused primary keys for 1 new Book object: the highest key is \(Int64.max - 1); "
-                    + "insert the objects into a new store")
+                    + "insert the objects into a new store, added with cst_coordinator_add_store (add_store, addStore)")
         }
     }
 

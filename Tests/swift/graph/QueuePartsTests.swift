@@ -77,7 +77,7 @@ final class QueuePartsTests: GraphTestCase {
                     (error as? CoreError)?.message,
                     "context \"import\" (created at a.swift:2) does not accept work: its stores are closed or being closed; "
                         + "use the context before the stores are closed, or open them with a new coordinator, "
-                        + "container or document")
+                        + "container or document (cst_coordinator_new, cst_container_new, cst_document_open)")
             }
         }
         var ran = 0

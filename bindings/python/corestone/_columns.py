@@ -59,7 +59,8 @@ def unpack(
         if is_strict and _DELETED in nulls:
             place = first + nulls.index(_DELETED)
             raise ObjectGoneError(
-                f"the {f'{entity} ' if entity else ''}object at index {place} was deleted after the fetch; fetch again",
+                f"the {f'{entity} ' if entity else ''}object at index {place} was deleted after the fetch; call "
+                "context.fetch again",
                 entity=entity,
                 value=place,
             )

@@ -174,8 +174,8 @@ def identity(item: Any, store: HostStore, accepts_node: bool = True) -> tuple[En
         entity = item.entity
         if not isinstance(entity, Entity):
             raise TypeMismatchError(
-                f"the entity of {shown(item)} is {shown(entity)}, which is not an Entity; create the ID with "
-                f"{type(store).__name__}.row_id",
+                f"the entity of {shown(item)} is {shown(entity)}, which is not an Entity; pass an Entity or its name "
+                f"to {type(store).__name__}.row_id",
                 value=item,
                 file=store.opening.path or None,
             )

@@ -408,9 +408,11 @@ class Records:
             if str(raised).startswith(("keys must be", "Out of range")):
                 remedy = ". Use strings as keys"
             elif isinstance(raised, RecursionError) or "Circular" in str(raised):
-                remedy = '. Write the inner records first with insert, and refer to them by their "@id"'
+                remedy = '. Flatten the values, or write inner records first with insert and refer to their "@id"'
+            # The advice in Python's text concerns the conversion to JSON, which is not the limit of attributes.
+            cause = "an integer has more than 38 digits" if "set_int_max_str_digits" in str(raised) else str(raised)
             raise TypeMismatchError(
-                f"cannot write a record of {entity} as JSON: {raised}{remedy}",
+                f"cannot write a record of {entity} as JSON: {cause}{remedy}",
                 entity=entity,
                 key="values",
                 value=values,

@@ -185,9 +185,7 @@ class Document(ContextOwner):
             self._require_open()
             path = self.path
             remedy = "open it again with Document.open(...)" if path else "create another one with Document(...)"
-            raise InvalidHandleError(
-                f"the document does not have an open store; close the document, and {remedy}", file=path
-            )
+            raise InvalidHandleError(f"the document does not have an open store; call close, and {remedy}", file=path)
         return found[0]
 
     @property

@@ -16,6 +16,7 @@ from corestone import (
     CallbackError,
     Container,
     Context,
+    CorestoneError,
     FetchRequest,
     IncrementalStore,
     IncrementalStoreNode,
@@ -154,6 +155,35 @@ def test_members_pushed_with_rows_are_not_requested() -> None:
     container, store = street("lists")
     assert len(container.context().fetch("Home")[0].people) == 1
     assert store.calls["relationship"] == 0
+
+
+def test_metadata_beyond_a_limit_are_to_be_made_smaller() -> None:
+    class Nested(Street):
+        def load_metadata(self) -> Any:
+            inner: dict[str, Any] = {}
+            for _ in range(200):
+                inner = {"in": inner}
+            return {**self.opening.metadata, "in": inner}
+
+    corestone.register_store_type("Nested", Nested)
+    limit = r"which is the limit; fill out_metadata in the callback open with a smaller, less nested dictionary$"
+    with pytest.raises(CorestoneError, match=limit):
+        Container(Model(HOMES), "x", type="Nested")
+
+
+def test_row_id_of_another_class_names_the_argument() -> None:
+    class Cars(IncrementalStore):
+        def execute_fetch(self, request: FetchRequest) -> Any:
+            return [self.row_id(Counter, "c1")]  # type: ignore[arg-type]
+
+        def new_values(self, ids: Sequence[RowID]) -> Any:
+            return None
+
+    corestone.register_store_type("Cars", Cars)
+    container = Container(Model({"Car": {"name": "string?"}}), "x", type="Cars")
+    with pytest.raises(CallbackError, match=r"which is not an Entity; pass an Entity or its name to Cars\.row_id$"):
+        container.context().fetch("Car")
+    container.close()
 
 
 def test_rows_read_for_their_entity_are_read_once() -> None:

@@ -687,6 +687,24 @@ def test_context_of_another_thread_merges_at_its_next_clean_fetch(container: Con
     assert ada.name == "3"
 
 
+def test_reference_to_another_context_has_a_remedy_that_works(container: Container, tmp_path: Path) -> None:
+    parent, other = container.context(), container.context()
+    child = parent.child()
+    member, team = child.insert("Person", name="Ada"), other.insert("Team")
+    with pytest.raises(InvalidArgumentError, match="save the object there and in each parent context with cst_context"):
+        team.members = [member]
+    child.save()
+    parent.save()
+    team.members = [other.get(member.id)]
+    with Container(container.model, tmp_path / "second.sqlite", unsaved="discard") as second:
+        context = second.context()
+        for each in (member, child.insert("Person", name="Bob")):
+            with pytest.raises(InvalidArgumentError, match="of another coordinator; insert a copy in this context"):
+                context.insert("Team").members = [each]
+    for each in (parent, child, other):
+        each.rollback()
+
+
 def test_merge_error_names_the_invalid_id(container: Container) -> None:
     ctx = container.context()
     ada = ctx.insert("Person", name="Ada")

@@ -721,6 +721,10 @@ def test_clone_omits_deleted_objects(order: Any) -> None:
     ) as caught:
         gone.clone()
     assert (caught.value.entity, caught.value.object_uri) == ("Line", gone.id.uri)
+    fresh = ctx.insert("Line")
+    ctx.delete(fresh)
+    with pytest.raises(InvalidArgumentError, match=r"; insert a new object with cst_context_insert \(insert\)$"):
+        fresh.clone()
 
 
 def test_failed_clone_leaves_no_objects(order: Any) -> None:

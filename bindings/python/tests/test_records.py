@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import date, datetime, timezone
@@ -179,6 +180,17 @@ def test_attributes_may_have_the_names_of_record_keys(shop: Container) -> None:
         changed = things.insert("Thing", {"others": [{**inner, "objectID": "x"}, {"@entity": "Thing", "entity": "y"}]})
         assert changed["others"][0] == inner["@id"] or changed["others"][1] == inner["@id"]
         assert sorted(each["objectID"] or "" for each in things.read("Thing")) == ["", "", "mine", "x"]
+
+
+def test_values_without_json_have_a_remedy_that_applies(shop: Container) -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    flatten = r'Flatten the values, or write inner records first with insert and refer to their "@id"$'
+    with pytest.raises(TypeMismatchError, match=flatten):
+        shop.insert("Item", {"name": "kite", "data": endless})
+    if hasattr(sys, "set_int_max_str_digits"):
+        with pytest.raises(TypeMismatchError, match=r"as JSON: an integer has more than 38 digits$"):
+            shop.insert("Item", {"name": "kite", "price": 10**5000})
 
 
 def test_unsupported_values_are_rejected_by_name(shop: Container) -> None:

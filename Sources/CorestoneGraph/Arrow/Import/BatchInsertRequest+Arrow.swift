@@ -75,7 +75,9 @@ final class ArrowBatchSource: @unchecked Sendable {
             throw CoreError(
                 .invalidArgument,
                 "the Arrow stream of the batch insert of \(plan.entity.name) was already read; set another stream with "
-                    + "cst_batch_insert_set_arrow, or create another request", entity: plan.entity.name)
+                    + "cst_batch_insert_set_arrow, or create another request with cst_batch_insert_new "
+                    + "(BatchInsertRequest)",
+                entity: plan.entity.name)
         }
         isUsed = true
         return { [self] rows in try fill(rows) }
