@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from . import _abi
 from ._arguments import choice, elements, flag, require_instance, shown
 from ._capsules import STREAM, array_stream
 from ._progress import progress_callback
-from .errors import TypeMismatchError
+from .errors import InvalidArgumentError, TypeMismatchError
 
 Columns = Mapping[str, "str | None"]
 Progress = Callable[[int, int], Any]
@@ -74,19 +75,56 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)((
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
 
 
+# The methods of readers: each call returns the next rows.
+_READING = ("__next__", "read_next_batch", "read_next", "get_next")
+#: The readers that an import has read, by `id`. Another stream of such a reader would have no rows, or only the rest of
+#: them, and the producer does not report that as an error.
+_read_once: dict[int, weakref.ref[Any]] = {}
+
+
 def is_one_shot(data: Any) -> bool:
     """Whether Arrow data can be read only once, such as a reader of pyarrow or a capsule."""
     if isinstance(data, type) or not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
         return True
-    return any(hasattr(data, name) for name in ("__next__", "read_next_batch", "get_next"))
+    # The columns of pandas and DuckDB are attributes of the object, but not of its type.
+    return any(hasattr(type(data), name) for name in _READING)
+
+
+def _was_read(data: Any) -> bool:
+    known = _read_once.get(id(data))
+    return known is not None and known() is data
+
+
+def _remember(data: Any) -> None:
+    """Remembers a reader until it is released. One that cannot be referenced weakly is not remembered."""
+    number = id(data)
+
+    def forget(reference: weakref.ref[Any], readers: Any = _read_once) -> None:
+        if readers.get(number) is reference:
+            del readers[number]
+
+    try:
+        _read_once[number] = weakref.ref(data, forget)
+    except TypeError:
+        return
 
 
 class StreamCapsule:
-    """A stream of another library. Its capsule is kept until the library has moved the stream out of it."""
+    """A stream of another library. Its capsule is kept until the library has moved the stream out of it.
 
-    __slots__ = ("_capsule", "address")
+    InvalidArgumentError if the data is a reader that an import has already read.
+    """
+
+    __slots__ = ("_address", "_capsule", "_data")
 
     def __init__(self, data: Any, name: str = "data") -> None:
+        if _was_read(data):
+            raise InvalidArgumentError(
+                f"an import has already read this Arrow reader, {shown(data)}; pass a new reader, or a table",
+                key=name,
+                value=data,
+            )
+        self._data = data
         self._capsule = _exported(data)
         if not _is_valid(self._capsule, STREAM.name):
             raise TypeMismatchError(
@@ -95,7 +133,13 @@ class StreamCapsule:
                 key=name,
                 value=data,
             )
-        self.address: int = _pointer(self._capsule, STREAM.name)
+        self._address: int = _pointer(self._capsule, STREAM.name)
+
+    def hand_over(self) -> int:
+        """Returns the address of the stream for a call that moves it, even if it fails. Remembers a reader as read."""
+        if is_one_shot(self._data):
+            _remember(self._data)
+        return self._address
 
 
 def _exported(data: Any) -> Any:

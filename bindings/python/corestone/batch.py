@@ -125,7 +125,9 @@ class BatchInsertRequest(_BatchRequest):
               regardless of the merge policy. An empty list selects the first constraint whose attributes are columns
 
     If `rows` is an iterator, or `arrow` can be read only once, such as a reader of pyarrow, the request can be executed
-    only once.
+    only once. A reader that another import has read raises InvalidArgumentError. One that another library has
+    exhausted, or that has only a `__arrow_c_stream__` method and was imported before, cannot be distinguished from an
+    empty one: no row is written.
     """
 
     def __init__(
@@ -201,7 +203,7 @@ class BatchInsertRequest(_BatchRequest):
                 )
             stream = StreamCapsule(self.arrow, "arrow")
             self._is_read = is_one_shot(self.arrow)
-            call(lib.cst_batch_insert_set_arrow, handle, stream.address, self._options)
+            call(lib.cst_batch_insert_set_arrow, handle, stream.hand_over(), self._options)
             return
         if self.objects is not None:
             source: Callable[..., None] = _ObjectSource(self.objects, context, entity)

@@ -406,7 +406,7 @@ class Context(ContextBase):
             ctx.insert_arrow("Employee", polars.read_csv("staff.csv"), columns={"Team": "department.name"})
 
         data            a pyarrow.Table, polars.DataFrame, pandas.DataFrame, DuckDB relation, or other data with a
-                        `__arrow_c_stream__` or `__arrow_c_array__` method
+                        `__arrow_c_stream__` or `__arrow_c_array__` method. A reader can be imported only once
         columns         the properties of columns with other names: attributes, elements of composite attributes
                         ("address.city"), relationships, which take URIs, or keys of relationships ("department.name");
                         None ignores a column
@@ -419,14 +419,18 @@ class Context(ContextBase):
         If the call fails, no object is inserted, and all objects have their former values and relationships. Hooks of
         deletion do not run for the removed objects. The error names row, column and property.
 
+        A reader that another library has exhausted, or that has only a `__arrow_c_stream__` method and was imported
+        before, cannot be distinguished from an empty one: the result is then 0.
+
         TypeMismatchError if a property does not take the type of its column.
-        InvalidArgumentError for an unknown column, and for a key without an object.
+        InvalidArgumentError for an unknown column, for a key without an object, and for a reader, such as a
+        pyarrow.RecordBatchReader, that an import has already read, even if that import failed.
         """
         settings = ImportSettings(columns, None, missing, ignore_unknown, naive_utc, validate, progress)
         handle, stream = self._entity(entity)._handle, StreamCapsule(data)
         inserted = ctypes.c_uint64()
         with import_options(settings) as options:
-            self._work(lib.cst_context_insert_arrow, handle, stream.address, byref(options), byref(inserted))
+            self._work(lib.cst_context_insert_arrow, handle, stream.hand_over(), byref(options), byref(inserted))
         return inserted.value
 
     def upsert_arrow(
@@ -458,9 +462,8 @@ class Context(ContextBase):
         handle, stream = self._entity(entity)._handle, StreamCapsule(data)
         inserted, updated = ctypes.c_uint64(), ctypes.c_uint64()
         with import_options(settings) as options:
-            self._work(
-                lib.cst_context_upsert_arrow, handle, stream.address, byref(options), byref(inserted), byref(updated)
-            )
+            address = stream.hand_over()
+            self._work(lib.cst_context_upsert_arrow, handle, address, byref(options), byref(inserted), byref(updated))
         return UpsertCounts(inserted.value, updated.value)
 
     def new(self, entity: EntityLike, /, **new: Any) -> Any:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import uuid
+import weakref
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -26,6 +28,7 @@ from corestone import (
     TypeMismatchError,
     UpsertCounts,
     ValidationError,
+    _arrow_import,
     raw_value,
 )
 
@@ -587,6 +590,147 @@ def test_arrays_are_imported_as_one_batch(ctx: Context) -> None:
         ctx.insert_arrow("Employee", pa.array([1]))
     with pytest.raises(InvalidArgumentError, match="row 2 of the Arrow stream: the row is null"):
         ctx.insert_arrow("Employee", pa.array([{"name": "a"}, None]))
+
+
+class Rows:
+    """A wrapper of a reader of pyarrow that has only the methods of the protocol. Its streams read the same reader."""
+
+    def __init__(self, table: Any) -> None:
+        self.reader = table.to_reader()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.reader.__arrow_c_stream__(requested_schema)
+
+
+class Cursor(Rows):
+    """A reader of batches without `__next__`, like those of nanoarrow."""
+
+    def read_next(self) -> Any:
+        return self.reader.read_next_batch()
+
+
+class Slotted:
+    """A reader that cannot be referenced weakly."""
+
+    __slots__ = ("reader",)
+
+    def __init__(self, table: Any) -> None:
+        self.reader = table.to_reader()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.reader.__arrow_c_stream__(requested_schema)
+
+    def __next__(self) -> Any:
+        return self.reader.read_next_batch()
+
+
+def readers() -> dict[str, Callable[[], Any]]:
+    table = pa.table({"name": ["a", "b"]})
+    return {
+        "pyarrow": table.to_reader,
+        "polars": lambda: polars.DataFrame(table).lazy().collect_batches(),
+        "DuckDB": lambda: duckdb.connect().sql("SELECT 'a' AS name UNION ALL SELECT 'b'").to_arrow_reader(),
+        "read_next": lambda: Cursor(table),
+    }
+
+
+@pytest.mark.parametrize("kind", readers())
+def test_reader_is_imported_only_once(ctx: Context, kind: str) -> None:
+    importers: tuple[Callable[..., Any], ...] = (
+        ctx.insert_arrow,
+        partial(ctx.upsert_arrow, match="name"),
+        ctx.batch_insert_arrow,
+        partial(ctx.batch_upsert_arrow, match="email"),
+        lambda entity, data: ctx.execute(BatchInsertRequest(entity, arrow=data)),
+    )
+    for number, first in enumerate(importers):
+        reader = readers()[kind]()
+        if number != 3:  # which needs the column of the key, and so fails
+            first("Employee", reader)
+        else:
+            with pytest.raises(InvalidArgumentError, match="do not contain the key"):
+                first("Employee", reader)
+        written = ctx.count("Employee")
+        for second in importers:
+            with pytest.raises(InvalidArgumentError, match="an import has already read this Arrow reader") as caught:
+                second("Employee", reader)
+            assert caught.value.key == "data"
+        assert ctx.count("Employee") == written
+    assert ctx.count("Employee") == 6  # the upsert changed the objects of the insertion
+
+
+def test_reader_of_a_failed_import_is_not_read_again(ctx: Context) -> None:
+    batches = pa.table({"name": ["a", "b", None, "d"]}).to_batches(max_chunksize=1)
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    with pytest.raises(ValidationError, match="row 3"):
+        ctx.batch_insert_arrow("Employee", reader)
+    with pytest.raises(InvalidArgumentError, match="an import has already read this Arrow reader"):
+        ctx.batch_insert_arrow("Employee", reader)  # would write only the last row
+    assert ctx.count("Employee") == 0
+
+
+def test_reader_is_available_after_an_error_in_the_arguments(ctx: Context) -> None:
+    reader = pa.table({"name": ["a"]}).to_reader()
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: ctx.insert_arrow("Employe", reader),
+        lambda: ctx.insert_arrow("Employee", reader, columns=["name"]),  # type: ignore[arg-type]
+        lambda: ctx.batch_insert_arrow("Employee", reader, progress=3),  # type: ignore[arg-type]
+    )
+    for call in calls:
+        with pytest.raises(CorestoneError):
+            call()
+    assert ctx.insert_arrow("Employee", reader) == 1
+
+
+def test_partly_read_reader_is_imported_from_its_next_batch(ctx: Context) -> None:
+    batches = pa.table({"name": ["a", "b", "c"]}).to_batches(max_chunksize=1)
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    assert reader.read_next_batch().num_rows == 1
+    assert ctx.insert_arrow("Employee", reader) == 2
+
+
+def test_readers_are_not_kept_alive(ctx: Context) -> None:
+    for _ in range(3):  # a reader may have the address of a former one
+        reader = pa.table({"name": ["a"]}).to_reader()
+        watched = weakref.ref(reader)
+        assert ctx.insert_arrow("Employee", reader) == 1
+        assert _arrow_import._read_once[id(reader)]() is reader
+        del reader
+        gc.collect()
+        assert watched() is None
+    assert not _arrow_import._read_once
+
+
+def test_producers_that_cannot_be_recognised_as_readers(ctx: Context) -> None:
+    table = pa.table({"name": ["a", "b"]})
+    for data in (Rows(table), Slotted(table)):
+        assert ctx.insert_arrow("Employee", data) == 2
+        # docs/reference/arrow.md: the stream of an exhausted reader is that of an empty one.
+        assert ctx.insert_arrow("Employee", data) == 0
+
+    class Released:
+        capsule = table.__arrow_c_stream__()
+
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return self.capsule
+
+    assert ctx.insert_arrow("Employee", Released()) == 2
+    with pytest.raises(InvalidArgumentError, match="was released or moved"):
+        ctx.insert_arrow("Employee", Released())
+
+
+def test_data_that_is_not_a_reader_can_be_imported_again(ctx: Context) -> None:
+    table = pa.table({"name": ["a", "b"]})
+    relation = duckdb.sql("SELECT 'a' AS name UNION ALL SELECT 'b'")
+    exported = ctx.arrow("Department", "name == 'Labs'", columns=["name"])
+    for data in (table, table.to_batches()[0], polars.DataFrame(table), table.to_pandas(), relation):
+        assert [ctx.insert_arrow("Employee", data) for _ in range(2)] == [2, 2], type(data)
+    assert [ctx.insert_arrow("Employee", exported) for _ in range(2)] == [1, 1]
+    # The columns of a DataFrame and of a relation are their attributes.
+    columns = {"read_next": "name"}
+    for data in (pandas.DataFrame({"read_next": ["a"]}), duckdb.sql("SELECT 'a' AS read_next")):
+        assert hasattr(data, "read_next")
+        assert [ctx.insert_arrow("Employee", data, columns=columns) for _ in range(2)] == [1, 1]
 
 
 def test_batch_request_reads_a_reader_only_once(ctx: Context) -> None:
