@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the accelerator of the Python package, an extension module for CPython's stable ABI, if Python's headers exist.
-# Usage: accelerator.sh PYTHON INCLUDE OUTPUT   (environment: CC, CFLAGS)
+# Usage: accelerator.sh PYTHON INCLUDE OUTPUT   (environment: CC, CFLAGS, STRIP)
 #
 # OUTPUT.command records the versions of Python and the compiler, and the command. The module is built again if these or
 # a file that it was built from changed.
@@ -36,6 +36,6 @@ if [ "$is_current" = yes ]; then exit 0; fi
 temporary=$output.$$
 rm -f "$output.command"
 "${command[@]}" -o "$temporary"
-strip --strip-unneeded "$temporary"
+"${STRIP:-strip}" --strip-unneeded "$temporary"
 mv "$temporary" "$output"
 printf '%s\n' "$built" >"$output.command"
