@@ -19,6 +19,7 @@ from typing import Any
 import callgrind
 import generate
 import run
+from ceilings import KINDS, Figure, Figures
 
 SCALE = 50
 # The two numbers of runs of each of the smallest operations, large enough that the growth of tables and pages does not
@@ -37,9 +38,6 @@ OMITTED = {"readers_1", "readers_2", "readers_4", "queues", "W1_full"}
 # The processes that are timed by run.py --getters, with their third argument.
 CALLS = {"small_getter": "1", "small_predicate": "1"}
 
-KINDS = ("own", "total", "allocations", "bytes", "peak")
-Figure = dict[str, float]  # of an operation: each of KINDS
-Figures = dict[str, Figure]
 Sample = dict[str, Any]
 
 

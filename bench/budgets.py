@@ -4,22 +4,26 @@
 usage: budgets.py [--record] [--library DIR] [--include DIR] [--out DIR] [OPERATION …]
 
 The figures do not depend on the load of the machine, so a ceiling can be close to the figure. They are those of the
-smallest operations (budgets/ops.c) and of every workload of run.py (budget_figures.py), per operation or row:
+smallest operations (budgets/ops.c), of every workload of run.py (budget_figures.py), and of calls of the Python package
+with its accelerator and without it (budget_calls.py), per operation or row:
 
     own, total      instructions, without those of SQLite, and all
     allocations     calls of malloc and similar functions
     bytes           the bytes that these calls request
     peak            the bytes by which the allocated memory grows, at its peak
 
-Each architecture has its own ceilings (budgets/ceilings.json). --record replaces them with the current figures plus
-10 %; use it only if the commit explains why an operation needs more. With operations, it replaces only theirs.
+Calls of the Python package have only the first two. Each architecture has its own ceilings (budgets/ceilings.json), and
+so has each interpreter for the calls of the Python package. Calls with another interpreter are not compared; an
+operation without a ceiling is a failure.
+
+--record replaces the ceilings with the current figures plus 10 %, or 2 % for calls of the Python package; use it only
+if the commit explains why an operation needs more. With operations, it replaces only theirs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import platform
 import shutil
 import subprocess
@@ -27,48 +31,31 @@ import sys
 from pathlib import Path
 
 import report
-from budget_figures import KINDS, Figures, Operations, Workloads
+from budget_calls import Calls, interpreter
+from budget_figures import Operations, Workloads
+from ceilings import KINDS, RECORDED, Ceilings, Figures, ceiling, is_python, problems, table, unmeasured
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-CEILINGS = HERE / "budgets" / "ceilings.json"
-ROOM = 1.10
-# What a ceiling is above a small figure at least.
-LEAST_ROOM = {"own": 5.0, "total": 5.0, "allocations": 0.05, "bytes": 16.0, "peak": 32.0}
-PROGRAMS = ("ops", "libcounting.so", "small_corestone", "small_getter", "small_predicate")
-Ceilings = dict[str, dict[str, float]]
+PROGRAMS = ("ops", "libcounting.so", "libmeasure.so", "small_corestone", "small_getter", "small_predicate")
 
 
-def ceiling(kind: str, value: float) -> float:
-    limit = max(value * ROOM, value + LEAST_ROOM[kind])
-    return math.ceil(limit * 100) / 100 if kind == "allocations" else math.ceil(limit)
+def section(operation: str) -> str:
+    """Returns the key of the ceilings of an operation: the architecture, or the interpreter."""
+    return interpreter() if is_python(operation) else platform.machine()
 
 
-def text(kind: str, value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}" if kind == "allocations" else f"{value:.0f}"
-
-
-def check(figures: Figures, ceilings: Ceilings) -> bool:
-    """Prints the table. Returns whether every figure is within its ceiling."""
-    rows = [["per operation or row", *(cell for kind in KINDS for cell in (kind, "ceiling")), ""]]
-    fine = True
-    for operation, figure in figures.items():
-        limits = ceilings.get(operation, {})
-        above = [kind for kind in KINDS if kind in limits and figure[kind] > limits[kind]]
-        cells = [cell for kind in KINDS for cell in (text(kind, figure[kind]), text(kind, limits.get(kind)))]
-        rows.append([operation, *cells, f"ABOVE: {', '.join(above)}" if above else "" if limits else "no ceiling"])
-        fine = fine and not above
-    print(report.grid(rows))
-    return fine
-
-
-def measure(out: Path, chosen: list[str]) -> Figures:
-    operations = Operations(out)
-    operations.prepare()
-    figures = operations.measure()
-    figures["save"] = {kind: figures["save"][kind] - figures["insert"][kind] for kind in KINDS}
-    figures |= dict(sorted(Workloads(out).measure().items(), key=lambda each: report.place(each[0])))
-    return {name: figure for name, figure in figures.items() if not chosen or name in chosen}
+def measure(out: Path, library: Path, in_c: bool, in_python: bool) -> Figures:
+    figures: Figures = {}
+    if in_c:
+        operations = Operations(out)
+        operations.prepare()
+        figures |= operations.measure()
+        figures["save"] = {kind: figures["save"][kind] - figures["insert"][kind] for kind in KINDS}
+        figures |= dict(sorted(Workloads(out).measure().items(), key=lambda each: report.place(each[0])))
+    if in_python:
+        figures |= Calls(out, library).measure()
+    return figures
 
 
 def main() -> int:
@@ -87,28 +74,42 @@ def main() -> int:
     build = ["make", "--no-print-directory", "-C", str(HERE), f"OUT={out}", f"LIB={arguments.library.resolve()}"]
     build += [f"INCLUDE={arguments.include.resolve()}", *(str(out / program) for program in PROGRAMS)]
     subprocess.run(build, check=True, stdout=2)
+    recorded: dict[str, Ceilings] = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else {}
+    names = arguments.operations
+    in_c = not names or not all(map(is_python, names))
+    in_python = any(map(is_python, names)) if names else arguments.record or interpreter() in recorded
     try:
-        figures = measure(out, arguments.operations)
+        figures = measure(out, arguments.library.resolve(), in_c, in_python)
     except RuntimeError as error:
         print(f"budgets.py: {error}", file=sys.stderr)
         return 1
+    unknown = [name for name in names if name not in figures]
+    if unknown:
+        print(f"budgets.py: there is no operation {unknown[0]}; use {', '.join(figures)}", file=sys.stderr)
+        return 2
+    chosen = {name: figure for name, figure in figures.items() if name in (names or figures)}
 
-    recorded: dict[str, Ceilings] = json.loads(CEILINGS.read_text(encoding="utf-8")) if CEILINGS.exists() else {}
-    architecture = platform.machine()
     if arguments.record:
-        kept = recorded.get(architecture, {}) if arguments.operations else {}
-        fresh = {
-            operation: {kind: ceiling(kind, value) for kind, value in figure.items()}
-            for operation, figure in figures.items()
-        }
-        recorded[architecture] = {**kept, **fresh}
-        CEILINGS.write_text(json.dumps(recorded, indent=2) + "\n", encoding="utf-8")
-    if architecture not in recorded:
-        print(f"No ceilings are recorded for {architecture}; budgets.py --record writes them.")
-    if check(figures, recorded.get(architecture, {})):
-        return 0
-    print("An operation is above its ceiling: find the cause, or use --record and explain it in the commit.")
-    return 1
+        for key in {section(operation) for operation in chosen}:
+            kept = recorded.get(key, {}) if names else {}
+            fresh = {
+                operation: {kind: ceiling(operation, kind, value) for kind, value in figure.items()}
+                for operation, figure in chosen.items()
+                if section(operation) == key
+            }
+            recorded[key] = {**kept, **fresh}
+        RECORDED.write_text(json.dumps(recorded, indent=2) + "\n", encoding="utf-8")
+    ceilings = recorded.get(platform.machine(), {}) | (recorded.get(interpreter(), {}) if in_python else {})
+    print(table(chosen, ceilings))
+    if not in_python and not names:
+        print(
+            f"The calls of the Python package are not compared: no ceilings are recorded for {interpreter()}; "
+            "bench/budgets.py --record writes them."
+        )
+    found = problems(chosen, ceilings) + ([] if names else unmeasured(figures, ceilings))
+    for line in found:
+        print(line)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

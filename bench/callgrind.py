@@ -33,11 +33,13 @@ def count(command: list[str], *options: str, environment: dict[str, str] | None 
         return read(out)
 
 
-def count_parts(command: list[str], *options: str) -> tuple[dict[str, Costs], str]:
+def count_parts(
+    command: list[str], *options: str, environment: dict[str, str] | None = None
+) -> tuple[dict[str, Costs], str]:
     """Returns the instructions of each workload of a program (measure.c), and the program's output."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
-        text = run(out, command, ("--collect-atstart=no", *options), {"MEASURE_DUMPS": "1"})
+        text = run(out, command, ("--collect-atstart=no", *options), {**(environment or {}), "MEASURE_DUMPS": "1"})
         parts: dict[str, Costs] = {}
         for path in out.parent.glob("callgrind.out.*"):
             trigger = TRIGGER.search(path.read_text(encoding="utf-8", errors="replace"))

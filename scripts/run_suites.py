@@ -113,7 +113,8 @@ def mypy_path() -> str:
     package = ROOT / "bindings" / "python"
     examples = (ROOT / "examples" / "stores", ROOT / "examples" / "history")
     support = ROOT / "Tests" / "support"
-    places = (package, package / "tests", support, *examples, ROOT / "scripts", ROOT / "packaging" / "python")
+    programs = (ROOT / "scripts", ROOT / "bench", ROOT / "packaging" / "python")
+    places = (package, package / "tests", support, *examples, *programs)
     return ":".join(map(str, places))
 
 
@@ -133,6 +134,7 @@ def mypy_commands() -> list[list[str]]:
         "examples/events",
         "examples/signals",
         "bench",
+        "bench/budgets",
         "bench/peers",
         "Tests/support",
         "Tests/tool",
