@@ -32,14 +32,21 @@ def compose(description: PropertyDescription, given: Iterator[Any]) -> Any:
     The value of a composite attribute is a dictionary of the elements that have a value, or None if every element is
     nil.
     """
+    found: Any
     if description.attribute_type != AttributeType.COMPOSITE:
-        return next(given)
-    parts = {element.name: compose(element, given) for element in description.elements}
-    return {name: part for name, part in parts.items() if part is not None} or None
+        found = next(given)
+    else:
+        parts = {element.name: compose(element, given) for element in description.elements}
+        found = {name: part for name, part in parts.items() if part is not None} or None
+    if description.conversion is None or found is None:
+        return found
+    return description.conversion.load(found)
 
 
 def decompose(description: PropertyDescription, value: Any, entity: str) -> Iterator[tuple[PropertyDescription, Any]]:
     """Yields each leaf of an attribute with its value, which is None if the dictionary does not contain the leaf."""
+    if description.conversion is not None and value is not None:
+        value = description.conversion.store(value, entity, description.path)
     if description.attribute_type != AttributeType.COMPOSITE:
         yield description, value
         return
@@ -63,8 +70,20 @@ def decompose(description: PropertyDescription, value: Any, entity: str) -> Iter
         yield from decompose(element, (value or {}).get(name), entity)
 
 
+def loaded(description: PropertyDescription, value: Any) -> Any:
+    """Returns the value of an attribute from its stored value, a dictionary for a composite attribute."""
+    if value is None or description.conversion is None:
+        return value
+    if description.elements and isinstance(value, Mapping):
+        value = {each.name: loaded(each, value.get(each.name)) for each in description.elements}
+    return description.conversion.load(value)
+
+
 def composite_property(description: PropertyDescription, entity: str, documentation: str) -> property:
-    """Returns a Python property for a composite attribute. Reading composes a value; setting replaces every element."""
+    """Returns a Python property for a composite attribute, or for an attribute whose values are converted.
+
+    Reading composes a value; setting replaces every element.
+    """
     kinds = list(leaves(description))
     paths = [each.path for each in kinds]
     keys = (ctypes.c_uint32 * len(kinds))(*[each.key for each in kinds])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ctypes import byref
 from datetime import timedelta
+from operator import attrgetter
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -312,6 +313,9 @@ def make_class(entity: Entity) -> type[ManagedObject]:
         if target is not None and description.is_to_many:
             place[name] = _to_many(description, target)
             continue
+        if description.conversion is not None:
+            place[name] = composite_property(description, entity.name, _documentation(description, None))
+            continue
         if description.elements:
             body[name] = composite_property(description, entity.name, _documentation(description, None))
             continue
@@ -327,9 +331,16 @@ def make_class(entity: Entity) -> type[ManagedObject]:
             getter = _reading_ahead(description, getter)
         kind = int(description.attribute_type) if description.attribute_type in SET_QUICKLY else 0
         place[name] = make_property(getter, setter, documentation, description.key, target, kind)
+    for alias, name in own._cst_aliases.items() if own is not None else ():
+        body[alias] = _alias(name)
     made = type(entity.name, (base,) if own is None or issubclass(base, own) else (own, base), body)
     own_properties(made, (*body.values(), *body["_cst_primitives"].values()))
     return made
+
+
+def _alias(name: str) -> property:
+    """Returns a Python property that reads and sets the property of another name."""
+    return property(attrgetter(name), lambda self, value: setattr(self, name, value), doc=f"the property {name}")
 
 
 def _defines(own: type[ManagedObject], name: str) -> bool:

@@ -211,6 +211,8 @@ class _Encoder:
             kind, token = handle(value)
             self._given.append(value)
             words += (_KIND[kind], token - (1 << 64) if token >> 63 else token, 0)
+        elif isinstance(value, enum.Enum) and isinstance(value.value, (str, int, float)):
+            self._add_as(value.value)
         elif isinstance(value, datetime):
             self.reals.append((len(words) + 1, values.date_to_seconds(value)))
             words += (_DATE, 0, 0)

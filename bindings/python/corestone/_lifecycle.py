@@ -67,7 +67,12 @@ def _validate_value(_userdata: int, token: int, name: _abi.String, _purpose: int
             method(getattr(item, key))
             return
         asked = values.decode_array((_abi.Value * 1)(value[0]), 1, item._cst_context)[0]
-        given(item, key, method(asked), value)
+        conversion = item._cst_properties[key].conversion
+        if conversion is None:
+            given(item, key, method(asked), value)
+            return
+        other = method(conversion.load(asked) if asked is not None else None)
+        given(item, key, None if other is None else conversion.store(other, item._cst_entity.name, key), value)
 
     return _guarded(token, error, check)
 

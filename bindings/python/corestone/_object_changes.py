@@ -12,7 +12,7 @@ from . import _abi, values
 from ._abi import lib
 from ._ahead import Stamp
 from ._call import call, held, owned
-from ._composite import compose, leaves
+from ._composite import compose, leaves, loaded
 from ._handles import Handle
 from .expression import key_path
 from .object_id import ObjectID
@@ -77,6 +77,8 @@ class ObjectChanges:
             if description is not None and description.transforms:
                 is_former = which != _abi.VALUES_CHANGED
                 found[name] = from_bytes(description.transformer, value, self._cst_entity.name, name, is_former)
+            elif description is not None and description.conversion is not None:
+                found[name] = loaded(description, value)
         return found
 
     def _found(self, value: Any) -> Any:

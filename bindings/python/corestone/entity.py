@@ -17,9 +17,10 @@ from ._editing import UNSET, EntityEditing
 from .codes import AttributeType, DeleteRule
 from .errors import InvalidArgumentError, ModelError
 from .predicate import Predicate
-from .property import PropertyDescription, nearest, read_properties
+from .property import PropertyDescription, converted, nearest, read_properties
 
 if TYPE_CHECKING:
+    from ._conversions import Conversions
     from .model import Model
     from .object import ManagedObject
 
@@ -44,6 +45,12 @@ class Waiting:
 class Entity(EntityEditing):
     """An entity of a model. Methods that add or change something return the entity, so that calls can be chained."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        raise TypeError(
+            f"{cls.__name__} cannot derive from corestone.Entity, which describes an entity of a model; derive it from "
+            "corestone.declarative.Entity to declare an entity"
+        )
+
     def __init__(self, model: Model, handle: int, name: str) -> None:
         self._model = model
         self._handle = handle
@@ -52,6 +59,7 @@ class Entity(EntityEditing):
         self._properties: dict[str, PropertyDescription] | None = None
         self._class: type[ManagedObject] | None = None
         self._bound_class: type[ManagedObject] | None = None
+        self._conversions: Conversions | None = None  # of the attributes of a declared class
         self._insertion: Any = None  # the accelerator's function that inserts an object with values
 
     def attribute(
@@ -333,6 +341,12 @@ class Entity(EntityEditing):
         if self._properties is None:
             self._model.freeze()
             self._properties = read_properties(self._handle)
+            conversions = self._conversions_of()
+            if conversions:
+                self._properties = {
+                    name: converted(each, conversions) if each.is_attribute else each
+                    for name, each in self._properties.items()
+                }
         return self._properties
 
     @property
@@ -344,7 +358,14 @@ class Entity(EntityEditing):
             self._class = make_class(self)
         return self._class
 
-    def _bind(self, own: type[ManagedObject]) -> None:
+    def _conversions_of(self) -> Conversions:
+        """Returns the conversions of the class that is bound to the entity or to the nearest superentity."""
+        if self._conversions is not None:
+            return self._conversions
+        parent = self.parent
+        return parent._conversions_of() if parent is not None else {}
+
+    def _bind(self, own: type[ManagedObject], conversions: Conversions | None = None) -> None:
         if self._class is not None and self._bound_class is not own:
             raise InvalidArgumentError(
                 f"{self.name} already has a class for its objects, so {own.__name__} cannot be bound to it; call bind "
@@ -357,6 +378,10 @@ class Entity(EntityEditing):
 
         set_lifecycle(self, own)
         self._bound_class = own
+        self._conversions = conversions
+        if conversions:
+            for each in self._model.values():
+                each._properties = None
         own._cst_bound = weakref.ref(self)
 
     def _element_at(self, path: str) -> PropertyDescription | None:
@@ -373,6 +398,8 @@ class Entity(EntityEditing):
             found = self.properties.get(name)
         except TypeError:
             found = None
+        if found is None and self._class is not None and name in self._class._cst_aliases:
+            found = self.properties.get(self._class._cst_aliases[name])
         if found is None and "." in require_instance(str, name, "name"):
             found = self._element_at(name)
         if found is None:

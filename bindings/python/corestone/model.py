@@ -76,12 +76,28 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
     Besides properties, an entity can have "@parent", "@abstract" (True), "@unique" (a list of lists of attributes),
     "@indexes" (a dictionary of name to list of properties), "@class_name", "@user_info" and "@renaming_identifier" (the
     entity's name in older versions). `Model.from_text` reads the same form as JSON.
+
+    `Model(Employee, Department)` creates the model that classes declare: see corestone.declarative.
     """
 
-    def __init__(self, definition: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def __init__(
+        self, definition: Mapping[str, Mapping[str, Any]] | type[ManagedObject] | None = None, *classes: type[ManagedObject]
+    ) -> None:
         self._begin(owned(lib.cst_model_new))
-        if definition is not None:
+        if isinstance(definition, type) or classes:
+            self._declare((definition, *classes))
+        elif definition is not None:
             self._define(definition)
+
+    def _declare(self, classes: Iterable[Any], is_bound: bool = True) -> None:
+        """Adds the entities of classes that derive from corestone.declarative.Entity, and binds the classes."""
+        from ._declaration_model import Declarations
+
+        declared = Declarations(classes)
+        self._define(declared.definition())
+        declared.finish(self)
+        if is_bound:
+            declared.bind(self)
 
     def _begin(self, handle: int) -> None:
         """Takes ownership of the handle of a model, which may already have entities."""
@@ -339,8 +355,28 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         of the entity are fetched or inserted.
         """
         for own in classes:
-            self[declared_entity(own, "classes")]._bind(own)
+            if own._cst_names:
+                self._bind_declared(own)
+            else:
+                self[declared_entity(own, "classes")]._bind(own)
         return self
+
+    def _bind_declared(self, own: type[ManagedObject]) -> None:
+        """Compares a declared class, and the classes that it refers to, with the model, and binds them."""
+        from ._declaration_model import Declarations, check
+
+        declared = Declarations([own])
+        expected = Model()
+        expected._declare([own], False)
+        for name, each in declared.entities.items():
+            if name not in self:
+                raise ModelError(
+                    f"the class {each.own.__name__} declares the entity {name}, which the model does not have"
+                    f"{nearest(name, self)}",
+                    entity=name,
+                )
+        check(self, declared, expected)
+        declared.bind(self)
 
     def lint(self, profile: str = "standard", *, former: Iterable[Model] = ()) -> list[LintFinding]:
         """Returns the mistakes and questionable parts of the model; docs/reference/lint.md explains each rule.

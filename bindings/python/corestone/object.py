@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, ClassVar, Union
 
@@ -51,6 +51,8 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
     _cst_properties: ClassVar[dict[str, PropertyDescription]] = {}
     _cst_plans: ClassVar[dict[tuple[str, ...], Plan]] = {}
     _cst_primitives: ClassVar[dict[str, property]] = {}  # properties that custom classes override
+    _cst_names: ClassVar[Mapping[str, str]] = {}  # of properties, by the variable of a declared class
+    _cst_aliases: ClassVar[Mapping[str, str]] = {}  # the names that differ from the variable
 
     if TYPE_CHECKING:
 
@@ -464,14 +466,14 @@ class Plan:
     __slots__ = ("count", "decimals", "keys", "keys_ref", "made", "many", "rows", "single")
 
     def __init__(self, entity: Entity, names: Iterable[str]) -> None:
-        found = [entity._key(name) for name in names]
-        self.many = [each.name for each in found if each.is_to_many]
-        # Values that Python assembles, from bytes or from several values.
-        self.made = [each.name for each in found if each.is_made]
-        single = [each for each in found if not each.is_to_many and not each.is_made]
-        self.single = tuple(each.name for each in single)
-        self.decimals = [each.name for each in single if each.attribute_type == AttributeType.DECIMAL]
-        self.keys = (ctypes.c_uint32 * len(single))(*[each.key for each in single])
+        found = [(name, entity._key(name)) for name in names]  # a class variable can have another name
+        self.many = [name for name, each in found if each.is_to_many]
+        # Values that Python assembles, from bytes or from several values, or converts.
+        self.made = [name for name, each in found if each.is_made]
+        single = [(name, each) for name, each in found if not each.is_to_many and not each.is_made]
+        self.single = tuple(name for name, _ in single)
+        self.decimals = [name for name, each in single if each.attribute_type == AttributeType.DECIMAL]
+        self.keys = (ctypes.c_uint32 * len(single))(*[each.key for _, each in single])
         self.keys_ref = byref(self.keys)
         self.count: Any = ctypes.c_size_t(len(single))
         # A pool of rows, like the pool of cells in values.py. A row keeps its last values alive, so rows with large

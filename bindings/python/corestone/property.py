@@ -6,13 +6,16 @@ import ctypes
 import json
 from collections.abc import Iterable
 from ctypes import byref
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _abi
 from ._abi import lib, text
 from ._call import call
 from ._definition import attribute_type
 from .codes import AttributeType, DeleteRule
+
+if TYPE_CHECKING:
+    from ._conversions import Conversion, Conversions
 
 
 class PropertyDescription(NamedTuple):
@@ -34,6 +37,7 @@ class PropertyDescription(NamedTuple):
     elements: tuple[PropertyDescription, ...] = ()  # the elements of a composite attribute
     transformer: str | None = None  # the name of a transformable attribute's transformer
     value_class: str | None = None  # the class of a transformable attribute's values on Apple's platforms
+    conversion: Conversion | None = None  # between stored values and those of a declared class
 
     @property
     def transforms(self) -> bool:
@@ -43,7 +47,7 @@ class PropertyDescription(NamedTuple):
     @property
     def is_made(self) -> bool:
         """Whether Python assembles the values: from bytes with a transformer, or from the values of the elements."""
-        return self.transforms or bool(self.elements)
+        return self.transforms or bool(self.elements) or self.conversion is not None
 
     @property
     def is_attribute(self) -> bool:
@@ -106,6 +110,12 @@ def read_properties(entity: int) -> dict[str, PropertyDescription]:
         if found[name].attribute_type in (AttributeType.COMPOSITE, AttributeType.TRANSFORMABLE):
             found[name] = _described(entity, found[name], _json(entity, name))
     return found
+
+
+def converted(description: PropertyDescription, conversions: Conversions) -> PropertyDescription:
+    """Returns the description of an attribute with the conversions of its values and those of its elements."""
+    elements = tuple(converted(each, conversions) for each in description.elements)
+    return description._replace(conversion=conversions.get(description.path), elements=elements)
 
 
 def _json(entity: int, name: str) -> Any:

@@ -19,12 +19,18 @@ from .predicate import CompareOptions, Modifier, Operator, Predicate, PredicateK
 from .sort import Comparator, SortDescriptor
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    from .collections import ToManySet
     from .entity import Entity
     from .object import ManagedObject
 
+    Member = DefaultTypeVar("Member", default="Single")
+else:
+    Member = TypeVar("Member")
+
 T = TypeVar("T")
 Members = TypeVar("Members")
-Element = TypeVar("Element")
 
 
 class Value(Generic[T]):
@@ -464,15 +470,34 @@ class Attribute(Generic[T]):
         raise NotImplementedError
 
 
-class ToMany(Generic[Members, Element]):
-    """A to-many relationship of a generated class: a key on the class, a collection on an object."""
+class Single:
+    """The second argument of ToMany in `ToMany[Tag]`, where the members are a ToManySet."""
+
+
+class ToMany(Generic[Members, Member]):
+    """A to-many relationship of a class: a key on the class, a collection on an object.
+
+    `ToMany[Tag]` is unordered (see corestone.declarative). Generated classes name the collection too:
+    `ToMany[ToManyList[Tag], Tag]`.
+    """
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, arguments: Any) -> Any:
+            return super().__class_getitem__(arguments if isinstance(arguments, tuple) else (arguments, Single))
 
     @overload
     def __get__(self, item: None, owner: type[Any]) -> Key[Any]: ...
+    @overload
+    def __get__(self: ToMany[T, Single], item: ManagedObject, owner: type[Any]) -> ToManySet[T]: ...
     @overload
     def __get__(self, item: ManagedObject, owner: type[Any]) -> Members: ...
     def __get__(self, item: Any, owner: type[Any]) -> Any:
         raise NotImplementedError
 
-    def __set__(self, item: ManagedObject, members: Iterable[Element]) -> None:
+    @overload
+    def __set__(self: ToMany[T, Single], item: ManagedObject, members: Iterable[T]) -> None: ...
+    @overload
+    def __set__(self, item: ManagedObject, members: Iterable[Member]) -> None: ...
+    def __set__(self, item: ManagedObject, members: Any) -> None:
         raise NotImplementedError

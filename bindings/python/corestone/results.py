@@ -181,7 +181,7 @@ class Results(Sequence[Any]):
         rest = iter(columns)
         return [
             [compose(each, iter(row)) for row in zip(*[next(rest) for _ in leaves(each)])]
-            if each.elements
+            if each.elements or each.conversion is not None
             else next(rest)
             for each in wanted
         ]

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Callable
 from uuid import UUID
 
@@ -244,6 +245,9 @@ def _encode_other(slot: _abi.Value, value: Any) -> None:
     handle = getattr(value, "_cst_value_handle", None)
     if handle is not None:
         slot.type, slot.payload.handle = handle()
+        return
+    if isinstance(value, Enum):
+        encode(slot, value.value)
         return
     for kind, encoder in _ENCODERS.items():
         if isinstance(value, kind):
