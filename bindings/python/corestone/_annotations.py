@@ -127,8 +127,8 @@ def evaluated(annotation: Any, place: Place) -> Any:
         found = eval(compile(tree, "<annotation>", "eval"), {"__builtins__": {}}, _Scope(place.scopes, place.lookup))
     except Exception as error:
         raise place.error(
-            f"the annotation {shown(text)} cannot be evaluated ({described(error)}); define its names in the module, or "
-            "pass the class to Model",
+            f"the annotation {shown(text)} cannot be evaluated ({described(error)}); define its names in the module, "
+            "or pass the class to Model",
             text,
         ) from error
     if isinstance(found, ForwardRef) and found.__forward_arg__ != text:

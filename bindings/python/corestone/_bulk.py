@@ -169,7 +169,9 @@ def plain_columns(
             for each in plain_columns(leaf, [row[place][1] for row in rows], entity)
         ]
     if description.conversion is not None:
-        return [(description, [_elements(description, each, entity, row)[0][1] for row, each in enumerate(column, first)])]
+        return [
+            (description, [_elements(description, each, entity, row)[0][1] for row, each in enumerate(column, first)])
+        ]
     if description.transforms:
         name, path, kind = description.transformer, description.path, description.value_class
         return [(description, [to_bytes(name, value, entity, path, kind, True) for value in column])]

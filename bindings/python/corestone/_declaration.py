@@ -1,7 +1,7 @@
 """Classes that declare entities: the metaclass, and the content of a class body.
 
-A class body is read when the class is created. Its annotations are evaluated when a model is made from the class, because
-they can refer to classes that are defined later.
+A class body is read when the class is created. Its annotations are evaluated when a model is made from the class,
+because they can refer to classes that are defined later.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Field(NamedTuple):
 class Declaration:
     """The content of the body of a declared class."""
 
-    def __init__(self, owner: str, entity: str, options: Mapping[str, Any], scopes: tuple[Mapping[str, Any], ...]) -> None:
+    def __init__(
+        self, owner: str, entity: str, options: Mapping[str, Any], scopes: tuple[Mapping[str, Any], ...]
+    ) -> None:
         self.owner = owner  # the name of the class
         self.entity = entity
         self.options = options
@@ -106,7 +108,7 @@ class DeclarativeType(EntityType):
         made.append(super().__new__(mcls, name, bases, body, entity=declared.entity, **options))
         return cast("DeclarativeType", made[0])
 
-    def __getattr__(cls, name: str) -> Any:
+    def __getattr__(cls, name: str) -> Any:  # noqa: N805
         """Returns a key for a property."""
         key = cls._cst_names.get(name)
         if key is not None:
@@ -118,13 +120,13 @@ class DeclarativeType(EntityType):
 
     if sys.version_info < (3, 10):
 
-        def __or__(cls, other: Any) -> Any:
+        def __or__(cls, other: Any) -> Any:  # noqa: N805
             """Returns a union, as of Python 3.10."""
             import typing
 
             return typing.Union[cls, other]
 
-        def __ror__(cls, other: Any) -> Any:
+        def __ror__(cls, other: Any) -> Any:  # noqa: N805
             import typing
 
             return typing.Union[other, cls]
@@ -144,6 +146,7 @@ def _read(
     declared: Declaration, body: dict[str, Any], annotations: Mapping[str, Any], inherited: Mapping[str, str]
 ) -> None:
     """Reads the properties, indexes and constraints of a class body, and removes them from the body."""
+    _read_options(declared)
     for variable, annotation in annotations.items():
         if is_class_variable(annotation) or (variable.startswith("__") and variable.endswith("__")):
             continue
@@ -155,8 +158,8 @@ def _read(
         field = _field(declared, variable, annotation, value)
         if field.variable in inherited or field.name in inherited.values():
             raise declared.error(
-                f"the superentity already has a property {shown(field.name)}; remove it from {declared.owner}, or rename "
-                "it",
+                f"the superentity already has a property {shown(field.name)}; remove it from {declared.owner}, or "
+                "rename it",
                 field.name,
             )
         if field.name in declared.fields:
@@ -177,7 +180,6 @@ def _read(
         elif isinstance(value, Unique):
             declared.unique.append(tuple(value.names))
             del body[variable]
-    _read_options(declared)
 
 
 def _read_options(declared: Declaration) -> None:
@@ -204,8 +206,8 @@ def _field(declared: Declaration, variable: str, annotation: Any, value: Any) ->
     reserved = _reserved()
     if variable in reserved:
         raise declared.error(
-            f"every managed object has a member {shown(variable)}; write {variable}_ for a property of that name in the "
-            "model, or use another name",
+            f"every managed object has a member {shown(variable)}; write {variable}_ for a property of that name in "
+            "the model, or use another name",
             variable,
         )
     stem = variable[:-1]
@@ -261,6 +263,6 @@ def _hook(calls: Mapping[str, Callable[[], Any]], written: Any, made: list[type]
         if written is not None:
             written(self)
         else:
-            super(made[0], self).awake_from_insert()
+            cast("Any", super(cast("type[Any]", made[0]), self)).awake_from_insert()
 
     return awake_from_insert

@@ -87,8 +87,8 @@ class Declarations:
             if isinstance(read.target, str):
                 if read.target not in self._given:
                     raise place.error(
-                        f"the annotation {shown(read.target)} is not defined{nearest(read.target, self._given)}; import "
-                        "it where the class is defined, or pass the class to Model",
+                        f"the annotation {shown(read.target)} is not defined{nearest(read.target, self._given)}; "
+                        "import it where the class is defined, or pass the class to Model",
                         read.target,
                     )
                 read = read._replace(target=self._given[read.target])
@@ -150,7 +150,7 @@ class Declarations:
         for entity, name, read in every:
             if _is_open(read):
                 self._infer(entity, name, read, found[id(read)])
-        for entity, name, read in every:
+        for _, _, read in every:
             if read.options.get("inverse") is None:
                 read.options.pop("inverse", None)
 
@@ -228,7 +228,8 @@ class Declarations:
         for name, read in entity.properties.items():
             if read.call == "fetched":
                 continue
-            options = {key: value for key, value in read.options.items() if key not in (*_CHANGES, "unique")}
+            omitted = (*_CHANGES, "unique", *(("minimum",) if read.call == "to_one" else ()))
+            options = {key: value for key, value in read.options.items() if key not in omitted}
             if read.options.get("unique"):
                 constraints.append([name])
             if read.target is not None:
@@ -250,13 +251,15 @@ class Declarations:
             described, given = model[name], entity.declaration.options
             for key, read in entity.properties.items():
                 changes = {each: read.options[each] for each in _CHANGES if each in read.options}
+                if read.call == "to_one" and read.options.get("minimum"):
+                    changes.update(minimum=read.options["minimum"], maximum=1)
                 if read.call == "fetched":
                     self._add_fetched(model, entity, key, read)
                 elif changes:
                     described.change(key, **changes)
             for index in entity.declaration.indexes:
                 elements = [self._element(entity, each) for each in index.elements]
-                described.index(index.name, *elements, where=index.where, kind=index.kind)
+                described.index(index.name or "", *elements, where=index.where, kind=index.kind)
             if given.get("version_hash_modifier") is not None:
                 described.version_hash_modifier = given["version_hash_modifier"]
             listed = given.get("configurations", ())
@@ -342,7 +345,7 @@ def check(model: Model, declared: Declarations, expected: Model) -> None:
     Entities of the model without a class are ignored, as are user info, validation rules, indexes and other parts that
     do not change the version hash and that the class does not set.
     """
-    problems = []
+    problems: list[ModelError] = []
     for change in model.diff(expected):
         if change.entity not in declared.entities or change.part not in _PARTS:
             continue
@@ -359,7 +362,7 @@ def check(model: Model, declared: Declarations, expected: Model) -> None:
         entity=problems[0].entity,
         key=problems[0].key,
     )
-    error.details = list(problems)
+    error.details = tuple(problems)
     raise error
 
 
@@ -381,8 +384,18 @@ def _difference(change: ModelChange) -> ModelError | None:
             return None
         if head in ("extras", "composite"):
             return None
+        if head == "elements" and _plain(change.new) == _plain(change.old):
+            return None
         problem = f"{change.field} is {_shown(change.new)} in the class, but {_shown(change.old)} in the model"
     return ModelError(f"{where}: {problem}", entity=change.entity, key=change.name, value=change.new)
+
+
+def _plain(elements: Any) -> list[dict[str, Any]]:
+    """Returns the elements of a composite attribute without the parts that a class may leave out."""
+    return [
+        {key: _plain(each[key]) if key == "elements" else each[key] for key in each if key not in _LENIENT}
+        for each in elements or ()
+    ]
 
 
 def _shown(value: Any) -> str:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .predicate import Predicate
 
 
+# The options for which False is not the default.
+_MEANINGFUL = ("default", "include_subentities", "optional")
+
+
 class Spec:
     """A description of a property. `options` are those that differ from their defaults."""
 
@@ -22,7 +26,9 @@ class Spec:
     def __init__(self, call: str, options: Mapping[str, Any]) -> None:
         self.call = call  # the function that created the description
         self.options = {
-            name: value for name, value in options.items() if value is not UNSET and value is not None and value != ()
+            name: value
+            for name, value in options.items()
+            if value is not UNSET and value is not None and (value is not False or name in _MEANINGFUL)
         }
 
     def __repr__(self) -> str:
@@ -125,8 +131,9 @@ def derived(
 
 def to_one(
     *,
-    inverse: str | None | Any = UNSET,
+    inverse: str | Any | None = UNSET,
     delete: str | DeleteRule = "nullify",
+    minimum: int | None = None,
     name: str | None = None,
     transient: bool = False,
     validation: Mapping[str | Predicate, str] | None = None,
@@ -139,6 +146,7 @@ def to_one(
     inverse  the inverse relationship. None: the relationship does not have an inverse. Without the argument, it is the
              only relationship of the destination that can be the inverse
     delete   the delete rule: "nullify", "cascade", "deny" or "no-action"
+    minimum  the minimum count, which is part of the version hash; Xcode writes 1 into some models
     name     the name of the property in the model, if it differs from the name of the class variable
 
     The relationship is optional if its annotation allows None. The other options are those of corestone.Entity.to_one.
@@ -149,7 +157,7 @@ def to_one(
 
 def to_many(
     *,
-    inverse: str | None | Any = UNSET,
+    inverse: str | Any | None = UNSET,
     delete: str | DeleteRule = "nullify",
     ordered: bool = False,
     optional: bool | None = None,

@@ -22,7 +22,6 @@ from ._definition import attribute_type
 from ._editing import UNSET
 from .codes import AttributeType
 from .collections import ToManyList, ToManySet
-from .errors import ModelError
 from .object import ManagedObject
 from .object_id import ObjectID
 from .query import Attribute, Single, ToMany
@@ -168,9 +167,7 @@ def _to_many(field: Field, call: str | None, spec: Spec | None, members: tuple[A
     return Read(field, "to_many", None, _target(members[1], place), options, None, {})
 
 
-def _fetched(
-    field: Field, call: str | None, spec: Spec | None, members: tuple[Any, Any] | None, place: Place
-) -> Read:
+def _fetched(field: Field, call: str | None, spec: Spec | None, members: tuple[Any, Any] | None, place: Place) -> Read:
     if call != "fetched":
         raise place.error("a tuple of objects is the value of a fetched property; write fetched(...)", field.annotation)
     if members is None:
@@ -191,17 +188,14 @@ def _attribute(field: Field, spec: Spec | None, found: Parts, place: Place) -> R
         options["derived"] = options.pop("expression")
         if "filter" in options:
             options["derived_filter"] = options.pop("filter")
-    named = options.pop("type", None)
-    if named is None:
-        named = next((each for each in found.metadata if isinstance(each, AttributeType)), None)
-    given = attribute_type(named, place.entity, place.key) if named is not None else None
+    given = _given_type(options, found, place)
     elements: dict[str, Conversion] = {}
     conversion: Conversion | None = None
     if given in _FREE:
         kind = given
     elif dataclasses.is_dataclass(found.kind) and isinstance(found.kind, type):
         if given not in (None, AttributeType.COMPOSITE):
-            raise place.error(f"the dataclass {found.kind.__name__} is a composite attribute, not {shown(named)}", named)
+            raise place.error(f"the dataclass {found.kind.__name__} is a composite attribute, not {given.name}", given)
         kind = AttributeType.COMPOSITE
         is_optional = bool(options.get("optional", found.is_optional))
         conversion, options["elements"], elements = _composite(found.kind, place, "", (), is_optional)
@@ -217,6 +211,14 @@ def _attribute(field: Field, spec: Spec | None, found: Parts, place: Place) -> R
         if default is not None:
             options["default"] = default
     return Read(field, "attribute", kind, None, options, conversion, elements)
+
+
+def _given_type(options: dict[str, Any], found: Parts, place: Place) -> AttributeType | None:
+    """Returns the attribute type that attribute(...) or Annotated names, and removes it from the options."""
+    named = options.pop("type", None)
+    if named is None:
+        named = next((each for each in found.metadata if isinstance(each, AttributeType)), None)
+    return attribute_type(named, place.entity, place.key) if named is not None else None
 
 
 def _refuse_undefined(kind: AttributeType, options: Mapping[str, Any], place: Place) -> None:
@@ -331,8 +333,7 @@ def _composite(
         found = parts(each.type, here, (Attribute,))
         spec = next((one for one in found.metadata if isinstance(one, Spec)), None)
         options = _common(spec)
-        named = options.pop("type", None) or next((one for one in found.metadata if isinstance(one, AttributeType)), None)
-        given = attribute_type(named, here.entity, here.key) if named is not None else None
+        given = _given_type(options, found, here)
         names[each.name] = spec.options.get("name", each.name) if spec is not None else each.name
         conversion: Conversion | None
         if given in _FREE:
@@ -357,6 +358,3 @@ def _composite(
     if not elements:
         raise place.error(f"the dataclass {kind.__name__} does not have fields, so it cannot be a composite attribute")
     return DataclassConversion(kind, names), elements, conversions
-
-
-__all__ = ["ModelError", "Read", "read_field"]

@@ -196,7 +196,11 @@ class _Reader:
         columns = {"@id": chosen(self._uris)}
         for each in self._properties[name]:
             parts = [chosen(self._columns[part.path]) for part in _parts(each)]
-            columns[each.name] = [compose(each, iter(row)) for row in zip(*parts)] if each.elements or each.conversion is not None else parts[0]
+            columns[each.name] = (
+                [compose(each, iter(row)) for row in zip(*parts)]
+                if each.elements or each.conversion is not None
+                else parts[0]
+            )
         if name != self._entity.name:
             columns["@entity"] = [name] * len(columns["@id"])
         names = sorted(columns)

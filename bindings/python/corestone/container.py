@@ -28,7 +28,7 @@ from .context import Context, EntityLike
 from .coordinator import Coordinator, Store, given_model
 from .errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, WrongThreadError
 from .expression import KeyPath
-from .model import Model, ModelLike
+from .model import Classes, Model, ModelLike, declared_model
 from .object_id import ObjectID
 from .predicate import Predicate
 from .queue import main_queue
@@ -151,6 +151,8 @@ class Container(Records, Contexts):
     model) opens its stores in `load`, or when the `with` block begins. Without `model`, it loads the model of that name
     (see docs/reference/container.md). Without `stores`, it has one store in the program's data folder.
 
+    Instead of a model, it accepts a class, or a list of classes, that derive from corestone.declarative.Entity.
+
     unsaved  the policy of `close` and the `with` block for unsaved changes, also of the contexts that the container
              creates: "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
@@ -160,7 +162,7 @@ class Container(Records, Contexts):
     @overload
     def __init__(
         self,
-        model: Model,
+        model: Model | Classes,
         path: str | os.PathLike[str],
         *,
         type: str | None = None,
@@ -197,7 +199,10 @@ class Container(Records, Contexts):
         if names[0] == "name":
             self._make(options.pop("name"), given_model(options.pop("model", None)), **options)
             return
-        model = require_instance(Model, options.pop("model", None), "model")
+        model = options.pop("model", None)
+        if isinstance(model, (type, tuple, list)):
+            model = declared_model(model)
+        model = require_instance(Model, model, "model")
         path = options.pop("path", None)
         if path is None:
             raise InvalidArgumentError(

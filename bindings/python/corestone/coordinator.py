@@ -48,7 +48,7 @@ from .history import (
     HistoryToken,
     HistoryTransaction,
 )
-from .model import Model, ModelLike
+from .model import Model, ModelLike, declared_model
 from .object_id import ObjectID
 from .predicate import Predicate
 from .sort import SortKey
@@ -214,7 +214,12 @@ def given_model(model: ModelLike | None, for_store: str | os.PathLike[str] | Non
     """Freezes and returns a model, or the model at a path; from a bundle, the version of the store at `for_store`."""
     if model is None:
         return None
-    given = model if isinstance(model, Model) else Model.load(os.fsdecode(model), for_store=for_store)
+    if isinstance(model, (type, tuple, list)):
+        given = declared_model(model)
+    elif isinstance(model, Model):
+        given = model
+    else:
+        given = Model.load(os.fsdecode(model), for_store=for_store)  # type: ignore[arg-type]
     given.freeze()
     return given
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -81,7 +81,9 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
     """
 
     def __init__(
-        self, definition: Mapping[str, Mapping[str, Any]] | type[ManagedObject] | None = None, *classes: type[ManagedObject]
+        self,
+        definition: Mapping[str, Mapping[str, Any]] | type[ManagedObject] | None = None,
+        *classes: type[ManagedObject],
     ) -> None:
         self._begin(owned(lib.cst_model_new))
         if isinstance(definition, type) or classes:
@@ -353,21 +355,25 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         A method or Python property that the class defines overrides the entity's property of that name. The value of
         the overridden property is primitive_value(name). A class can be bound to any number of models, before objects
         of the entity are fetched or inserted.
+
+        Classes that derive from corestone.declarative.Entity are first compared with the model, together with the
+        classes that they refer to. ModelError lists each difference, with entity and key.
         """
+        declared = [own for own in classes if "_cst_declaration" in vars(own)]
+        if declared:
+            self._bind_declared(declared)
         for own in classes:
-            if own._cst_names:
-                self._bind_declared(own)
-            else:
+            if own not in declared:
                 self[declared_entity(own, "classes")]._bind(own)
         return self
 
-    def _bind_declared(self, own: type[ManagedObject]) -> None:
-        """Compares a declared class, and the classes that it refers to, with the model, and binds them."""
+    def _bind_declared(self, classes: list[type[ManagedObject]]) -> None:
+        """Compares declared classes, and the classes that they refer to, with the model, and binds them."""
         from ._declaration_model import Declarations, check
 
-        declared = Declarations([own])
+        declared = Declarations(classes)
         expected = Model()
-        expected._declare([own], False)
+        expected._declare(classes, False)
         for name, each in declared.entities.items():
             if name not in self:
                 raise ModelError(
@@ -442,5 +448,14 @@ class _NoEntityError(ModelError, KeyError):
     __str__ = CorestoneError.__str__
 
 
-# A model, or the path of one that Model.load reads.
-ModelLike = Union[Model, str, "os.PathLike[str]"]
+# Classes that derive from corestone.declarative.Entity.
+Classes = Union["type[ManagedObject]", Sequence["type[ManagedObject]"]]
+
+
+def declared_model(classes: Classes) -> Model:
+    """Returns the model that a class or several classes declare."""
+    return Model(*([classes] if isinstance(classes, type) else classes))
+
+
+# A model, declared classes, or the path of a model that Model.load reads.
+ModelLike = Union[Model, str, "os.PathLike[str]", Classes]

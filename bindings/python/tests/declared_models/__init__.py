@@ -1,0 +1,1 @@
+"""Source models of the fixtures, written as classes: one module for each model, with its path in SOURCE."""
