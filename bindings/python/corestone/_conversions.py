@@ -12,7 +12,7 @@ from .errors import InvalidArgumentError, TypeMismatchError
 
 
 class Conversion:
-    """A conversion of an attribute's values. None is never converted."""
+    """A conversion of an attribute's values. It does not apply to None."""
 
     __slots__ = ()
 

@@ -314,7 +314,7 @@ def _composite(
 ) -> tuple[Conversion, dict[str, Any], dict[str, Conversion]]:
     """Returns the conversion of a dataclass, its elements in the form of Model, and the conversions of the elements.
 
-    The elements of an optional attribute are optional and do not have defaults, so that the attribute can be None.
+    The elements of an optional attribute do not have the defaults of the dataclass, so that the attribute can be None.
     """
     import sys
 
@@ -346,7 +346,7 @@ def _composite(
         else:
             element, conversion = _kind(found.kind, given, here, each.type)
         options["type"] = int(element)
-        options.setdefault("optional", is_optional or found.is_optional)
+        options.setdefault("optional", found.is_optional)
         default = options.pop("default", dataclasses.MISSING if is_optional else each.default)
         if default is not dataclasses.MISSING:
             default = _default(default, element, conversion, found.is_optional, here)

@@ -142,7 +142,7 @@ def test_the_model_is_that_of_the_dictionary_form() -> None:
                 "title": "string indexed min 1 renaming_identifier name", "homepage": "uri?", "class": "string?",
                 "episodes": "to-many Episode inverse show delete cascade",
                 "episode_count": "derived int? = episodes.@count",
-                "studio": {"name": "string?", "point": {"latitude": "double?", "longitude": "double?"},
+                "studio": {"name": "string", "point": {"latitude": "double", "longitude": "double"},
                            "state": "string?"},
             },
             "Episode": {
@@ -273,6 +273,10 @@ def test_a_value_outside_an_enumeration_is_refused(context: Context) -> None:
     with pytest.raises(TypeMismatchError, match=r"Show\.studio takes an instance of Studio"):
         context.insert(Show, title="c", studio=3)
     assert context.insert(Show, title="d", studio={"name": "A"}).studio == Studio("A")
+    context.save()  # the point is None
+    context.insert(Show, title="e", studio={"state": State.NEW})
+    with pytest.raises(ValidationError, match=r"Show\.studio\.name is required"):
+        context.save()
 
 
 def test_validation_methods_and_bounds(context: Context) -> None:

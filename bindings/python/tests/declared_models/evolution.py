@@ -16,7 +16,7 @@ SOURCE = (
 
 @dataclass(frozen=True)
 class CDEItemLocation:
-    x: Annotated[float, attribute(default=0.0, optional=False)]
+    x: Annotated[float, attribute(default=0.0)]
     y: float | None
 
 
