@@ -110,7 +110,7 @@ class Place(NamedTuple):
     scopes: tuple[Mapping[str, Any], ...]  # local variables, then those of the module
     lookup: Lookup
 
-    def error(self, problem: str, value: Any = None) -> ModelError:
+    def failed(self, problem: str, value: Any = None) -> ModelError:
         """Returns an error about the class variable."""
         return ModelError(f"{self.entity}.{self.key}: {problem}", entity=self.entity, key=self.key, value=value)
 
@@ -126,7 +126,7 @@ def evaluated(annotation: Any, place: Place) -> Any:
         tree = ast.fix_missing_locations(_Unions().visit(ast.parse(text.strip(), mode="eval")))
         found = eval(compile(tree, "<annotation>", "eval"), {"__builtins__": {}}, _Scope(place.scopes, place.lookup))
     except Exception as error:
-        raise place.error(
+        raise place.failed(
             f"the annotation {shown(text)} cannot be evaluated ({described(error)}); define its names in the module, "
             "or pass the class to Model",
             text,
@@ -157,7 +157,7 @@ def parts(annotation: Any, place: Place, wrappers: tuple[Any, ...]) -> Parts:
             members = [evaluated(each, place) for each in typing.get_args(kind)]
             left = [each for each in members if each is not type(None)]
             if len(left) != 1:
-                raise place.error(
+                raise place.failed(
                     f"the annotation {name_of(kind)} has several types; use one type, or one type and None", annotation
                 )
             optional = optional or len(left) < len(members)

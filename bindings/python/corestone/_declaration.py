@@ -61,7 +61,7 @@ class Declaration:
         self.indexes: list[Index] = []
         self.unique: list[tuple[str, ...]] = []
 
-    def error(self, problem: str, key: str | None = None, value: Any = None) -> ModelError:
+    def failed(self, problem: str, key: str | None = None, value: Any = None) -> ModelError:
         """Returns an error about the class, or about one of its properties."""
         where = self.entity if key is None else f"{self.entity}.{key}"
         return ModelError(f"{where}: {problem}", entity=self.entity, key=key, value=value)
@@ -136,7 +136,7 @@ def _check_parents(declared: Declaration, parents: list[DeclarativeType]) -> Non
     entities = [parent for parent in parents if is_declared(parent)]
     if len(entities) > 1:
         names = " and ".join(parent.__name__ for parent in entities)
-        raise declared.error(
+        raise declared.failed(
             f"the class {declared.owner} inherits from the entities {names}, but an entity has one superentity; use a "
             "class without properties that does not derive from Entity for shared methods"
         )
@@ -157,18 +157,18 @@ def _read(
             body.pop(variable, None)
         field = _field(declared, variable, annotation, value)
         if field.variable in inherited or field.name in inherited.values():
-            raise declared.error(
+            raise declared.failed(
                 f"the superentity already has a property {shown(field.name)}; remove it from {declared.owner}, or "
                 "rename it",
                 field.name,
             )
         if field.name in declared.fields:
-            raise declared.error("two class variables declare this property; remove one of them", field.name)
+            raise declared.failed("two class variables declare this property; remove one of them", field.name)
         declared.fields[field.name] = field
     for variable, value in list(body.items()):
         if isinstance(value, Spec):
             example = "int" if value.call in ("attribute", "derived") else "Show"
-            raise declared.error(
+            raise declared.failed(
                 f"{value.call}(...) needs an annotation with the type; write {variable}: {example} = {value.call}(...)",
                 variable,
                 value,
@@ -196,16 +196,16 @@ def _field(declared: Declaration, variable: str, annotation: Any, value: Any) ->
     default = spec.options.get("default", UNSET) if spec is not None else value
     named = spec.options.get("name") if spec is not None else None
     if isinstance(value, (Index, Unique)):
-        raise declared.error("an index or a constraint does not have a type; remove the annotation", variable, value)
+        raise declared.failed("an index or a constraint does not have a type; remove the annotation", variable, value)
     if variable.startswith("_"):
-        raise declared.error(
+        raise declared.failed(
             f"names that begin with an underscore do not declare properties; rename {variable}, annotate it as a "
             'ClassVar, or write another variable with attribute(name="…")',
             variable,
         )
     reserved = _reserved()
     if variable in reserved:
-        raise declared.error(
+        raise declared.failed(
             f"every managed object has a member {shown(variable)}; write {variable}_ for a property of that name in "
             "the model, or use another name",
             variable,
@@ -213,10 +213,10 @@ def _field(declared: Declaration, variable: str, annotation: Any, value: Any) ->
     stem = variable[:-1]
     name = named or (stem if variable.endswith("_") and (stem in reserved or keyword.iskeyword(stem)) else variable)
     if not isinstance(name, str):
-        raise declared.error(f"name must be of type str, not {shown(name)}", variable, name)
+        raise declared.failed(f"name must be of type str, not {shown(name)}", variable, name)
     if isinstance(default, _MUTABLE):
         remedy = f"attribute(default={type(default).__name__})" if not default else "attribute(default=lambda: …)"
-        raise declared.error(
+        raise declared.failed(
             f"the default {shown(default)} is mutable and all objects would share it; write {remedy}, which is called "
             "for each object",
             name,

@@ -1,4 +1,4 @@
-"""Models from declared classes, and the comparison of declared classes with a model."""
+"""Models from declared classes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ._declaration import Declaration, declaration_of, is_declared
 from ._declaration_types import Read, read_field
 from ._editing import UNSET
 from ._lifecycle import _NO_KEYS
-from .errors import ModelError, TypeMismatchError
+from .errors import TypeMismatchError
 from .object import ManagedObject
 from .property import nearest
 
 if TYPE_CHECKING:
-    from .model import Model, ModelChange
+    from .model import Model
 
 # The options of properties that Model does not read, but Entity.change sets.
 _CHANGES = ("spotlight", "external_record", "cloud_encryption", "value_class", "version_hash_modifier")
@@ -65,7 +65,7 @@ class Declarations:
         if other is own:
             return
         if other is not None:
-            raise declaration.error(
+            raise declaration.failed(
                 f"two classes declare this entity, {_full(other)} and {_full(own)}; remove one of them, or name the "
                 f'entity with class {own.__name__}(Entity, entity="…")',
                 value=own,
@@ -86,7 +86,7 @@ class Declarations:
             read = read_field(field, place)
             if isinstance(read.target, str):
                 if read.target not in self._given:
-                    raise place.error(
+                    raise place.failed(
                         f"the annotation {shown(read.target)} is not defined{nearest(read.target, self._given)}; "
                         "import it where the class is defined, or pass the class to Model",
                         read.target,
@@ -140,7 +140,7 @@ class Declarations:
                     other.options["inverse"] = name
                 elif other.options["inverse"] != name:
                     target = self._of(read.target).name
-                    raise entity.declaration.error(
+                    raise entity.declaration.failed(
                         f"the inverse is {target}.{inverse}, but the inverse of {target}.{inverse} is "
                         f"{shown(other.options['inverse'])}; name each other's relationship in both",
                         name,
@@ -159,14 +159,14 @@ class Declarations:
         target = self._of(read.target)
         known = self._relationships(target)
         if inverse not in known:
-            raise entity.declaration.error(
+            raise entity.declaration.failed(
                 f"the inverse {shown(inverse)} is not a relationship of {target.name}"
                 f"{nearest(str(inverse), known) or f'; declare it in the class {target.own.__name__}'}",
                 name,
                 inverse,
             )
         if self._of(known[inverse][1].target) not in self.family(entity):
-            raise entity.declaration.error(
+            raise entity.declaration.failed(
                 f"the inverse {target.name}.{inverse} refers to {self._of(known[inverse][1].target).name}, not to "
                 f"{entity.name}; name a relationship to {entity.name}",
                 name,
@@ -185,7 +185,7 @@ class Declarations:
         where = f"{target.name}.{candidates[0]}" if candidates else ""
         if not candidates:
             is_self = " Write inverse with its own name for a symmetric relationship." if target is entity else ""
-            raise entity.declaration.error(
+            raise entity.declaration.failed(
                 f"{target.name} does not have a relationship to {entity.name} that can be the inverse. Declare one in "
                 f"the class {target.own.__name__}, or write {read.call}(inverse=None) for a relationship without an "
                 f"inverse.{is_self}".rstrip("."),
@@ -196,13 +196,13 @@ class Declarations:
         if len(candidates) > 1 or len(others) > 1:
             places = [f"{target.name}.{each}" for each in candidates]
             if len(candidates) == 1:
-                raise entity.declaration.error(
+                raise entity.declaration.failed(
                     f"the inverse is ambiguous: {where} can be the inverse of {' and of '.join(others)}; write "
                     f"{read.call}(inverse={shown(candidates[0])}) for one of them",
                     name,
                     others,
                 )
-            raise entity.declaration.error(
+            raise entity.declaration.failed(
                 f"the inverse is ambiguous, because {' and '.join(places)} refer to {entity.name}; write "
                 f"{read.call}(inverse={shown(candidates[0])})",
                 name,
@@ -318,7 +318,7 @@ def _check_names(known: Declarations, entity: Declared) -> None:
             continue
         key = member[len("validate_") :]
         if key not in keys:
-            raise entity.declaration.error(
+            raise entity.declaration.failed(
                 f"the method {member} validates a property {shown(key)}, which {entity.name} does not have"
                 f"{nearest(key, keys)}",
                 key,
@@ -326,77 +326,8 @@ def _check_names(known: Declarations, entity: Declared) -> None:
     for each in entity.declaration.unique:
         for name in each:
             if name not in names and name not in keys:
-                raise entity.declaration.error(
+                raise entity.declaration.failed(
                     f"the unique constraint {' and '.join(each)} names {shown(name)}, which is not a property"
                     f"{nearest(name, names)}",
                     name,
                 )
-
-
-# -------- a model beside the classes -----------------------------------------------------------------------
-
-# Parts of a model that a class may leave out.
-_LENIENT = ("className", "userInfo", "extras", "validation", "renamingIdentifier", "composite", "valueClass")
-
-
-def check(model: Model, declared: Declarations, expected: Model) -> None:
-    """Raises ModelError with each difference between a model and the model of declared classes.
-
-    Entities of the model without a class are ignored, as are user info, validation rules, indexes and other parts that
-    do not change the version hash and that the class does not set.
-    """
-    problems: list[ModelError] = []
-    for change in model.diff(expected):
-        if change.entity not in declared.entities or change.part not in _PARTS:
-            continue
-        problem = _difference(change)
-        if problem is not None:
-            problems.append(problem)
-    if not problems:
-        return
-    if len(problems) == 1:
-        raise problems[0]
-    lines = "".join(f"\n- {each.message}" for each in problems)
-    error = ModelError(
-        f"the classes differ from the model in {len(problems)} places; change the classes or the model:{lines}",
-        entity=problems[0].entity,
-        key=problems[0].key,
-    )
-    error.details = tuple(problems)
-    raise error
-
-
-_PARTS = ("entity", "attribute", "relationship", "fetched property", "index")
-
-
-def _difference(change: ModelChange) -> ModelError | None:
-    where = f"{change.entity}.{change.name}" if change.name else f"{change.entity}"
-    if change.field is None:
-        if change.action == "added":
-            problem = f"the class declares this {change.part}, but the model does not have it"
-        elif change.part == "index":
-            return None
-        else:
-            problem = f"the model has this {change.part}, but the class does not declare it"
-    else:
-        head = change.field.split(".")[0]
-        if change.new in (None, [], False) and head in _LENIENT and not change.changes_hash:
-            return None
-        if head in ("extras", "composite"):
-            return None
-        if head == "elements" and _plain(change.new) == _plain(change.old):
-            return None
-        problem = f"{change.field} is {_shown(change.new)} in the class, but {_shown(change.old)} in the model"
-    return ModelError(f"{where}: {problem}", entity=change.entity, key=change.name, value=change.new)
-
-
-def _plain(elements: Any) -> list[dict[str, Any]]:
-    """Returns the elements of a composite attribute without the parts that a class may leave out."""
-    return [
-        {key: _plain(each[key]) if key == "elements" else each[key] for key in each if key not in _LENIENT}
-        for each in elements or ()
-    ]
-
-
-def _shown(value: Any) -> str:
-    return "not set" if value is None else shown(value)

@@ -89,7 +89,7 @@ def read_field(field: Field, place: Place) -> Read:
         return _to_one(field, call, spec, found, place)
     if call in ("to_one", "to_many"):
         example = "Show | None" if call == "to_one" else "ToMany[Tag]"
-        raise place.error(
+        raise place.failed(
             f"{call}(...) needs the class of the destination in the annotation, as in {example}, not "
             f"{name_of(found.kind)}",
             field.annotation,
@@ -108,7 +108,7 @@ def _members(found: Parts, place: Place) -> tuple[Any, Any] | None:
     origin, arguments = typing.get_origin(found.kind), typing.get_args(found.kind)
     if found.kind in (ToMany, OrderedToMany, ToManySet, ToManyList):
         name = found.kind.__name__
-        raise place.error(f"{name} needs the class of its members; write {name}[Tag]", found.kind)
+        raise place.failed(f"{name} needs the class of its members; write {name}[Tag]", found.kind)
     if origin in (list, set, frozenset, tuple, SequenceType) and arguments:
         inner = parts(arguments[0], place, ())
         is_object = isinstance(inner.kind, type) and issubclass(inner.kind, ManagedObject)
@@ -124,13 +124,13 @@ def _target(kind: Any, place: Place) -> Any:
     if isinstance(kind, ForwardRef):
         return kind.__forward_arg__
     if not (isinstance(kind, type) and issubclass(kind, ManagedObject)):
-        raise place.error(
+        raise place.failed(
             f"a relationship refers to classes that derive from Entity, not to {name_of(kind)}; for a list of values, "
             'write attribute("transformable")',
             kind,
         )
     if not is_declared(kind):
-        raise place.error(f"the class {kind.__name__} does not declare an entity; derive it from Entity", kind)
+        raise place.failed(f"the class {kind.__name__} does not declare an entity; derive it from Entity", kind)
     return kind
 
 
@@ -140,14 +140,14 @@ def _common(spec: Spec | None) -> dict[str, Any]:
 
 def _refuse_default(field: Field, what: str, place: Place) -> None:
     if field.default is not UNSET and field.default is not None:
-        raise place.error(
+        raise place.failed(
             f"a {what} cannot have the default {shown(field.default)}; set it after the insertion", field.default
         )
 
 
 def _refuse_call(call: str | None, allowed: str, what: str, place: Place) -> None:
     if call is not None and call != allowed:
-        raise place.error(f"the annotation is that of a {what}; write {allowed}(...), not {call}(...)", call)
+        raise place.failed(f"the annotation is that of a {what}; write {allowed}(...), not {call}(...)", call)
 
 
 def _to_one(field: Field, call: str | None, spec: Spec | None, found: Parts, place: Place) -> Read:
@@ -169,9 +169,11 @@ def _to_many(field: Field, call: str | None, spec: Spec | None, members: tuple[A
 
 def _fetched(field: Field, call: str | None, spec: Spec | None, members: tuple[Any, Any] | None, place: Place) -> Read:
     if call != "fetched":
-        raise place.error("a tuple of objects is the value of a fetched property; write fetched(...)", field.annotation)
+        raise place.failed(
+            "a tuple of objects is the value of a fetched property; write fetched(...)", field.annotation
+        )
     if members is None:
-        raise place.error(
+        raise place.failed(
             f"a fetched property needs the annotation tuple[Episode, ...], not {name_of(field.annotation)}",
             field.annotation,
         )
@@ -195,7 +197,7 @@ def _attribute(field: Field, spec: Spec | None, found: Parts, place: Place) -> R
         kind = given
     elif dataclasses.is_dataclass(found.kind) and isinstance(found.kind, type):
         if given not in (None, AttributeType.COMPOSITE):
-            raise place.error(f"the dataclass {found.kind.__name__} is a composite attribute, not {given.name}", given)
+            raise place.failed(f"the dataclass {found.kind.__name__} is a composite attribute, not {given.name}", given)
         kind = AttributeType.COMPOSITE
         is_optional = bool(options.get("optional", found.is_optional))
         conversion, options["elements"], elements = _composite(found.kind, place, "", (), is_optional)
@@ -206,7 +208,7 @@ def _attribute(field: Field, spec: Spec | None, found: Parts, place: Place) -> R
     _refuse_undefined(kind, options, place)
     if field.default is not UNSET and not is_callable_default(field.default):
         if "derived" in options:
-            raise place.error("a derived attribute cannot have a default; remove one of them", field.default)
+            raise place.failed("a derived attribute cannot have a default; remove one of them", field.default)
         default = _default(field.default, kind, conversion, found.is_optional, place)
         if default is not None:
             options["default"] = default
@@ -223,7 +225,7 @@ def _given_type(options: dict[str, Any], found: Parts, place: Place) -> Attribut
 
 def _refuse_undefined(kind: AttributeType, options: Mapping[str, Any], place: Place) -> None:
     if kind in (AttributeType.UNDEFINED, AttributeType.OBJECT_ID) and not options.get("transient"):
-        raise place.error(
+        raise place.failed(
             f"an attribute of the type {kind.name.lower().replace('_', ' ')} is never stored; write "
             'attribute(transient=True), or another type such as attribute("transformable")',
             kind,
@@ -250,12 +252,12 @@ def _kind(
         return given, None
     if kinds is None:
         if isinstance(annotation, ForwardRef):
-            raise place.error(
+            raise place.failed(
                 f"the annotation {shown(annotation.__forward_arg__)} is not defined; import it where the class is "
                 "defined, or pass the class to Model",
                 written,
             )
-        raise place.error(
+        raise place.failed(
             f"{name_of(annotation)} is not the type of an attribute; use str, int, float, bool, Decimal, bytes, "
             "datetime, date, UUID, an Enum, a dataclass or a class that derives from Entity, or write "
             'attribute("transformable")',
@@ -264,7 +266,7 @@ def _kind(
     if given is None:
         return kinds[0], conversion
     if given not in kinds:
-        raise place.error(
+        raise place.failed(
             f"the annotation {name_of(annotation)} does not match the attribute type {given.name}; values of that type "
             f"are of type {_python_name(given)}",
             written,
@@ -281,7 +283,7 @@ def _value_type(kind: type[Enum], place: Place) -> type:
     types = {type(member.value) for member in kind}
     found = next(iter(types)) if len(types) == 1 else None
     if found is None or found not in (str, int, float):
-        raise place.error(
+        raise place.failed(
             f"the values of the enumeration {kind.__name__} must be all of type str, or all of type int; store other "
             'values with attribute("transformable")',
             kind,
@@ -293,7 +295,7 @@ def _default(given: Any, kind: AttributeType, conversion: Conversion | None, is_
     """Returns a default in its stored form; None for an optional attribute without a default."""
     if given is None:
         if not is_optional:
-            raise place.error("the default is None, but the annotation does not allow None; write X | None", given)
+            raise place.failed("the default is None, but the annotation does not allow None; write X | None", given)
         return None
     value = conversion.store(given, place.entity, place.key) if conversion is not None else given
     if kind == AttributeType.COMPOSITE:
@@ -301,9 +303,9 @@ def _default(given: Any, kind: AttributeType, conversion: Conversion | None, is_
     allowed, what = _DEFAULTS.get(kind, ((object,), ""))
     is_wrong_bool = isinstance(value, bool) and kind not in (AttributeType.BOOLEAN, *_FREE)
     if is_wrong_bool or not isinstance(value, allowed):
-        raise place.error(f"the default must be {what}, not {shown(given)}", given)
+        raise place.failed(f"the default must be {what}, not {shown(given)}", given)
     if isinstance(value, datetime) and value.tzinfo is None:
-        raise place.error(
+        raise place.failed(
             f"the default {given!r} does not have a time zone; add one with value.replace(tzinfo=timezone.utc)", given
         )
     return value
@@ -319,7 +321,7 @@ def _composite(
     import sys
 
     if kind in outer:
-        raise place.error(f"the dataclass {kind.__name__} contains itself; use a relationship", kind)
+        raise place.failed(f"the dataclass {kind.__name__} contains itself; use a relationship", kind)
     elements: dict[str, Any] = {}
     conversions: dict[str, Conversion] = {}
     names: dict[str, str] = {}
@@ -356,5 +358,5 @@ def _composite(
             conversions[inside] = conversion
         elements[names[each.name]] = options
     if not elements:
-        raise place.error(f"the dataclass {kind.__name__} does not have fields, so it cannot be a composite attribute")
+        raise place.failed(f"the dataclass {kind.__name__} does not have fields, so it cannot be a composite attribute")
     return DataclassConversion(kind, names), elements, conversions

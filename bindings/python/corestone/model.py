@@ -369,7 +369,8 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
 
     def _bind_declared(self, classes: list[type[ManagedObject]]) -> None:
         """Compares declared classes, and the classes that they refer to, with the model, and binds them."""
-        from ._declaration_model import Declarations, check
+        from ._declaration_check import check
+        from ._declaration_model import Declarations
 
         declared = Declarations(classes)
         expected = Model()
