@@ -10,11 +10,23 @@ from . import _abi
 from ._abi import lib
 from ._handles import Handle
 from .codes import Aggregate
-from .expression import Expression, KeyPath, expression
-from .rows import read_rows
+from .expression import Expression, KeyPath, expression, key_path, listed
+from .rows import ExpressionDescription, has_operator, read_rows
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .context import Context, EntityLike
+    from .predicate import Predicate
+
+_FUNCTIONS = {
+    Aggregate.COUNT: "count:",
+    Aggregate.SUM: "sum:",
+    Aggregate.AVERAGE: "average:",
+    Aggregate.MINIMUM: "min:",
+    Aggregate.MAXIMUM: "max:",
+    Aggregate.MEDIAN: "median:",
+    Aggregate.DEVIATION: "stddev:",
+}
+_VALUE = "the value of a group"  # the name of a column, which is not a key path
 
 
 def aggregate(
@@ -34,3 +46,29 @@ def aggregate(
     if by is None:
         return rows[0][0]
     return {row[0] if is_one else row[:-1]: row[-1] for row in rows}
+
+
+def groups_are_computed(by: KeyPath | Sequence[KeyPath] | None) -> bool:
+    """Whether a group is a computed value of the members of a relationship, such as `episodes.@count`."""
+    return by is not None and any(has_operator(key_path(each, "by")) for each in listed(by))
+
+
+def aggregate_of_computed_groups(
+    context: Context,
+    which: Aggregate,
+    entity: EntityLike,
+    key: Any,
+    predicate: str | Predicate | None,
+    arguments: tuple[Any, ...],
+    by: KeyPath | Sequence[KeyPath] | None,
+    **options: Any,
+) -> dict[Any, Any]:
+    """Returns an aggregate by groups, some of which are computed. The library only computes columns of rows."""
+    names = [key_path(each, "by") for each in listed(by)]
+    if key is None:
+        key = Expression.evaluated_object()
+    operand = Expression(key) if isinstance(key, str) else expression(key)
+    value = ExpressionDescription(_VALUE, Expression.function(_FUNCTIONS[Aggregate(which)], operand))
+    rows = context.fetch_rows(entity, predicate, *arguments, columns=[*names, value], group_by=names, **options)
+    is_one = isinstance(by, str) or not isinstance(by, Sequence)
+    return {row[names[0]] if is_one else tuple(row[name] for name in names): row[_VALUE] for row in rows}

@@ -14,6 +14,7 @@ from .property import nearest
 
 if TYPE_CHECKING:
     from .entity import Entity
+    from .property import PropertyDescription
 
 
 _PROPERTIES = frozenset((property,) if accelerator is None else (property, accelerator.Property))
@@ -69,20 +70,21 @@ def _entity(cls: EntityType) -> Entity | None:
 def _key(entity: Entity | None, name: str) -> Any:
     from .query import Key
 
-    return Key(name, destination(entity, name))
+    property, target = described(entity, name)
+    return Key(name, target, owner=entity, property=property)
 
 
-def destination(entity: Entity | None, name: str) -> Entity | None:
-    """Returns the destination of a relationship; None for other properties, or if `entity` is None.
+def described(entity: Entity | None, name: str) -> tuple[PropertyDescription | None, Entity | None]:
+    """Returns a property of an entity, and the destination of a relationship. None: unknown, or not a relationship.
 
     AttributeError for a property that no object of the entity can have.
     """
     if entity is None or name.startswith("@") or name == "self":
-        return None
+        return None, None
     description = next((each.properties[name] for each in _family(entity) if name in each.properties), None)
     if description is None:
         raise AttributeError(f'{entity.name} does not have a property "{name}"{nearest(name, entity.properties)}')
-    return entity._model._entity_of(description.destination) if description.is_relationship else None
+    return description, entity._model._entity_of(description.destination) if description.is_relationship else None
 
 
 def _family(entity: Entity) -> list[Entity]:

@@ -19,6 +19,7 @@ from ._arguments import function as function_given
 from ._arguments import plural, require_integer, shown
 from ._call import call
 from ._interrupt import immortal
+from ._request import given_predicate
 from .codes import AttributeType
 from .coordinator import Coordinator
 from .errors import CorestoneError, InvalidArgumentError, TypeMismatchError
@@ -376,7 +377,7 @@ class Records:
             return _Filter(entity, Predicate("SELF == %@", where), arguments)
         if where is None or isinstance(where, Predicate):
             return _Filter(entity, where, arguments) if where is not None or arguments else None
-        return _Filter(entity, Predicate(where, *arguments), ())
+        return _Filter(entity, given_predicate(where, arguments, entity), ())
 
     def _json(self, entity: str, values: Any) -> _abi.InputString:
         last: Any = None

@@ -57,12 +57,27 @@ def given_predicate(
         )
     if predicate is None or isinstance(predicate, Predicate):
         return predicate
+    if hasattr(predicate, "_cst_expression"):
+        from ._truth import condition
+
+        return condition(predicate)
     raise TypeMismatchError(
         f"{subject} must be a str, a Predicate or a comparison such as Employee.active == True, not {shown(predicate)}",
         entity=entity,
         key="predicate",
         value=predicate,
     )
+
+
+def required_predicate(given: Any, name: str) -> Predicate:
+    """Returns the predicate of a parameter: a format without arguments, a Predicate or a Boolean key."""
+    if isinstance(given, str):
+        return Predicate(given)
+    if hasattr(given, "_cst_expression"):
+        from ._truth import condition
+
+        return condition(given)
+    return require_instance(Predicate, given, name, "a str or a Predicate")
 
 
 def new_request(
@@ -141,11 +156,7 @@ def new_request(
         if groups:
             given.group_by_count, given.group_by = len(groups), texts(groups)
     if having is not None:
-        condition_of_groups = (
-            Predicate(having)
-            if isinstance(having, str)
-            else require_instance(Predicate, having, "having", "a str or a Predicate")
-        )
+        condition_of_groups = required_predicate(having, "having")
         given.having = condition_of_groups._handle
     if stores is not None:
         given.store_count, given.stores = stores

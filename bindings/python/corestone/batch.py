@@ -18,6 +18,7 @@ from ._callbacks import reported
 from ._composite import decompose, leaves
 from ._handles import Handle, Token, retained_owner
 from ._interrupt import immortal
+from ._request import required_predicate
 from ._validators import batches
 from .coordinator import Store
 from .errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
@@ -414,7 +415,7 @@ class BatchUpdateRequest(_BatchRequest):
         require_instance(Mapping, values, "values", "a dictionary")
         self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         if self.predicate is not None:
-            require_instance(Predicate, self.predicate, "predicate", "a str or a Predicate")
+            self.predicate = required_predicate(self.predicate, "predicate")
 
     def _build(self, context: Context) -> Token:
         entity = context._entity(self.entity)

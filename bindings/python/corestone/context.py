@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar, Union, cast, 
 
 from . import _abi, _interrupt, faulting, nesting, queue
 from ._abi import lib
-from ._aggregates import aggregate
+from ._aggregates import aggregate, aggregate_of_computed_groups, groups_are_computed
 from ._ahead import Ahead, Stamp, contexts
 from ._arguments import require_instance, require_integer, shown
 from ._arrow_import import Columns, ImportSettings, Progress, StreamCapsule, UpsertCounts, import_options
@@ -738,6 +738,9 @@ class Context(ContextBase):
         With `key`, counts the values of the key that are not None. With `by`, returns a dictionary of counts by group.
         Both ignore unsaved changes.
         """
+        if groups_are_computed(by):
+            options = {"include_subentities": include_subentities, "nulls": nulls, "split": split}
+            return aggregate_of_computed_groups(self, Aggregate.COUNT, entity, key, predicate, arguments, by, **options)
         request = new_request(
             self._entity(entity), predicate, arguments, (), limit, offset, (),
             include_subentities, include_pending_changes, True, nulls, split, group_by=() if by is None else by,
@@ -770,6 +773,9 @@ class Context(ContextBase):
 
         InvalidArgumentError names a key for which the aggregate is not defined.
         """
+        if groups_are_computed(by):
+            options = {"include_subentities": include_subentities, "nulls": nulls}
+            return aggregate_of_computed_groups(self, which, entity, key, predicate, arguments, by, **options)
         request = new_request(
             self._entity(entity), predicate, arguments, (), None, 0, (), include_subentities, True, True, nulls,
             group_by=() if by is None else by, freeze=True,

@@ -216,7 +216,9 @@ class Expression(Tree):
     @classmethod
     def subquery(cls, collection: Any, variable: str, predicate: Predicate) -> Expression:
         """Returns SUBQUERY(collection, $variable, predicate): the elements that satisfy the predicate."""
-        elements = expression(collection)
+        from ._request import required_predicate
+
+        elements, predicate = expression(collection), required_predicate(predicate, "predicate")
         return cls._build(
             (Expression.subquery, (elements, variable, predicate)), lib.cst_expression_new_subquery, elements._handle,
             text(variable, "variable"), predicate._handle,
@@ -236,6 +238,9 @@ class Expression(Tree):
     @classmethod
     def conditional(cls, predicate: Predicate, yes: Any, no: Any) -> Expression:
         """Returns TERNARY(predicate, yes, no)."""
+        from ._request import required_predicate
+
+        predicate = required_predicate(predicate, "predicate")
         first, second = expression(yes), expression(no)
         return cls._build(
             (Expression.conditional, (predicate, first, second)), lib.cst_expression_new_conditional,

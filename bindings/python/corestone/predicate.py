@@ -146,7 +146,7 @@ class Predicate(Tree):
     @classmethod
     def compound(cls, type: CompoundType, predicates: Iterable[Predicate]) -> Predicate:
         """Returns predicates combined by AND or OR, or one predicate negated by NOT."""
-        parts = list(predicates)
+        parts = [part if isinstance(part, Predicate) else _condition(part) for part in predicates]
         array = (ctypes.c_void_p * len(parts))(*[part._handle for part in parts])
         recipe = (Predicate.compound, (type, parts))
         return cls._build(recipe, lib.cst_predicate_new_compound, int(type), len(parts), array)
@@ -314,6 +314,12 @@ class Predicate(Tree):
 
     def __repr__(self) -> str:
         return f"Predicate({self.format!r})"
+
+
+def _condition(item: Any) -> Predicate:
+    from ._truth import condition
+
+    return condition(item)
 
 
 def _joined(type: CompoundType, parts: list[Predicate]) -> Predicate:

@@ -12,10 +12,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from ._arguments import shown
-from ._entity_type import destination
+from ._entity_type import described
+from ._text_conditions import TextConditions
 from .errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
 from .expression import Expression, ExpressionType, expression
-from .predicate import CompareOptions, Modifier, Operator, Predicate, PredicateKind
+from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
 from .sort import Comparator, SortDescriptor
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .collections import ToManySet
     from .entity import Entity
     from .object import ManagedObject
+    from .property import PropertyDescription
 
     Member = DefaultTypeVar("Member", default="Single")
 else:
@@ -33,7 +35,7 @@ T = TypeVar("T")
 Members = TypeVar("Members")
 
 
-class Value(Generic[T]):
+class Value(TextConditions, Generic[T]):
     """A value that a query computes: the value of a key, or an expression of such values."""
 
     __slots__ = ("_cst_expression",)
@@ -67,7 +69,7 @@ class Value(Generic[T]):
         return self._compare(Operator.GREATER_THAN_OR_EQUAL, other)
 
     def in_(self, values: Iterable[T] | Value[Any] | Expression) -> Predicate:
-        """Returns the condition that the value is one of `values`."""
+        """Returns the condition that the value is one of `values`, which can include None."""
         if isinstance(values, (str, bytes)):
             raise TypeMismatchError(
                 f"in_ of {shown(self._cst_expression.format)} takes a collection, not {shown(values)}; write "
@@ -75,7 +77,13 @@ class Value(Generic[T]):
                 key="values",
                 value=values,
             )
-        return self._compare(Operator.IN, values if isinstance(values, (Value, Expression)) else list(values))
+        if isinstance(values, (Value, Expression)):
+            return self._compare(Operator.IN, values)
+        listed = list(values)
+        present = [each for each in listed if each is not None]
+        if len(present) == len(listed):
+            return self._compare(Operator.IN, listed)
+        return self._compare(Operator.IN, present) | self.is_null()  # IN does not find null
 
     def between(self, low: T | Value[Any], high: T | Value[Any]) -> Predicate:
         """Returns the condition that the value is between two bounds, inclusive."""
@@ -180,19 +188,27 @@ class Value(Generic[T]):
     def __rpow__(self, other: Any) -> Value[Any]:
         return self._function("raise:toPower:", other, self)
 
-    # ---- bitwise operators; the same operators combine predicates, but these values are not predicates
+    # ---- bitwise operators; the same operators combine conditions, including the keys of Boolean attributes
 
-    def __and__(self, other: Any) -> Value[Any]:
-        return self._call("bitwiseAnd:with:", other)
+    def _connected(self, type: CompoundType, function: str, left: Any, right: Any) -> Any:
+        from ._truth import combined
 
-    def __rand__(self, other: Any) -> Value[Any]:
-        return self._function("bitwiseAnd:with:", other, self)
+        found = combined(type, left, right)
+        return self._function(function, left, right) if found is None else found
 
-    def __or__(self, other: Any) -> Value[Any]:
-        return self._call("bitwiseOr:with:", other)
+    def __and__(self, other: Any) -> Any:
+        """Returns the bits that are set in both values, or the condition that both conditions are true."""
+        return self._connected(CompoundType.AND, "bitwiseAnd:with:", self, other)
 
-    def __ror__(self, other: Any) -> Value[Any]:
-        return self._function("bitwiseOr:with:", other, self)
+    def __rand__(self, other: Any) -> Any:
+        return self._connected(CompoundType.AND, "bitwiseAnd:with:", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        """Returns the bits that are set in a value, or the condition that at least one condition is true."""
+        return self._connected(CompoundType.OR, "bitwiseOr:with:", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._connected(CompoundType.OR, "bitwiseOr:with:", other, self)
 
     def __xor__(self, other: Any) -> Value[Any]:
         return self._call("bitwiseXor:with:", other)
@@ -212,11 +228,19 @@ class Value(Generic[T]):
     def __rrshift__(self, other: Any) -> Value[Any]:
         return self._function("rightshift:by:", other, self)
 
-    def __invert__(self) -> Value[Any]:
-        return self._call("onesComplement:")
+    def __invert__(self) -> Any:
+        """Returns the inverted bits; for the key of a Boolean attribute, the condition that it is not true."""
+        from ._truth import negated
+
+        found = negated(self)
+        return self._call("onesComplement:") if found is None else found
 
     def __neg__(self) -> Value[Any]:
+        """Returns the negative number. As a sort key, `-Employee.name` is the descending order of any key."""
         return self._call("negate:")
+
+    def __pos__(self) -> Value[T]:
+        return self
 
     def __abs__(self) -> Value[Any]:
         return self._call("abs:")
@@ -253,12 +277,23 @@ class Key(Value[T]):
     If a property has the name of a method of this class, such as count, write `key["count"]`.
     """
 
-    __slots__ = ("_cst_entity", "_cst_path")
+    __slots__ = ("_cst_entity", "_cst_is_many", "_cst_owner", "_cst_path", "_cst_property")
 
-    def __init__(self, path: str, entity: Entity | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        entity: Entity | None = None,
+        *,
+        owner: Entity | None = None,
+        property: PropertyDescription | None = None,
+        is_many: bool = False,
+    ) -> None:
         super().__init__(Expression.key_path(path))
         self._cst_path = path
         self._cst_entity = entity  # the entity that further keys belong to; None: further keys are not checked
+        self._cst_owner = owner  # the entity of the last property of the path, and that property, if they are known
+        self._cst_property = property
+        self._cst_is_many = is_many  # whether a relationship before the last property is to-many
 
     def __getattr__(self, name: str) -> Key[Any]:
         if name.startswith("__") or name == "_as_parameter_":  # ctypes would read it from each key in turn, endlessly
@@ -287,7 +322,10 @@ class Key(Value[T]):
                 key="name",
                 value=name,
             )
-        return Key(f"{self._cst_path}.{name}", destination(self._cst_entity, name))
+        own = self._cst_property
+        is_many = self._cst_is_many or (own is not None and own.is_to_many)
+        property, target = described(self._cst_entity, name)
+        return Key(f"{self._cst_path}.{name}", target, owner=self._cst_entity, property=property, is_many=is_many)
 
     # ---- order
 
@@ -303,23 +341,32 @@ class Key(Value[T]):
 
     def any(self, predicate: Predicate) -> Predicate:
         """Returns the condition that a predicate, whose keys start at a member, is true for at least one member."""
+        predicate = _condition(predicate)
         found = self._quantified(predicate)
         return self._members(predicate) > 0 if found is None else found
 
     def none(self, predicate: Predicate) -> Predicate:
         """Returns the condition that a predicate is not true for any member."""
+        predicate = _condition(predicate)
         found = self._quantified(predicate)
         return self._members(predicate) == 0 if found is None else ~found
 
     def all(self, predicate: Predicate) -> Predicate:
         """Returns the condition that a predicate is true for every member. Without members, the condition is true."""
-        return self._members(~predicate) == 0
+        return self._members(~_condition(predicate)) == 0
+
+    def matching(self, predicate: Predicate) -> ChosenMembers:
+        """Returns the members that satisfy a predicate, whose keys start at a member, to count or add them up.
+
+        Show.episodes.matching(Episode.played).sum(Episode.minutes) > 600
+        """
+        predicate = _condition(predicate)
+        variable = _free_variable(predicate)
+        return ChosenMembers(Expression.subquery(self._cst_expression, variable, rebased(predicate, variable)))
 
     def _members(self, predicate: Predicate) -> Value[Any]:
         """Returns the number of members that satisfy a predicate."""
-        variable = _free_variable(predicate)
-        chosen = Expression.subquery(self._cst_expression, variable, rebased(predicate, variable))
-        return Value(Expression.key_path("@count", chosen))
+        return self.matching(predicate).count()
 
     def _quantified(self, predicate: Predicate) -> Predicate | None:
         """Returns ANY of a plain comparison, which can use an index; None if ANY could have another result."""
@@ -340,8 +387,7 @@ class Key(Value[T]):
         return Key(f"{self._cst_path}.@count")
 
     def _of(self, operator: str, key: Key[Any] | str | None) -> Value[Any]:
-        tail = "self" if key is None else key._cst_path if isinstance(key, Key) else key
-        return Key(f"{self._cst_path}.{operator}.{tail}")
+        return Key(f"{self._cst_path}.{operator}.{_tail(key)}")
 
     def sum(self, key: Key[Any] | str | None = None) -> Value[Any]:
         """Returns the sum of a key over the members, or of the members if `key` is None."""
@@ -357,6 +403,47 @@ class Key(Value[T]):
 
     def max(self, key: Key[Any] | str | None = None) -> Value[Any]:
         """Returns the maximum of a key over the members."""
+        return self._of("@max", key)
+
+
+def _tail(key: Key[Any] | str | None) -> str:
+    return "self" if key is None else key._cst_path if isinstance(key, Key) else key
+
+
+def _condition(predicate: Any) -> Predicate:
+    if isinstance(predicate, Predicate):
+        return predicate
+    from ._truth import condition
+
+    return condition(predicate)
+
+
+class ChosenMembers(Value[Any]):
+    """The members of a to-many relationship that satisfy a condition; see Key.matching."""
+
+    __slots__ = ()
+
+    def _of(self, operator: str, key: Key[Any] | str | None) -> Value[Any]:
+        return Value(Expression.key_path(f"{operator}.{_tail(key)}", self._cst_expression))
+
+    def count(self) -> Value[int]:
+        """Returns the number of these members."""
+        return Value(Expression.key_path("@count", self._cst_expression))
+
+    def sum(self, key: Key[Any] | str) -> Value[Any]:
+        """Returns the sum of a key over these members; 0 without members."""
+        return self._of("@sum", key)
+
+    def avg(self, key: Key[Any] | str) -> Value[Any]:
+        """Returns the average of a key over these members."""
+        return self._of("@avg", key)
+
+    def min(self, key: Key[Any] | str) -> Value[Any]:
+        """Returns the minimum of a key over these members."""
+        return self._of("@min", key)
+
+    def max(self, key: Key[Any] | str) -> Value[Any]:
+        """Returns the maximum of a key over these members."""
         return self._of("@max", key)
 
 
@@ -447,9 +534,25 @@ def _rebased_expression(part: Expression, variable: str) -> Expression:
 # -------- types of generated classes -----------------------------------------------------------------------
 
 
+if TYPE_CHECKING:
+
+    class BooleanKey(Key[bool], Predicate):  # type: ignore[misc]
+        """The key of a Boolean attribute, which is also a condition. Type checkers only; at run time it is a Key."""
+
+        def __and__(self, other: Any) -> Predicate: ...
+
+        def __or__(self, other: Any) -> Predicate: ...
+
+        def __invert__(self) -> Predicate: ...
+
+
 class Attribute(Generic[T]):
     """An attribute of a generated class: a key on the class, a value on an object."""
 
+    @overload
+    def __get__(self: Attribute[bool], item: None, owner: type[Any]) -> BooleanKey: ...
+    @overload
+    def __get__(self: Attribute[bool | None], item: None, owner: type[Any]) -> BooleanKey: ...
     # Numbers can be compared with numbers of other types.
     @overload
     def __get__(self: Attribute[Decimal], item: None, owner: type[Any]) -> Key[Decimal | int]: ...

@@ -13,7 +13,7 @@ from ._arguments import flag, handles, quoted, require_instance, shown
 from ._call import call, owned
 from ._definition import attribute_type
 from ._handles import Handle
-from ._request import Request, new_request
+from ._request import Request, given_predicate, new_request, required_predicate
 from .archive import read_json
 from .coordinator import Store
 from .errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
@@ -99,16 +99,7 @@ class FetchRequest(PersistentStoreRequest):
         self._entity: Entity | None = None
         self._name: str | None = None
         self.entity = entity
-        if arguments and not isinstance(predicate, str):
-            subject = "the predicate" if self.entity_name is None else f"the predicate for {self.entity_name}"
-            raise InvalidArgumentError(
-                f"arguments need a predicate format, but {subject} is {shown(predicate)}; omit the arguments, or pass "
-                "the predicate as a str with a conversion such as %@ for each",
-                entity=self.entity_name,
-                key="predicate",
-                value=predicate,
-            )
-        self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
+        self.predicate = given_predicate(predicate, arguments, self.entity_name)
         self.sort = sort
         self.limit = limit
         self.offset = offset
@@ -117,7 +108,7 @@ class FetchRequest(PersistentStoreRequest):
         self.prefetch = prefetch
         self.columns = columns
         self.group_by = group_by
-        self.having = Predicate(having) if isinstance(having, str) else having
+        self.having = None if having is None else required_predicate(having, "having")
         self.distinct = distinct
         self.include_subentities = include_subentities
         self.include_pending_changes = include_pending_changes

@@ -121,11 +121,18 @@ class Results(Sequence[Any]):
 
     def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results:
         """Returns the objects that satisfy a predicate, evaluated in memory; keywords set its $variables."""
-        condition = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
-        condition = require_instance(Predicate, condition, "predicate", "a str or a Predicate")
+        condition = self._condition(predicate, arguments)
         bound = encode_variables(variables)
         handle = owned(lib.cst_results_copy_filtered, self._handle, condition._handle, bound.address)
         return Results(self._context, handle, self._entity)
+
+    def _condition(self, predicate: Any, arguments: tuple[Any, ...]) -> Predicate:
+        from ._request import given_predicate, required_predicate
+
+        if arguments:
+            found = given_predicate(predicate, arguments, None if self._entity is None else self._entity.name)
+            return found if found is not None else Predicate("TRUEPREDICATE")
+        return required_predicate(predicate, "predicate")
 
     def ordered(self, *keys: SortKey) -> Results:
         """Returns the objects in another order. Accepts the keys of Context.fetch, and comparators."""

@@ -62,7 +62,12 @@ def _key_path_column(column: Any) -> str | ExpressionDescription:
             value=column,
         ) from None
     is_id = path.rpartition(".")[2] == _ID
-    return ExpressionDescription(path, path) if is_id else path
+    return ExpressionDescription(path, Expression.key_path(path)) if is_id or has_operator(path) else path
+
+
+def has_operator(path: str) -> bool:
+    """Whether a key path contains a collection operator, such as `episodes.@sum.plays`."""
+    return path.startswith("@") or ".@" in path
 
 
 def _computed(given: Any) -> Expression:

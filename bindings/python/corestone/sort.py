@@ -13,7 +13,7 @@ from ._call import call
 from ._callbacks import reported
 from ._interrupt import immortal
 from .errors import TypeMismatchError, UnsupportedError
-from .expression import KeyPath, key_path, listed
+from .expression import Expression, ExpressionType, KeyPath, key_path, listed
 
 Item = TypeVar("Item")
 Comparator = Callable[[Any, Any], int]
@@ -101,7 +101,7 @@ SortKey = Union[KeyPath, Sort, SortDescriptor]
 
 
 def sort_descriptors(sort: SortKey | Sequence[SortKey]) -> list[SortDescriptor]:
-    """Returns sort keys as descriptors. "-name" is descending; "+name", "name" and `Employee.name` are ascending."""
+    """Returns sort keys as descriptors. "-name" and `-Employee.name` are descending; the same without "-" ascending."""
     return [_descriptor(key) for key in listed(sort, Sort, SortDescriptor)]
 
 
@@ -113,15 +113,26 @@ def _descriptor(key: Any) -> SortDescriptor:
     if isinstance(key, Sort):
         selector = "caseInsensitiveCompare:" if key.case_insensitive else "compare:"
         return SortDescriptor(key.key_path, not key.descending, selector)
+    ascending, path = True, key
+    while (inner := _negated(path)) is not None:
+        ascending, path = not ascending, inner
     try:
-        return SortDescriptor(key_path(key))
+        return SortDescriptor(key_path(path), ascending)
     except TypeMismatchError:
         raise TypeMismatchError(
-            f'{shown(key)} is not a sort key; write "name", "-name", Sort("name", descending=True), '
-            "Employee.name.desc() or a SortDescriptor",
+            f'{shown(key)} is not a sort key; write "name", "-name", -Employee.name, Employee.name.desc(), '
+            'Sort("name", descending=True) or a SortDescriptor',
             key="sort",
             value=key,
         ) from None
+
+
+def _negated(key: Any) -> Expression | None:
+    """Returns the key that `-Employee.name` negates; None for any other key."""
+    found = getattr(key, "_cst_expression", key)
+    if not isinstance(found, Expression) or found.type != ExpressionType.FUNCTION or found.name != "negate:":
+        return None
+    return found.operands[0]
 
 
 def sort(items: Iterable[Item], descriptors: SortDescriptor | Sequence[SortDescriptor]) -> list[Item]:
