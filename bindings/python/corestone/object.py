@@ -18,6 +18,7 @@ from ._object_changes import ObjectChanges
 from ._wrappers import Base, set_functions
 from .codes import AttributeType, SnapshotEvents
 from .errors import CorestoneError, InvalidHandleError, TypeMismatchError
+from .expression import KeyPath, key_path
 from .object_id import ObjectID
 from .property import PropertyDescription, nearest
 from .transformer import from_bytes, to_bytes
@@ -335,11 +336,22 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
         for name in set_single_values(self, new):
             setattr(self, name, new[name])
 
-    def to_dict(self, *names: str) -> dict[str, Any]:
-        """Returns the named properties, or all attributes, as a dictionary."""
-        chosen = names or tuple(n for n, p in self._cst_properties.items() if p.is_attribute)
-        single = [n for n in chosen if n not in self._cst_properties or not self._cst_properties[n].is_to_many]
-        found = dict(zip(single, self.get(*single)))
+    def to_dict(self, *names: KeyPath) -> dict[str, Any]:
+        """Returns the values of properties or key paths as a dictionary; without names, those of all attributes.
+
+            episode.to_dict("title", "show.title", "tags.name", Episode.show.episodes.count())
+
+        A to-many relationship is a list of objects; a path through it is a list of the values of its members.
+        """
+        known = self._cst_properties
+        chosen = tuple(map(key_path, names)) or tuple(n for n, p in known.items() if p.is_attribute)
+        paths = [n for n in chosen if "." in n and self._cst_entity._element_at(n) is None]
+        single = [n for n in chosen if n not in paths and (n not in known or not known[n].is_to_many)]
+        found = dict(zip(single, ManagedObject.get(self, *single)))
+        if paths:
+            from ._paths import value_at
+
+            found.update((path, value_at(self, path)) for path in paths)
         return {name: found[name] if name in found else list(getattr(self, name)) for name in chosen}
 
     # ---- special methods

@@ -17,6 +17,7 @@ from ._columns import read_columns
 from ._composite import compose, leaves
 from ._dictionaries import dictionaries_of_rows
 from ._host import encode_variables, forget
+from ._paths import has_list, value_at
 from ._wrappers import accelerator
 from .arrow import ArrowData, array_of, flags, list_data
 from .errors import CorestoneError
@@ -151,19 +152,22 @@ class Results(Sequence[Any]):
             return None
         return self._entity._key(name)
 
-    def column(self, name: str) -> list[Any]:
+    def column(self, name: KeyPath) -> list[Any]:
         """Returns the values of one property or key path, for every object."""
         return self.columns(name)[0]
 
-    def columns(self, *names: str) -> list[list[Any]]:
+    def columns(self, *names: KeyPath) -> list[list[Any]]:
         """Returns the values of several properties or key paths, for every object: a list for each name."""
-        return self._columns(names, 0, self._count)
+        return self._columns([_name(name) for name in names], 0, self._count)
 
     def _columns(self, names: Sequence[str], first: int, count: int) -> list[list[Any]]:
         packed: dict[str, PropertyDescription] = {}
         found: dict[str, list[Any]] = {}
         for name in dict.fromkeys([require_instance(str, name, "name") for name in names]):
             description = self._description(name)
+            if description is None and "." in name and has_list(self._entity, name):
+                found[name] = [value_at(item, name) for item in self._block(first, count)]
+                continue
             if description is not None and description.is_attribute:
                 if description.is_transient:  # the rows of the store do not contain its values
                     found[name] = [item[name] for item in self._block(first, count)]
@@ -217,14 +221,19 @@ class Results(Sequence[Any]):
             count -= found.value
         return column
 
-    def rows(self, *names: str) -> list[tuple[Any, ...]]:
+    def rows(self, *names: KeyPath) -> list[tuple[Any, ...]]:
         """Returns the values of several properties: a tuple for each object. Without names, all attributes."""
         chosen = names or self._attribute_names()
         return list(zip(*self.columns(*chosen))) if chosen else [()] * self._count
 
-    def to_dicts(self, *names: str) -> list[dict[str, Any]]:
-        """Returns the values of several properties: a dictionary for each object. Without names, all attributes."""
-        chosen = names or self._attribute_names()
+    def to_dicts(self, *names: KeyPath) -> list[dict[str, Any]]:
+        """Returns the values of properties or key paths: a dictionary for each object. Without names, all attributes.
+
+            episodes.to_dicts("title", "show.title", "tags.name", Episode.show.episodes.count())
+
+        A to-many relationship is a list of objects; a path through it is a list of the values of its members.
+        """
+        chosen = tuple(map(_name, names)) or self._attribute_names()
         if accelerator is not None and chosen:
             return accelerator.dicts(tuple(chosen), self.columns(*chosen))  # type: ignore[no-any-return]
         return dictionaries_of_rows(chosen, self.rows(*chosen), self._count)
@@ -300,6 +309,11 @@ class Results(Sequence[Any]):
         more = f", the first {shown} shown" if self._count > shown else ""
         title = html.escape(self._title() + more)
         return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _name(name: Any) -> str:
+    """Returns the text of a key path. Errors name the parameter."""
+    return name if isinstance(name, str) or not hasattr(name, "_cst_expression") else key_path(name)
 
 
 def _cell(value: Any) -> str:
