@@ -181,6 +181,7 @@ if TYPE_CHECKING:
     from .rows import ExpressionDescription, LazyRows
     from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
     from .staged_migration import MigrationStage, ModelReference, validate_stages
+    from .transfer import LoadCounts, dump, load
     from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
     from .undo import UndoManager
     from .views import views
@@ -269,6 +270,7 @@ _PLACES = {
         "rows": "ExpressionDescription LazyRows",
         "sort": "Sort SortDescriptor SortKey set_sort_locale sort sort_locale",
         "staged_migration": "MigrationStage ModelReference validate_stages",
+        "transfer": "LoadCounts dump load",
         "transformer": "raw_value register_transformer set_raw_value unregister_transformer",
         "undo": "UndoManager",
         "views": "views",
@@ -398,6 +400,9 @@ __all__ = [
     "ProblemKind",
     "compare",
     "Comparison",
+    "dump",
+    "load",
+    "LoadCounts",
     "views",
     "leftovers",
     "remove_leftovers",

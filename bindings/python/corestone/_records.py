@@ -22,7 +22,7 @@ from ._interrupt import immortal
 from ._request import given_predicate
 from .codes import AttributeType
 from .coordinator import Coordinator
-from .errors import CorestoneError, InvalidArgumentError, TypeMismatchError
+from .errors import ConflictError, CorestoneError, InvalidArgumentError, TypeMismatchError
 from .model import Model
 from .object import ManagedObject
 from .object_id import ObjectID
@@ -51,6 +51,7 @@ def _complete(number: int, records: Any, count: int) -> None:
 
 _complete_callback = immortal(_abi.RECORDS_FN(_complete))
 _no_callback = _abi.FAILURE_FN()
+_insert = lib.cst_container_insert
 
 
 class ExactDate(datetime):
@@ -183,6 +184,18 @@ class _Filter:
         self.handle = predicate._handle if predicate is not None else None
 
 
+def _with_existing(error: ConflictError, ask: Any) -> ConflictError:
+    """Returns the error of an insertion with a remedy that names the existing object."""
+    if ask is _insert and error.existing:
+        problem = next(str(each.message) for each in error.conflicts if getattr(each, "database_id", None))
+        error.message = (
+            f'{problem}; pass {{"@id": "{error.existing[0].uri}"}} to refer to the existing object, or call upsert to '
+            "update it"
+        )
+        error.args = (error.message,)
+    return error
+
+
 class Records:
     """The record calls of a container. Each uses a separate context on the calling thread, and saves at most once."""
 
@@ -220,13 +233,16 @@ class Records:
         "@entity"; "@id" in it is an error, because the object already exists. None stores null; omitted keys get their
         defaults. Errors have entity, key and value.
 
+        ConflictError if an object has the unique values of another one. Its `existing` are the IDs of saved objects, to
+        which a dictionary can refer instead; `upsert` updates them.
+
         success, failure  called with the result or the error. With `failure`, the call does not raise the error, but
                           returns None
         """
         is_one = isinstance(values, Mapping)
         arguments = (text(entity, "entity"), self._json(entity, values))
         return self._run_request(
-            lib.cst_container_insert, lambda: arguments, success, failure,
+            _insert, lambda: arguments, success, failure,
             lambda json_text, count: self._one(entity, json_text) if is_one else self._many(entity, json_text),
         )  # fmt: skip
 
@@ -445,7 +461,10 @@ class Records:
         """Returns the records as JSON, and their number."""
         number = next(_numbers)
         handles = [each.handle if isinstance(each, _Filter) else each for each in arguments]
-        call(ask, self._handle, *handles, _complete_callback, _no_callback, number)
+        try:
+            call(ask, self._handle, *handles, _complete_callback, _no_callback, number)
+        except ConflictError as error:
+            raise _with_existing(error, ask) from None
         json_text, count = _completions.pop(number)
         return json_text or "[]", count
 

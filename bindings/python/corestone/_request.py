@@ -77,7 +77,8 @@ def required_predicate(given: Any, name: str) -> Predicate:
         from ._truth import condition
 
         return condition(given)
-    return require_instance(Predicate, given, name, "a str or a Predicate")
+    found: Predicate = require_instance(Predicate, given, name, "a str or a Predicate")
+    return found
 
 
 def new_request(

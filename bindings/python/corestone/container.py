@@ -17,12 +17,12 @@ from . import _abi
 from ._abi import lib, optional_text, path_argument, text
 from ._arguments import elements, require_instance
 from ._call import call, made, owned, read_error
+from ._container_lookups import ContainerLookups
 from ._contexts import Contexts, Policy, leave_block, policy_of
 from ._handles import retained
 from ._interrupt import immortal
 from ._migration_contexts import closing_migration_contexts
 from ._open_hosts import host_stores_opened
-from ._records import Records
 from ._store_options import StoreOptions, store_options
 from .context import Context, EntityLike
 from .coordinator import Coordinator, Store, given_model
@@ -136,7 +136,7 @@ _report_load_callback = immortal(_abi.CONTAINER_LOAD_FN(_report_load))
 _end_callback = immortal(_abi.DESTROY_FN(lambda number, loads=_loads: loads.pop(number, None) and None))
 
 
-class Container(Records, Contexts):
+class Container(ContainerLookups, Contexts):
     """A model, the stores of its objects, and contexts. Most programs start with a container.
 
         with Container(model, "company.store") as container:  # opens the store, or creates it
@@ -379,9 +379,9 @@ class Container(Records, Contexts):
         prefetch: KeyPath | Sequence[KeyPath] = (),
     ) -> Results:
         """Calls Context.fetch in a context of the container that is confined to the first thread that calls `fetch`."""
-        if self._own is None:
-            self._own = self.context()
-        return self._own.fetch(entity, predicate, *arguments, sort=sort, limit=limit, offset=offset, prefetch=prefetch)
+        return self._own_context().fetch(
+            entity, predicate, *arguments, sort=sort, limit=limit, offset=offset, prefetch=prefetch
+        )
 
     def object_id(self, uri: str) -> ObjectID | None:
         """Returns the object ID for a URI, or None if it is not the URI of an object in an open store."""

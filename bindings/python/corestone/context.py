@@ -23,6 +23,7 @@ from ._call import call, failure, held, made_quickly, owned, raisable
 from ._contexts import Policy, leave_block, policy_of
 from ._handles import Handle, retained_owner
 from ._host import Encoded
+from ._lookups import ContextLookups
 from ._notifications import ChangedIDs, Notifications
 from ._request import new_request
 from ._wrappers import (
@@ -95,7 +96,7 @@ _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private qu
 _MAKERS = {_abi.QUEUE_CALLER: "context", _abi.QUEUE_PRIVATE: "background_context", _abi.QUEUE_MAIN: "main_context"}
 
 
-class Context(ContextBase):
+class Context(ContextLookups, ContextBase):
     """A unit of work: objects that were fetched or inserted, and their changes until a save or a rollback.
 
     Containers and coordinators create contexts with `context`, `background_context` and `main_context`. A context

@@ -192,6 +192,15 @@ class ConflictError(CorestoneError):
 
     default_status = Status.CONFLICT
 
+    @property
+    def existing(self) -> tuple[Any, ...]:
+        """The IDs of the saved objects that already have the unique values: a tuple of ObjectID.
+
+        container.insert("Episode", {"title": "One", "show": error.existing[0]})
+        """
+        found = (getattr(each, "database_id", None) for each in self.conflicts)
+        return tuple(each for each in found if each is not None)
+
 
 class ObjectGoneError(CorestoneError):
     """The object's row was deleted, its store was removed, or its context was reset or closed."""

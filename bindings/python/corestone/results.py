@@ -17,6 +17,7 @@ from ._columns import read_columns
 from ._composite import compose, leaves
 from ._dictionaries import dictionaries_of_rows
 from ._host import encode_variables, forget
+from ._lookups import ResultsLookups
 from ._paths import has_list, value_at
 from ._wrappers import accelerator
 from .arrow import ArrowData, array_of, flags, list_data
@@ -38,7 +39,7 @@ HTML_ROWS, HTML_COLUMNS = 20, 12
 REPR_ROWS = 5
 
 
-class Results(Sequence[Any]):
+class Results(ResultsLookups, Sequence[Any]):
     """An ordered sequence of objects. Use it on the queue of its context.
 
     Results of a request with a `batch_size` read that number of rows at a time, when an object is requested, and
