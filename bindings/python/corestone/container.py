@@ -462,6 +462,11 @@ class Container(ContainerLookups, Contexts):
         """
         leave_block(self, raised)
 
+    def _repr_html_(self) -> str | None:
+        from ._html import guarded, of_container
+
+        return guarded(of_container, self)
+
     def __repr__(self) -> str:
         found = self._store or next(iter(self.coordinator.stores), None)
         return f"<Container {found.path if found else 'without an open store'}{' (closed)' * self._is_closed}>"

@@ -413,6 +413,11 @@ class Entity(EntityEditing):
             )
         return found
 
+    def _repr_html_(self) -> str | None:
+        from ._html import guarded, of_entity
+
+        return guarded(of_entity, self)
+
     def __repr__(self) -> str:
         return f"<Entity {self.name}>"
 

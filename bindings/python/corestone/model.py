@@ -439,6 +439,11 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
     def __hash__(self) -> int:
         return id(self)
 
+    def _repr_html_(self) -> str | None:
+        from ._html import guarded, of_model
+
+        return guarded(of_model, self)
+
     def __repr__(self) -> str:
         return f"<Model of {', '.join(self._entities) or 'no entities'}>"
 

@@ -359,6 +359,11 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
     def __repr__(self) -> str:
         return describe(self)
 
+    def _repr_html_(self) -> str | None:
+        from ._html import guarded, of_object
+
+        return guarded(of_object, self)
+
     def __copy__(self) -> ManagedObject:
         return self
 

@@ -23,7 +23,7 @@ from ._wrappers import accelerator
 from .arrow import ArrowData, array_of, flags, list_data
 from .errors import CorestoneError
 from .expression import KeyPath, key_path
-from .object import ManagedObject, short_value
+from .object import ManagedObject
 from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from .entity import Entity
 
 BLOCK = 256  # the number of handles that are requested at a time
-HTML_ROWS, HTML_COLUMNS = 20, 12
 REPR_ROWS = 5
 
 
@@ -297,27 +296,12 @@ class Results(ResultsLookups, Sequence[Any]):
         more = ", …" if self._count > REPR_ROWS else ""
         return f"<Results: {self._title()}: {shown}{more}>"
 
-    def _repr_html_(self) -> str:
-        import html
+    def _repr_html_(self) -> str | None:
+        from ._html import guarded, of_results
 
-        names = self._attribute_names()[:HTML_COLUMNS]
-        shown = min(self._count, HTML_ROWS)
-        rows = list(zip(*self._columns(names, 0, shown))) if names and shown else []
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows
-        )
-        more = f", the first {shown} shown" if self._count > shown else ""
-        title = html.escape(self._title() + more)
-        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return guarded(of_results, self)
 
 
 def _name(name: Any) -> str:
     """Returns the text of a key path. Errors name the parameter."""
     return name if isinstance(name, str) or not hasattr(name, "_cst_expression") else key_path(name)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else short_value(value)

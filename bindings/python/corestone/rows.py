@@ -115,8 +115,8 @@ def _names(handle: int) -> list[str]:
     return [_abi.decode(lib.cst_rows_column_name(handle, index)) or "" for index in columns]
 
 
-def _read(handle: int, names: list[str], first: int, count: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _read(handle: int, names: list[str], first: int, count: int) -> Rows:
+    found = Rows()
     width = len(names)
     for start in range(first, first + count, _BATCH):
         rows = min(_BATCH, first + count - start)
@@ -137,9 +137,20 @@ def _take(cells: Any, names: list[str], index: int) -> Any:
         raise located(error, None, names[index % len(names)], None) from None
 
 
-def read_rows(handle: int) -> list[dict[str, Any]]:
+def read_rows(handle: int) -> Rows:
     """Returns all rows of a handle as dictionaries."""
     return _read(handle, _names(handle), 0, lib.cst_rows_count(handle))
+
+
+class Rows(list[dict[str, Any]]):
+    """The rows of a fetch: a list of dictionaries, which a notebook shows as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        from ._html import guarded, of_rows
+
+        return guarded(of_rows, self)
 
 
 class LazyRows(Sequence[dict[str, Any]]):
@@ -189,6 +200,11 @@ class LazyRows(Sequence[dict[str, Any]]):
         if not 0 <= place < self._count:
             raise IndexError(f"index {index} is out of range: the results have {plural(self._count, 'row')}")
         return _read(self._handle, self._names, place, 1)[0]
+
+    def _repr_html_(self) -> str | None:
+        from ._html import guarded, of_rows
+
+        return guarded(of_rows, self)
 
     def __repr__(self) -> str:
         return f"<{self._count} rows of {', '.join(self._names)}, {self.batch_size} at a time>"

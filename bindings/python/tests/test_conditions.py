@@ -114,7 +114,7 @@ def test_every_call_with_a_predicate_accepts_a_boolean_key(ctx: Context) -> None
         (lambda s, e: e.plays + 1, r'^the value "plays \+ 1" is not a condition; compare it with another value$'),
         (lambda s, e: s.episodes.any(e.plays), r"^Episode\.plays is not a Boolean attribute"),
         (
-            lambda s, e: Predicate.all(*(5, s)[:1]),
+            lambda s, e: Predicate.all(*[5, s][:1]),
             r"^a condition must be a Predicate or a Boolean key such as Employee\.active",
         ),
     ],

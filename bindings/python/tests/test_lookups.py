@@ -19,7 +19,7 @@ from corestone import (
     ValidationError,
 )
 
-PODCASTS = {
+PODCASTS: dict[str, dict[str, Any]] = {
     "Show": {
         "feed": "string", "title": "string?", "rating": "double = 0", "since": "date?", "cover": "binary?",
         "kind": {"type": "transformable", "optional": True}, "place": {"latitude": "double?", "town": "string?"},
