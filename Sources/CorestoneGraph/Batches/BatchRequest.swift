@@ -50,7 +50,7 @@ public class BatchRequest: PersistentStoreRequest, @unchecked Sendable {
                 entity.map {
                     "\($0.name) does not belong to the model of this context's coordinator; use the entity of that model"
                 }
-                    ?? "the batch request does not have an entity; create the request with one",
+                    ?? "the batch request does not have an entity; pass one to its initialiser",
                 entity: entity?.name, key: "entity")
         }
         return entity

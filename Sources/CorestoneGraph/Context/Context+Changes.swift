@@ -55,7 +55,7 @@ extension Context {
             throw CoreError(
                 .invalidArgument,
                 "\(object.entity.name) does not belong to the model of this context's coordinator; create the "
-                    + "object with the entity of that model",
+                    + "object with cst_object_new (new, ManagedObject) and the entity of that model",
                 entity: object.entity.name, objectURI: object.objectID.uri)
         }
         var (pending, taken) = ([object], [ManagedObject]())

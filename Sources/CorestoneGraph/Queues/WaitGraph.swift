@@ -94,8 +94,8 @@ enum WaitGraph {
     private static func deadlockError(_ thread: UInt64, _ holder: UInt64, _ label: ContextLabel) -> CoreError {
         CoreError(
             .wrongThread, code: .managedObjectContextLocking,
-            "\(nameOfThread(thread)) would deadlock on the queue of \(label.text): \(nameOfThread(holder)) holds "
-                + "this queue and, directly or indirectly, waits for \(nameOfThread(thread)). Enqueue the work with "
+            "\(nameOfThread(thread)) would deadlock on the queue of \(label.text): its holder, "
+                + "\(nameOfThread(holder)), waits for \(nameOfThread(thread)). Enqueue the work with "
                 + "cst_context_perform (perform with a function) instead, or acquire the queue of a nested context "
                 + "before that of its parent")
     }
@@ -138,8 +138,8 @@ enum WaitGraph {
     static func noThreadError(_ label: ContextLabel) -> CoreError {
         CoreError(
             .noMemory, code: .managedObjectContextLocking,
-            "cannot create a thread for the queue of \(label.text), or for a queue on which its blocks wait: all "
-                + "worker threads wait or sleep. At most \(Workers.limit) can exist, or fewer if the system limits "
+            "cannot create a thread for the queue of \(label.text), or one that its blocks await: all worker "
+                + "threads wait or sleep. At most \(Workers.limit) can exist, or fewer if the system limits "
                 + "threads (ulimit -u); wait or sleep in fewer blocks at a time, or raise the limit of the system if "
                 + "it is lower")
     }

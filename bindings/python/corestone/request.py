@@ -125,7 +125,7 @@ class FetchRequest(PersistentStoreRequest):
         if self._entity is None and self._name is not None:
             raise InvalidArgumentError(
                 f'the entity of a request for "{self._name}" is unknown until a context uses the request; read '
-                "entity_name, or create the request with an Entity",
+                "entity_name, or pass an Entity to FetchRequest",
                 entity=self._name,
                 key="entity",
             )
