@@ -22,8 +22,8 @@ func callHost(
         let fault =
             failure == nil
             ? "*error was not set; set it with cst_error_new_custom"
-            : "*error is not the handle of an error, or was released; set it to the result of cst_error_new_custom, and "
-                + "do not release it"
+            : "*error is not the handle of an error, or was released; set it to the result of cst_error_new_custom, "
+                + "and do not release it"
         throw CoreError(
             .callback, "\(callback()) failed with status \(status), but \(fault)",
             entity: entity(), key: key(), objectURI: objectURI(), file: file())

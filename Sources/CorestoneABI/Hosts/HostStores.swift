@@ -207,7 +207,7 @@ final class HostStoreType: HostedType, @unchecked Sendable {
             }
             return values
         } catch let error as CoreError {
-            let isTooLarge = error.message.contains("the limit is ") || error.message.hasSuffix("which is the limit")
+            let isTooLarge = error.message.split(separator: " ").contains("limit")
             let form = isTooLarge ? "smaller, less nested dictionary" : "dictionary as a property list"
             // Another dictionary does not help if memory is low.
             let cause =

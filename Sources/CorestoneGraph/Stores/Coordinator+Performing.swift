@@ -49,7 +49,7 @@ extension Coordinator {
     static func storeInUse(_ purpose: String, file: String? = nil) -> CoreError {
         CoreError(
             .invalidArgument,
-            "cannot \(purpose) during a fetch, save or fired fault, or a coordinator's perform: this could deadlock; do "
-                + "so outside of these calls", file: file)
+            "cannot \(purpose) during a fetch, save or fired fault, or a coordinator's perform: this could deadlock; "
+                + "do so outside of these calls", file: file)
     }
 }
