@@ -132,10 +132,19 @@ class Difference:
     def _of(self, kind: ResultsChangeKind) -> list[ObjectChange]:
         return [change for change in self.changes if change.kind is kind]
 
-    removals = property(lambda self: self._of(ResultsChangeKind.DELETE))
-    insertions = property(lambda self: self._of(ResultsChangeKind.INSERT))
-    moves = property(lambda self: self._of(ResultsChangeKind.MOVE))
-    updates = property(lambda self: self._of(ResultsChangeKind.UPDATE))
+    removals = property(
+        lambda self: self._of(ResultsChangeKind.DELETE), doc="The changes that delete objects from the results."
+    )
+    insertions = property(
+        lambda self: self._of(ResultsChangeKind.INSERT), doc="The changes that insert objects into the results."
+    )
+    moves = property(
+        lambda self: self._of(ResultsChangeKind.MOVE), doc="The changes that move objects to another index path."
+    )
+    updates = property(
+        lambda self: self._of(ResultsChangeKind.UPDATE),
+        doc="The changes of values of objects that keep their index paths.",
+    )
 
 
 def borrowed(context: Context, token: int, entity: Entity) -> Any:

@@ -120,17 +120,21 @@ class ContextChanges:
             found = wrap(self._context.model[which.entity_name].object_class, self._context, retained_owner(token))
         return found
 
-    inserted = property(lambda self: self._objects["inserted"])
-    updated = property(lambda self: self._objects["updated"])
-    deleted = property(lambda self: self._objects["deleted"])
-    refreshed = property(lambda self: self._objects["refreshed"])
-    invalidated = property(lambda self: self._objects["invalidated"])
+    inserted = property(lambda self: self._objects["inserted"], doc="The objects that were inserted.")
+    updated = property(lambda self: self._objects["updated"], doc="The objects that were updated.")
+    deleted = property(lambda self: self._objects["deleted"], doc="The objects that were deleted.")
+    refreshed = property(
+        lambda self: self._objects["refreshed"], doc="The objects that were refreshed, whose values can have changed."
+    )
+    invalidated = property(
+        lambda self: self._objects["invalidated"], doc="The objects that were invalidated, which can no longer be used."
+    )
 
-    inserted_ids = property(lambda self: self._ids["inserted"])
-    updated_ids = property(lambda self: self._ids["updated"])
-    deleted_ids = property(lambda self: self._ids["deleted"])
-    refreshed_ids = property(lambda self: self._ids["refreshed"])
-    invalidated_ids = property(lambda self: self._ids["invalidated"])
+    inserted_ids = property(lambda self: self._ids["inserted"], doc="The IDs of the inserted objects.")
+    updated_ids = property(lambda self: self._ids["updated"], doc="The IDs of the updated objects.")
+    deleted_ids = property(lambda self: self._ids["deleted"], doc="The IDs of the deleted objects.")
+    refreshed_ids = property(lambda self: self._ids["refreshed"], doc="The IDs of the refreshed objects.")
+    invalidated_ids = property(lambda self: self._ids["invalidated"], doc="The IDs of the invalidated objects.")
 
     @property
     def ids(self) -> ChangedIDs:

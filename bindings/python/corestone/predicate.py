@@ -32,7 +32,7 @@ class PredicateKind(IntEnum):
 
 
 class CompoundType(IntEnum):
-    """NSCompoundPredicateType"""
+    """The operators of a compound predicate: NSCompoundPredicateType."""
 
     NOT = 0
     AND = 1
@@ -40,7 +40,7 @@ class CompoundType(IntEnum):
 
 
 class Operator(IntEnum):
-    """NSComparisonPredicateOperatorType"""
+    """The operators of a comparison: NSComparisonPredicateOperatorType."""
 
     LESS_THAN = 0
     LESS_THAN_OR_EQUAL = 1
@@ -59,7 +59,7 @@ class Operator(IntEnum):
 
 
 class Modifier(IntEnum):
-    """NSComparisonPredicateModifier"""
+    """The members to which a comparison applies: NSComparisonPredicateModifier."""
 
     DIRECT = 0
     ALL = 1
@@ -67,7 +67,7 @@ class Modifier(IntEnum):
 
 
 class CompareOptions(IntFlag):
-    """NSComparisonPredicateOptions"""
+    """The options of a comparison of text: NSComparisonPredicateOptions."""
 
     NONE = 0
     CASE_INSENSITIVE = 1

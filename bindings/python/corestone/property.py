@@ -51,34 +51,42 @@ class PropertyDescription(NamedTuple):
 
     @property
     def is_attribute(self) -> bool:
+        """Whether the property is an attribute."""
         return not self.is_relationship and not self.is_fetched
 
     @property
     def is_optional(self) -> bool:
+        """Whether a save accepts null, or a relationship without members."""
         return bool(self.flags & _abi.PROPERTY_OPTIONAL)
 
     @property
     def is_transient(self) -> bool:
+        """Whether the property is transient: not stored."""
         return bool(self.flags & _abi.PROPERTY_TRANSIENT)
 
     @property
     def is_external(self) -> bool:
+        """Whether large values are stored in backing files."""
         return bool(self.flags & _abi.PROPERTY_EXTERNAL_STORAGE)
 
     @property
     def is_indexed(self) -> bool:
+        """Whether the attribute is indexed."""
         return bool(self.flags & _abi.PROPERTY_INDEXED)
 
     @property
     def is_derived(self) -> bool:
+        """Whether the store computes the attribute at each save."""
         return bool(self.flags & _abi.PROPERTY_DERIVED)
 
     @property
     def is_to_many(self) -> bool:
+        """Whether the property is a to-many relationship."""
         return bool(self.flags & _abi.PROPERTY_TO_MANY)
 
     @property
     def is_ordered(self) -> bool:
+        """Whether the property is an ordered to-many relationship."""
         return bool(self.flags & _abi.PROPERTY_ORDERED)
 
 

@@ -114,14 +114,17 @@ class UndoManager:
 
     @property
     def can_redo(self) -> bool:
+        """Whether there is a step to redo."""
         return bool(self._state().can_redo)
 
     @property
     def is_undoing(self) -> bool:
+        """Whether an undo is in progress."""
         return bool(self._state().is_undoing)
 
     @property
     def is_redoing(self) -> bool:
+        """Whether a redo is in progress."""
         return bool(self._state().is_redoing)
 
     # ---- groups
@@ -212,6 +215,7 @@ class UndoManager:
 
     @property
     def is_undo_registration_enabled(self) -> bool:
+        """Whether changes are recorded; see disable_undo_registration."""
         return bool(self._state().is_enabled)
 
     # ---- names
@@ -227,6 +231,7 @@ class UndoManager:
 
     @property
     def redo_action_name(self) -> str:
+        """The name of the step that redo repeats; empty if it does not have a name."""
         return self._text(_abi.REDO_NAME)
 
     @property
@@ -236,6 +241,7 @@ class UndoManager:
 
     @property
     def redo_menu_item_title(self) -> str:
+        """The title of a menu item for redo, such as "Redo Typing"."""
         return self._text(_abi.REDO_TITLE)
 
     def _text(self, which: int) -> str:
