@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROWS, COLUMNS, TEXT = 20, 12, 80
 _STYLE = (
-    "<style>.corestone caption{caption-side:top;text-align:left;font-weight:600;padding:2px 0 4px}"
+    "<style>.corestone caption{caption-side:top;text-align:left;font-weight:600;padding:2px 0 4px;white-space:nowrap}"
     ".corestone td,.corestone th{text-align:left!important;vertical-align:top;padding:2px 10px 2px 2px}"
     ".corestone td.number{text-align:right!important;font-variant-numeric:tabular-nums}"
     ".corestone .null,.corestone .more{color:#888}</style>"
@@ -240,7 +240,7 @@ def of_model(model: Model) -> str:
 def of_container(container: Container) -> str:
     """Returns a table of the stores, and one with the number of saved objects of each entity."""
     if container.is_closed:
-        return table("Container (closed)", ["store"], [])
+        return table("Container (closed)", ["model"], [[f"{len(container.model):,} entities"]])
     stores = [
         [each.path or "in memory", each.type, "yes" if each.is_read_only else "no"] for each in _stores(container)
     ]
