@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of the accelerator and 20,000 random operations with AddressSanitizer and UndefinedBehaviorSanitizer in
-# the accelerator. Usage: test_accelerator_asan.sh BUILD   (environment: CC, a GCC)
+# Runs the tests of the accelerator and of records read as columns, and 20,000 random operations, with AddressSanitizer
+# and UndefinedBehaviorSanitizer in the accelerator. Usage: test_accelerator_asan.sh BUILD   (environment: CC, a GCC)
 #
 # The accelerator is built into a temporary copy of the Python package. Python allocates with malloc, so that
 # AddressSanitizer detects uses of released objects.
@@ -53,6 +53,7 @@ if [ "$loaded" != "$accelerator" ]; then
 fi
 # The omitted tests measure resident memory, which includes the released blocks that AddressSanitizer keeps. The output
 # of a test that aborts is lost with --capture=fd, the default.
-sanitized -m pytest -q -rs -p no:cacheprovider --capture=sys bindings/python/tests/test_accelerator.py \
+sanitized -m pytest -q -rs -p no:cacheprovider --capture=sys \
+    bindings/python/tests/test_accelerator.py bindings/python/tests/test_record_columns.py \
     -k "not test_rows_that_cannot_be_decoded_do_not_leak and not test_memory_does_not_grow"
 sanitized Tests/accelerator/accelerator_fuzz.py --operations 20000

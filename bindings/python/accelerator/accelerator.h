@@ -149,8 +149,9 @@ int table_each(int (*visit)(object *item, void *argument), void *argument);
 
 int property_setup(PyObject *module);
 
-/* ---- columns.c, identifier.c, insert.c */
+/* ---- arrow.c, columns.c, identifier.c, insert.c */
 
+int arrow_setup(PyObject *module);
 int columns_setup(PyObject *module);
 int identifier_setup(PyObject *module);
 int insert_setup(PyObject *module);
@@ -160,6 +161,8 @@ int insert_setup(PyObject *module);
 int values_setup(PyObject *module);
 /* Returns the Python value of a plain value; NULL without an exception for a value that Python must decode. */
 PyObject *value_decode(const cst_value *value);
+/* Returns the datetime of a number of microseconds since 2001; NULL without an exception for other dates. */
+PyObject *value_datetime(int64_t micros);
 /* Whether the value may be cached. */
 bool value_is_small(const cst_value *value);
 /* Fills a value, which is valid as long as the Python value. Returns false if Python must encode it. */

@@ -10,7 +10,7 @@
 #include "accelerator.h"
 
 /* Increased if the package must be changed together with the module. */
-enum { INTERFACE = 2 };
+enum { INTERFACE = 3 };
 
 static PyMethodDef functions[] = {
     {"bind", library_bind, METH_O, "Takes a function that returns the address of a function of the library."},
@@ -23,7 +23,8 @@ static PyObject *make_module(void) {
     if (PyModule_SetDocString(module, "The accelerator of the package corestone.") < 0 ||
         PyModule_AddFunctions(module, functions) < 0 || PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0 ||
         values_setup(module) < 0 || object_setup(module) < 0 || property_setup(module) < 0 ||
-        identifier_setup(module) < 0 || insert_setup(module) < 0 || columns_setup(module) < 0) {
+        identifier_setup(module) < 0 || insert_setup(module) < 0 || columns_setup(module) < 0 ||
+        arrow_setup(module) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -21,6 +21,29 @@ static struct datetime_api *dates; /* NULL: Python decodes dates */
 static PyObject *epoch;            /* 2001-01-01 in UTC */
 static PyObject *name_tzinfo, *name_days, *name_seconds, *name_microseconds;
 
+PyObject *value_datetime(int64_t micros) {
+    if (!dates) return NULL;
+    int64_t day = micros / 86400000000, rest = micros % 86400000000;
+    if (rest < 0) {
+        rest += 86400000000;
+        day--;
+    }
+    /* Days since 0000-03-01 in the proleptic Gregorian calendar: eras of 400 years, and years that begin in March. */
+    int64_t days = day + 730791;
+    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+    int64_t of_era = days - era * 146097;
+    int64_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    int64_t month_index = (5 * of_year + 2) / 153;
+    int date = (int)(of_year - (153 * month_index + 2) / 5 + 1);
+    int month = (int)(month_index < 10 ? month_index + 3 : month_index - 9);
+    int64_t year = year_of_era + era * 400 + (month <= 2);
+    if (year < 1 || year > 9999) return NULL;
+    int64_t second = rest / 1000000;
+    return dates->datetime_from_parts((int)year, month, date, (int)(second / 3600), (int)(second / 60 % 60),
+                                      (int)(second % 60), (int)(rest % 1000000), dates->utc, dates->datetime_type);
+}
+
 /* Returns the datetime that `EPOCH + timedelta(0, seconds)` returns: timedelta splits the seconds into whole ones and a
  * fraction, and rounds the microseconds to the nearest even number. NULL without an exception for other dates. */
 static PyObject *decode_date(double seconds) {
@@ -36,25 +59,7 @@ static PyObject *decode_date(double seconds) {
         }
         micros += (int64_t)rounded;
     }
-    int64_t day = micros / 86400000000, rest = micros % 86400000000;
-    if (rest < 0) {
-        rest += 86400000000;
-        day--;
-    }
-    /* Days since 0000-03-01 in the proleptic Gregorian calendar: eras of 400 years, and years that begin in March. */
-    int64_t days = day + 730791;
-    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
-    int64_t of_era = days - era * 146097;
-    int64_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t month_index = (5 * of_year + 2) / 153;
-    int date = (int)(of_year - (153 * month_index + 2) / 5 + 1);
-    int month = (int)(month_index < 10 ? month_index + 3 : month_index - 9);
-    int year = (int)(year_of_era + era * 400 + (month <= 2));
-    if (year < 1 || year > 9999) return NULL;
-    int64_t second = rest / 1000000;
-    return dates->datetime_from_parts(year, month, date, (int)(second / 3600), (int)(second / 60 % 60),
-                                      (int)(second % 60), (int)(rest % 1000000), dates->utc, dates->datetime_type);
+    return value_datetime(micros);
 }
 
 static PyObject *decode_text(const char *data, size_t size) {

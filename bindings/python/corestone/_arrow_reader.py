@@ -9,6 +9,7 @@ from typing import Any, Callable
 from uuid import UUID
 
 from ._capsules import ARRAY, SCHEMA, STREAM, Kind
+from ._wrappers import accelerator
 
 _NEXT = CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p)
 # The types of fixed size by their formats, for memoryview.cast.
@@ -73,6 +74,10 @@ def _texts(whole: bytes, offsets: list[int]) -> list[Any]:
 
 def _column(form: str, children: Any, address: int) -> list[Any]:
     """Returns the values of an array of this library, whose offset is always 0."""
+    if accelerator is not None:
+        found: list[Any] | None = accelerator.arrow_column(form, address)
+        if found is not None:
+            return found
     words = _words(address, 10)
     rows, nulls, buffers = words[0], words[1], words[5]
     places: Any = _words(buffers, words[3]) if words[3] else ()

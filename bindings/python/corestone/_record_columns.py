@@ -19,6 +19,7 @@ from ._arrow_reader import ArrowStreamError, read_stream
 from ._composite import compose, leaves
 from ._dictionaries import dictionaries
 from ._request import Request, new_request
+from ._wrappers import accelerator
 from .arrow import DECIMAL_TEXT
 from .codes import AttributeType
 from .errors import CorestoneError
@@ -37,6 +38,8 @@ _ID = "objectID"
 _NUMBERS = (AttributeType.DATE, AttributeType.FLOAT)
 # Values that records do not contain.
 _OMITTED = (AttributeType.TRANSFORMABLE, AttributeType.UNDEFINED)
+# The number of rows that are read first, to find out whether the numbers are exact.
+_SAMPLE = 500
 # From this distance of a date from 2001 on, a double is less exact than a microsecond.
 _EXACT_SECONDS = float(1 << 32)
 
@@ -124,6 +127,8 @@ class _Reader:
                     raise _Unsuitable
         self._uris: list[str] = []
         self._columns: dict[str, list[Any]] = {}
+        # The paths of dates that are numbers of microseconds since 1970.
+        self._rounded: set[str] = set()
 
     def read(
         self,
@@ -145,16 +150,41 @@ class _Reader:
         self._columns = dict(zip(self._parts, found))
         known = {leaf.path for each in self._properties[self._entity.name] for leaf in _parts(each)}
         own = [part for part in numbers if part.path in known]
-        if own:
+        if own and not self._are_exact(context, predicate, own, limit or offset):
             request = new_request(self._entity, predicate, (), sort, limit or None, offset, columns=_casts(own))
             joined, *exact = _stream(context, request, joins_first=True)
             if "".join(self._uris).encode() != b"".join(joined):
                 raise _Unsuitable
             self._columns.update({part.path: column for part, column in zip(own, exact)})
+        else:
+            self._rounded = {part.path for part in own}
         if len(own) < len(numbers):
             if limit or offset:
                 raise _Unsuitable  # the requests for the subentities would read the rows that these leave out
             self._read_numbers_of_subentities(context, predicate, known)
+
+    def _are_exact(
+        self,
+        context: Context,
+        predicate: Predicate | None,
+        numbers: Sequence[PropertyDescription],
+        is_part: int,
+    ) -> bool:
+        """Whether the columns that were read have exactly the stored numbers.
+
+        This is the case if all stored numbers are such numbers, in any order. A request for the numbers alone takes a
+        third of the time of one with IDs. A part of the rows may be another part in this request, so it is not used.
+        """
+        if accelerator is None or is_part:
+            return False
+        for limit in (_SAMPLE, None):
+            request = new_request(self._entity, predicate, (), (), limit, 0, columns=_casts(numbers)[1:])
+            for part, column in zip(numbers, _stream(context, request)):
+                if limit is None and len(column) != len(self._uris):
+                    return False
+                if not accelerator.are_exact(column, part.attribute_type == AttributeType.DATE):
+                    return False
+        return True
 
     def _read_numbers_of_subentities(self, context: Context, predicate: Predicate | None, known: set[str]) -> None:
         """Reads the numbers that the fetched entity does not have, from the entities that declare them."""
@@ -175,6 +205,8 @@ class _Reader:
         for part in self._parts.values():
             if part.is_attribute and part.attribute_type in (AttributeType.DECIMAL, AttributeType.DATE):
                 convert = self._dates if part.attribute_type == AttributeType.DATE else _decimals
+                if part.path in self._rounded and convert == self._dates:
+                    convert = accelerator.datetimes
                 self._columns[part.path] = convert(self._columns[part.path])
         if len(self._properties) == 1:
             return self._records_of(self._entity.name, None)

@@ -40,7 +40,7 @@ Missing = Callable[[Any, str], Any]
 Refusal = Callable[[Any, str], Optional[AttributeError]]
 
 VARIABLE = "CORESTONE_ACCELERATOR"
-_INTERFACE = 2
+_INTERFACE = 3
 
 
 def _load() -> Any:

@@ -24,6 +24,7 @@ from corestone import (
     _cells,
     _record_columns,
     _records,
+    _wrappers,
 )
 
 COUNT = 6 * _records.PROBE
@@ -275,3 +276,34 @@ def test_dictionaries_of_many_rows_equal_those_of_few(things: Container) -> None
         names = ("name", "large", "name")
         assert found.to_dicts(*names) == [dict(zip(names, row)) for row in found.rows(*names)]
         assert found.to_dicts("large")[3] == {"large": 3}
+
+
+def test_dates_of_whole_microseconds_have_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The accelerator reads such dates without a second request for their IDs."""
+    draw = random.Random(11)
+    edges = [0.0, -0.0, 1e-6, -0.25, 2.0**31, -(2.0**31), 2.0**31 - 1e-6, -(2.0**31) + 1e-6, 2.0**33 - 1]
+    drawn = [draw.randrange(-(2**31) * 10**6, 2**31 * 10**6) / 1e6 for _ in range(5000)]
+    whole = [float(draw.randrange(-(2**33), 2**33)) for _ in range(500)]
+    inexact: list[list[float]] = [[], [7.1234567], [-1e-6], [2.0**33], [2.0**32 + 0.25], [1e18]]
+    model = {"Thing": {"number": "int64", "made": "date?", "single": "float? nan", "place": {"when": "date?"}}}
+    rounded: list[set[str]] = []
+    records = _record_columns._Reader.records
+
+    def observed(reader: _record_columns._Reader) -> list[Any]:
+        rounded.append(reader._rounded)
+        return records(reader)
+
+    monkeypatch.setattr(_record_columns._Reader, "records", observed)
+    for at, more in enumerate(inexact):
+        with Container(Model(model), tmp_path / f"{at}.sqlite", unsaved="discard") as container:
+            seconds = [*edges, *drawn, *whole, *more]
+            values: list[dict[str, Any]] = [{"made": each, "place": {"when": each}} for each in seconds]
+            values += [{"made": None, "single": single} for single in (None, 0.5, math.inf)]
+            container.insert("Thing", [{"number": number, **each} for number, each in enumerate(values)])
+            queries: list[dict[str, Any]] = [{}, {"sort": "-number"}, {"sort": "made", "limit": 300}]
+            for options in queries:
+                found, used_columns = read_twice(container, monkeypatch, "Thing", **options)
+                assert used_columns
+                assert len(found) == options.get("limit", len(values))
+                is_quick = _wrappers.accelerator is not None and not more and "limit" not in options
+                assert rounded.pop() == ({"made", "place.when", "single"} if is_quick else set())
