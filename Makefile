@@ -216,7 +216,8 @@ check-growth: build ## every operation of a context at 1,000 to 1,000,000 object
 	@$(TIMED); $(VENV)/bin/python bench/growth.py --results bench/results/growth-latest.json
 
 bench: build ## the workloads of bench/, beside raw C on SQLite and the Python peers; writes docs/PERFORMANCE.md
-	@$(TIMED); $(VENV)/bin/python bench/run.py; $(VENV)/bin/python bench/document.py --run bench/results/latest.json
+	@$(TIMED); $(VENV)/bin/python bench/run.py; \
+	    $(VENV)/bin/python bench/document.py --run bench/results/latest.json --calls bench/results/calls-latest.json
 
 bench-large: build ## operations on a store of ten million rows, beside raw C on SQLite: time and peak memory
 	@$(TIMED); $(VENV)/bin/python bench/large.py

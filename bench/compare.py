@@ -16,7 +16,7 @@ Entry = dict[str, Any]
 
 
 def recorded(kind: str = "") -> Path | None:
-    """Returns the newest recorded file of this architecture; `kind` is "", "large-", "growth-" or "owners-"."""
+    """Returns the newest recorded file of this architecture; `kind` is "" or a prefix such as "large-"."""
     names = sorted(RESULTS.glob(f"{kind}[0-9]*-{platform.machine()}.json"))
     return names[-1] if names else None
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/PERFORMANCE.md and its chart from the results of the benchmarks.
 
-usage: document.py [--run FILE] [--large FILE] [--growth FILE] [--owners FILE]
+usage: document.py [--run FILE] [--calls FILE] [--large FILE] [--growth FILE] [--owners FILE]
 
 The default of each is the newest recorded file of this architecture in bench/results; `make bench` passes its own run.
 The chart is drawn with Graphviz, like the other drawings of docs/: docs/diagrams/performance.dot, docs/performance.svg.
@@ -22,6 +22,7 @@ import compare
 import growth
 import large
 import owners
+import python_calls
 import report
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -86,6 +87,19 @@ def workloads(run: Document) -> str:
     if calls:
         parts += ["Single calls on objects in memory, ns:", report.grid([["call", "ns"], *calls])]
     return "\n\n".join(parts)
+
+
+def calls_of_python(document: Document) -> str:
+    return "\n\n".join(
+        [
+            "## Calls of the Python package",
+            prose(
+                f"""Measured by `bench/python_calls.py`, with the accelerator unless stated otherwise: medians of
+                processor time, {taken(document)}."""
+            ),
+            python_calls.table(document["calls"]),
+        ]
+    )
 
 
 def memory_of_objects(document: Document) -> str:
@@ -176,7 +190,7 @@ def load(path: Path | None) -> Document | None:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write docs/PERFORMANCE.md from the results of the benchmarks.")
     parser.add_argument("--run", type=Path, default=compare.recorded())
-    for kind in ("large", "growth", "owners"):
+    for kind in ("calls", "large", "growth", "owners"):
         parser.add_argument(f"--{kind}", type=Path, default=compare.recorded(f"{kind}-"))
     arguments = parser.parse_args()
     run = load(arguments.run)
@@ -186,6 +200,7 @@ def main() -> int:
     parts = [HEAD, workloads(run)]
     objects = load(arguments.owners)
     for document, write in (
+        (load(arguments.calls), calls_of_python),
         (objects, memory_of_objects),
         (load(arguments.growth), growth_of_operations),
         (load(arguments.large), large_store),

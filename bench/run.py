@@ -220,6 +220,12 @@ def measure_opening(places: Places, processor: int | None) -> None:
     )
 
 
+def measure_python_calls(places: Places, results: Path) -> None:
+    """Prints the calls of the Python package beside their counterparts, and writes them to a file."""
+    options = ["--out", str(places.out), "--library", str(places.library), "--results", str(results)]
+    subprocess.run([sys.executable, str(HERE / "python_calls.py"), *options], check=True)
+
+
 def names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
@@ -304,6 +310,8 @@ def main() -> int:
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
     document = {"machine": report.machine(), "rounds": arguments.rounds, "summary": result, "samples": samples}
     arguments.results.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    if not arguments.no_getters and any(peer.name == "python" for peer in peers):
+        measure_python_calls(places, arguments.results.with_name(f"calls-{arguments.results.name}"))
     return 1 if problems or (arguments.gate and missed) else 0
 
 
