@@ -9,6 +9,7 @@ from __future__ import annotations
 import keyword
 import sys
 from collections.abc import Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, cast
 
 from ._annotations import is_class_variable, local_names, own_annotations
@@ -155,6 +156,10 @@ def _read(
             value = UNSET
         else:
             body.pop(variable, None)
+        if _is_method(value, variable, body):
+            raise declared.failed(
+                "the class also has a method of this name; rename the method or the property", variable, value
+            )
         field = _field(declared, variable, annotation, value)
         if field.variable in inherited or field.name in inherited.values():
             raise declared.failed(
@@ -180,6 +185,14 @@ def _read(
         elif isinstance(value, Unique):
             declared.unique.append(tuple(value.names))
             del body[variable]
+
+
+def _is_method(value: Any, variable: str, body: Mapping[str, Any]) -> bool:
+    """Whether a value is a method of the class body, and not a function for a default."""
+    if isinstance(value, (staticmethod, classmethod)):
+        return True
+    is_own = getattr(value, "__qualname__", None) == f"{body.get('__qualname__')}.{variable}"
+    return isinstance(value, FunctionType) and is_own
 
 
 def _read_options(declared: Declaration) -> None:

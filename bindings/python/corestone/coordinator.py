@@ -48,7 +48,7 @@ from .history import (
     HistoryToken,
     HistoryTransaction,
 )
-from .model import Model, ModelLike, declared_model
+from .model import Classes, Model, ModelLike, declared_model
 from .object_id import ObjectID
 from .predicate import Predicate
 from .sort import SortKey
@@ -317,10 +317,11 @@ class Coordinator(MigrationUpkeep, Contexts):
 
     _another_owner = "coordinator; create another coordinator or container, or open the document again"
 
-    def __init__(self, model: Model, *, unsaved: Policy = "refuse") -> None:
+    def __init__(self, model: Model | Classes, *, unsaved: Policy = "refuse") -> None:
         policy = policy_of(unsaved)
-        model.freeze()
-        self._adopt(owned(lib.cst_coordinator_new, model._handle), model)
+        given: Any = declared_model(model) if isinstance(model, (type, tuple, list)) else model
+        given.freeze()
+        self._adopt(owned(lib.cst_coordinator_new, given._handle), given)
         self._unsaved = policy
 
     def _adopt(self, handle: int, model: Model | None) -> None:

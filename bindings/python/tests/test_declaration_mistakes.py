@@ -138,6 +138,14 @@ def test_names() -> None:
             x: int
             y: int = attribute(name="x")
 
+    def method() -> None:
+        class A(Entity):
+            x: int
+
+            def x(self) -> int:
+                return 3
+
+    refused(r"A\.x: the class also has a method of this name", "x", method)
     refused(r'A\.id: every managed object has a member "id"; write id_ for a property of that name', "id", reserved)
     refused(r"A\._x: names that begin with an underscore do not declare properties", "_x", hidden)
     refused(r'A\.x: the superentity already has a property "x"', "x", twice)
