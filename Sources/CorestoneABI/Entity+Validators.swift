@@ -136,11 +136,10 @@ func callHostWithObject(
     let status = try withBorrowedHandle(object) { call($0, &failure) }
     defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return }
-    throw (try? resolve(failure, .error, as: ErrorBox.self).error)
-        ?? CoreError(
-            .callback,
-            "the host's \(callback) failed with status \(status) for "
-                + "\(key.map { "\(object.entity.name).\($0)" } ?? "an object of \(object.entity.name)") but did not set "
-                + "an error; set one with cst_error_new_custom",
-            entity: object.entity.name, key: key, objectURI: object.objectID.uri)
+    if let detail = try? resolve(failure, .error, as: ErrorBox.self).error { throw detail }
+    let subject = key.map { "\(object.entity.name).\($0)" } ?? "an object of \(object.entity.name)"
+    throw CoreError(
+        .callback,
+        "the host's \(callback) failed with status \(status) for \(subject), but \(missingError(failure))",
+        entity: object.entity.name, key: key, objectURI: object.objectID.uri)
 }

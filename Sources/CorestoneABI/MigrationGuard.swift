@@ -218,8 +218,9 @@ private func releaseFolder(_ text: cst_string) throws -> String {
     }
     throw CoreError(
         .storeIO, code: .coreData,
-        "the folder of releases \(path) does not exist; check the path, or keep a release there with "
-            + "cst_model_release_keep (ModelRelease.keep)", key: "folder", value: .string(path), file: path)
+        "the folder of releases \(path) does not exist; check the path, or create the folder and keep a "
+            + "release there with cst_model_release_keep (ModelRelease.keep)", key: "folder", value: .string(path),
+        file: path)
 }
 
 /// Whether a code of the system means that a path does not exist.

@@ -98,9 +98,9 @@ static void validation_errors_use_the_localised_texts_of_the_model(void) {
         const char *date, *process, *warning, *warned, *missing;
     } languages[] = {
         {"Date", "Process ID", "Process ID must not be less than 1", "Process ID must not be less than 1",
-         "Run.Date is required and does not have a value; set it before saving"},
+         "Run.Date is required and cannot be null; set it before saving"},
         {"日期", "进程号", "进程号不能小于 1", "进程号不能小于 1",
-         "Run.日期 is required and does not have a value; set it before saving"},
+         "Run.日期 is required and cannot be null; set it before saving"},
     };
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
         struct runs r;

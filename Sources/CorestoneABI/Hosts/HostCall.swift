@@ -19,13 +19,8 @@ func callHost(
     defer { HandleTable.releaseForHost(token(failure)) }
     guard status < 0 else { return status }
     guard let detail = try? resolve(failure, .error, as: ErrorBox.self).error else {
-        let fault =
-            failure == nil
-            ? "*error was not set; set it with cst_error_new_custom"
-            : "*error is not the handle of an error, or was released; set it to the result of cst_error_new_custom, "
-                + "and do not release it"
         throw CoreError(
-            .callback, "\(callback()) failed with status \(status), but \(fault)",
+            .callback, "\(callback()) failed with status \(status), but \(missingError(failure))",
             entity: entity(), key: key(), objectURI: objectURI(), file: file())
     }
     let cause = detail.message.isEmpty ? "" : ": \(detail.message)"
@@ -34,6 +29,14 @@ func callHost(
         .callback, "\(callback()) failed\(cause)", entity: detail.entity ?? entity(),
         key: detail.entity == nil ? detail.key ?? key() : detail.key, value: detail.value,
         objectURI: detail.objectURI ?? objectURI(), children: [detail], file: detail.file ?? file())
+}
+
+/// The reason why a failed callback does not have an error, with the remedy, as the end of a message.
+func missingError(_ failure: OpaquePointer?) -> String {
+    failure == nil
+        ? "*error was not set; set it with cst_error_new_custom"
+        : "*error is not the handle of an error, or was released; set it to the result of cst_error_new_custom, "
+            + "and do not release it"
 }
 
 /// Reads the value that a callback of the host returned. An error names the callback.

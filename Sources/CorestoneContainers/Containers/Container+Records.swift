@@ -307,7 +307,7 @@ private struct RecordWork {
             throw CoreError(
                 .invalidArgument,
                 "\(object.entity.name).\(relationship.name) cannot refer to \(id.uri), which is a temporary ID; call "
-                    + "cst_context_save (save), and pass the object's permanent ID",
+                    + "cst_context_save (save) on its context and each parent context, and pass the permanent ID",
                 entity: object.entity.name, key: relationship.name, value: .string(id.uri),
                 objectURI: object.objectID.uri)
         }

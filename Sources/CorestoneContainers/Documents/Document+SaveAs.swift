@@ -73,8 +73,9 @@ extension Document {
     }
 
     private func requireOther(_ place: StoreLocation) throws {
-        let own = try StoreLocation(store.path)
-        if place.path == own.path || place.state != .missing && place.number == own.number {
+        // The document's folder may no longer exist.
+        let own = try? StoreLocation(store.path)
+        if let own, place.path == own.path || place.state != .missing && place.number == own.number {
             throw CoreError(
                 .invalidArgument, code: .persistentStoreOperation,
                 "\(place.given) is the document's own file; call cst_document_save (save), or choose another path",

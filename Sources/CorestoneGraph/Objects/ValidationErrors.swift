@@ -24,7 +24,7 @@ extension ManagedObject {
             if let relationship = property as? Relationship, relationship.isToMany {
                 "and does not have members; add one before saving"
             } else if (property as? Attribute)?.derivation == nil {
-                "and does not have a value; set it before saving"
+                "and cannot be null; set it before saving"
             } else {
                 "and does not have a value; make it optional or set a default value in the model, because it is "
                     + "computed at each save"
@@ -53,8 +53,9 @@ extension ManagedObject {
             relationship, .validationRelationshipDeniedDelete,
             "\(entity.localizedName) \(objectID.uri) cannot be deleted while \(displayName(relationship)) has "
                 + (count == 1
-                    ? "1 object; delete that object, or remove it from the relationship, first"
-                    : "\(count) objects; delete those objects, or remove them from the relationship, first"),
+                    ? "1 object; delete that object with cst_context_delete (delete), or clear the relationship, first"
+                    : "\(count) objects; delete those objects with cst_context_delete (delete), or clear the "
+                        + "relationship, first"),
             value: .int(Int64(count)))
     }
 

@@ -85,7 +85,9 @@ public final class Store: @unchecked Sendable {
     /// The attributes for which a value of another type was read as null so far.
     package var attributesReadAsNull: [Attribute] { backing.attributesReadAsNull }
     /// The reason if only the read-only option prevents writing.
-    package static let isOpenForReading = "CST_STORE_READ_ONLY (read_only) is set; open the store without it"
+    package static let isOpenForReading =
+        "it was opened without write access; open the store without CST_STORE_READ_ONLY (read_only), or with "
+        + "CST_STORE_WRITABLE (writable)"
     /// The remedy in the reason if the model was inferred from the store's tables.
     package static let needsItsModel = "open the store with the model it was written with"
     /// The source of the coordinator's model.

@@ -61,7 +61,7 @@ extension PredicateCompiler {
         let remedy =
             sides.endsAtObjects
             ? "Use ANY with a string attribute of the members"
-            : "Write \(sides.meant(comparison).format) to find objects with at least one such value"
+            : "Write \(sides.meant(comparison).format) with strings on both sides, to find objects with one such value"
         return CoreError(
             .predicate,
             "\"\(Predicate.comparison(comparison).format)\" cannot be evaluated: \(comparison.operator.symbol) compares strings, "

@@ -186,8 +186,8 @@ extension StoreContents {
             throw CoreError(
                 .notAStore, code: .persistentStoreOpen,
                 "\(place.given) is the empty file of a destroyed store; restore the store from a backup, or create it "
-                    + "again by opening it with a model and without CST_STORE_READ_ONLY (read_only) and "
-                    + "CST_STORE_MUST_EXIST (must_exist)", file: place.given)
+                    + "again with cst_coordinator_add_store (add_store), a model, and neither CST_STORE_READ_ONLY "
+                    + "(read_only) nor CST_STORE_MUST_EXIST (must_exist)", file: place.given)
         }
         if tables.isEmpty, header.usesLog, !place.hasCompanion("-wal") {
             throw CoreError(

@@ -245,6 +245,6 @@ final class ValidationTests: XCTestCase {
         try object.set("processID", nil)
         XCTAssertEqual(
             failure { try object.validateForInsert() }?.message,
-            "运行.进程号 is required and does not have a value; set it before saving")
+            "运行.进程号 is required and cannot be null; set it before saving")
     }
 }

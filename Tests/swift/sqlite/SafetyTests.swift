@@ -232,14 +232,14 @@ final class SafetyTests: StoreTestCase {
         for change in torn {
             XCTAssertEqual(
                 try reading(change, readOnly).reason,
-                "CST_STORE_READ_ONLY (read_only) is set; open the store without it")
+                Store.isOpenForReading)
             XCTAssertEqual(try reading(change, readOnly).count, 1802)
         }
         // Either a crash or a damaged log, which the check reports. The option is the reason.
         let last = log.count - frame + 24 + 9
         let unsure = try reading({ $0[last] ^= 1 }, readOnly, isUncertain: true)
         XCTAssertEqual(unsure.count, 1802)
-        XCTAssertEqual(unsure.reason, "CST_STORE_READ_ONLY (read_only) is set; open the store without it")
+        XCTAssertEqual(unsure.reason, Store.isOpenForReading)
         // A writer continues without the unfinished save.
         let writing = try reading({ $0[last] ^= 1 }, StoreOptions())
         XCTAssertNil(writing.reason)

@@ -114,8 +114,8 @@ static bool is_microsecond(double seconds) {
 
 static bool is_single(double number) { return fabs(number) <= FLT_MAX && (double)(float)number == number; }
 
-/* are_exact(numbers, are_dates): whether all of a list of floats and None are numbers of seconds that a datetime
- * represents exactly or, otherwise, numbers with the precision of a 32-bit float. */
+/* are_exact(numbers, are_dates): whether every float of a list, which can contain None, is a number of seconds that a
+ * datetime represents exactly or, otherwise, a number with the precision of a 32-bit float. */
 static PyObject *are_exact(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count != 2) return PyErr_Format(PyExc_TypeError, "are_exact takes 2 arguments");

@@ -206,6 +206,7 @@ class Records:
     if TYPE_CHECKING:
 
         def context(self, *, unsaved: Policy | None = None) -> Context: ...
+        def _require_open(self) -> None: ...
 
     def insert(
         self,
@@ -377,6 +378,7 @@ class Records:
         return found
 
     def _filter(self, entity: str, where: Filter, arguments: tuple[Any, ...]) -> _Filter | None:
+        self._require_open()
         if isinstance(where, str) and where.startswith("x-coredata:"):
             found = self.coordinator.object_id(where)
             if found is None:

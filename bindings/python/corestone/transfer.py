@@ -277,6 +277,8 @@ def _given(source: Any, format: str | None) -> Iterator[tuple[str, Any]]:
     """Yields the place and the contents of each record."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
+        if not path:
+            raise InvalidArgumentError("source is empty; pass the path of a file", key="source")
         try:
             with open(path, encoding="utf-8-sig") as file:
                 yield from _parsed(file, _form(format, path), path)
