@@ -53,6 +53,7 @@ extension Evaluator {
         case .average, .sum, .count, .min, .max, .median, .mode, .standardDeviation:
             return try statistics(function, arguments)
         case .uppercase, .lowercase, .canonical, .length: return try text(function, arguments[0], sources[0])
+        case _ where function.takesDate: return try part(function, of: arguments[0], sources[0])
         case .now:
             var time = timespec()
             clock_gettime(CLOCK_REALTIME, &time)
@@ -111,6 +112,17 @@ extension Evaluator {
         case .length: return .int(Int64(text.string.utf16.count))
         default: return .text(foldText(text.utf8, caseInsensitive: true, diacriticInsensitive: true))
         }
+    }
+
+    /// Returns a part of a date, or the start of the period that contains it; nil for nil.
+    private func part(
+        _ function: Function, of value: PropertyValue, _ source: Expression
+    ) throws -> PropertyValue {
+        if value.isNull { return .null }
+        guard case .date(let seconds) = value else {
+            throw predicateError("\(function.rawValue) takes a date, \(source.mismatch(value))", value: value)
+        }
+        return function.result(ofDate: seconds)
     }
 
     /// Returns the distance in metres between two points, given as latitude and longitude in degrees.

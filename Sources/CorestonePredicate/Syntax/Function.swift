@@ -43,6 +43,27 @@ public enum Function: String, Sendable, CaseIterable {
     case canonical = "canonical:"
     case length = "length:"
 
+    // Parts of dates, in UTC; `DateFunctions.swift` documents them.
+    case year = "year:"
+    case quarter = "quarter:"
+    case month = "month:"
+    case weekOfYear = "weekOfYear:"
+    case dayOfYear = "dayOfYear:"
+    case day = "day:"
+    case weekday = "weekday:"
+    case hour = "hour:"
+    case minute = "minute:"
+    case second = "second:"
+
+    // Truncations of dates, in UTC.
+    case startOfYear = "startOfYear:"
+    case startOfQuarter = "startOfQuarter:"
+    case startOfMonth = "startOfMonth:"
+    case startOfWeek = "startOfWeek:"
+    case startOfDay = "startOfDay:"
+    case startOfHour = "startOfHour:"
+    case startOfMinute = "startOfMinute:"
+
     /// The function returns its argument; a hint that stores should not use an index.
     case noIndex = "noindex:"
     /// The function returns its first argument; a hint that stores should use the index that the second argument names.

@@ -17,6 +17,7 @@ extension PredicateCompiler {
         case .castObject: return try cast(arguments[0], to: arguments[1], environment)
         case .uppercase, .lowercase, .canonical, .length:
             return try text(function, arguments[0], environment)
+        case _ where function.takesDate: return try part(function, arguments[0], environment)
         default:
             guard function.infix != nil || ComputedFunction.call(function, []) != nil || function == .negate else {
                 throw NotExpressible("\"\(Expression.function(function, arguments).format)\" is computed in memory")
@@ -46,6 +47,21 @@ extension PredicateCompiler {
                 value: operand.constant)
         }
         return computed(function, [operand], function == .length ? .integer : .text)
+    }
+
+    /// Compiles a part of a date, or the start of the period that contains it.
+    private mutating func part(
+        _ function: Function, _ argument: Expression, _ environment: Environment
+    ) throws -> Operand {
+        let operand = try operand(argument, environment)
+        if operand.kind == .null { return operand }
+        guard operand.kind == .date else {
+            let (entity, key) = names(of: operand, argument, environment)
+            throw CoreError(
+                .predicate, "\(function.rawValue) takes a date\(operand.mismatch(argument))", entity: entity, key: key,
+                value: operand.constant)
+        }
+        return computed(function, [operand], function.startsPeriod ? .date : .integer)
     }
 
     private func computed(_ function: Function, _ operands: [Operand], _ kind: Operand.Kind) -> Operand {

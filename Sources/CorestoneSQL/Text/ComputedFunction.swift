@@ -12,16 +12,22 @@ package struct ComputedFunction: Sendable {
     package var name: String { "cst_" + function.rawValue.prefix { $0 != ":" } }
     package var argumentCount: Int { function.argumentCounts.lowerBound }
 
-    package static let all: [ComputedFunction] = [
+    package static let all = (arithmeticAndText + Function.allCases.filter(\.takesDate)).map {
+        ComputedFunction(function: $0)
+    }
+
+    private static let arithmeticAndText: [Function] = [
         .uppercase, .lowercase, .canonical, .length, .modulus, .power, .abs, .sqrt, .log10, .naturalLog, .exp, .floor,
         .ceiling, .truncate, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement,
-    ].map { ComputedFunction(function: $0) }
+    ]
 
     /// Evaluates the function as the in-memory evaluator does.
     ///
     /// - Throws: `Status.predicate` for numbers that the function does not accept.
     package func value(of arguments: [PropertyValue]) throws -> PropertyValue {
-        try Expression.function(function, arguments.map { .constant($0) }).value(
+        var arguments = arguments
+        if function.takesDate { arguments = arguments.map { $0.number.map { .date($0) } ?? $0 } }
+        return try Expression.function(function, arguments.map { .constant($0) }).value(
             with: .null, arithmetic: .nilPropagating)
     }
 }

@@ -117,7 +117,9 @@ struct PredicateGenerator {
     private mutating func dates(_ entity: Entity) -> String {
         guard let path = path(entity, .date)?.path else { return numbers(entity, 0) }
         let constant = argument(dice.pick(constants.dates))
-        switch dice.below(5) {
+        let start = "startOf" + dice.pick(["Year", "Quarter", "Month", "Week", "Day", "Hour", "Minute"])
+        switch dice.below(6) {
+        case 5: return "\(start)(\(path)) \(order()) \(start)(\(constant))"
         case 0: return "\(path) IN \(list(constants.dates))"
         case 1: return "\(path) BETWEEN {\(constant), \(argument(dice.pick(constants.dates)))}"
         case 2: return "\(path) < CAST(\(number(entity, 0)), 'NSDate')"
@@ -246,7 +248,12 @@ struct PredicateGenerator {
     private mutating func number(_ entity: Entity, _ depth: Int) -> String {
         if dice.chance(25) { return argument(dice.pick(constants.numbers)) }
         if depth <= 0 || dice.chance(50) { return path(entity, .number)?.path ?? "3" }
-        switch dice.below(12) {
+        switch dice.below(13) {
+        case 12:
+            let name = dice.pick([
+                "year", "quarter", "month", "weekOfYear", "dayOfYear", "day", "weekday", "hour", "second",
+            ])
+            return path(entity, .date).map { "\(name)(\($0.path))" } ?? "3"
         case 0, 1:
             return "(\(number(entity, depth - 1)) \(dice.pick(["+", "-", "*", "/"])) \(number(entity, depth - 1)))"
         case 2: return "modulus:by:(\(number(entity, depth - 1)), \(argument(.int(Int64(dice.below(5))))))"
