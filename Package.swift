@@ -32,6 +32,7 @@ let package = Package(
     products: [
         .library(name: "corestone", type: .dynamic, targets: ["CorestoneABI"]),
         .library(name: "Corestone", targets: ["Corestone"]),
+        .library(name: "CorestoneObservation", targets: ["CorestoneObservation"]),
         .executable(name: "corestone-cli", targets: ["corestone-cli"]),
     ],
     targets: [
@@ -98,6 +99,8 @@ let package = Package(
                 "CorestoneGraph", "CorestoneSQLite", "CorestoneContainers", "CorestoneCustomStores",
                 "CorestoneMigration",
             ]),
+        // A library of its own, so that other programs do not link the Observation framework.
+        library("CorestoneObservation", ["Corestone"]),
         .executableTarget(
             name: "corestone-cli", dependencies: ["Corestone", "CorestoneFileSystem", "CUTF8Proc"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
@@ -121,6 +124,7 @@ let package = Package(
         tests("CorestoneSQLiteTests", "sqlite", ["CorestoneContainers", "CorestoneSQLite", "CSQLite", "TestSupport"]),
         tests("CorestoneAtomicStoresTests", "atomic-stores", ["Corestone"]),
         tests("CorestoneTests", "corestone", ["Corestone", "TestSupport"]),
+        tests("CorestoneObservationTests", "observation", ["Corestone", "CorestoneObservation"]),
         tests("CorestoneMigrationTests", "migration", ["CorestoneContainers", "CorestoneMigration", "TestSupport"]),
         tests("CorestoneABITests", "abi", ["CCorestone", "CorestoneABI"]),
     ]

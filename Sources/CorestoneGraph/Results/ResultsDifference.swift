@@ -87,7 +87,10 @@ public struct ResultsSnapshot: Sendable {
     let rows: RowList
     let sections: SectionTable
 
-    init(_ rows: RowList = RowList(), _ sections: SectionTable = SectionTable()) {
+    /// Creates a snapshot without results.
+    public init() { self.init(RowList(), SectionTable()) }
+
+    init(_ rows: RowList, _ sections: SectionTable = SectionTable()) {
         (self.rows, self.sections) = (rows, sections)
     }
 
