@@ -176,6 +176,7 @@ def test_codegen_mistakes_are_reported(arguments: list[str], code: int, words: s
     [
         ("python", "_{}.py", "{}.py", {"__init__.py", "py.typed"}),
         ("swift", "_{}.swift", "{}.swift", set[str]()),
+        ("typescript", "_{}.ts", "{}.ts", {"index.ts"}),
     ],
 )
 def test_codegen_kind_selects_the_generated_files(

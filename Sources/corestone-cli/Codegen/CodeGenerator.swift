@@ -90,7 +90,7 @@ enum Spelling {
     private static let longestComment = 2000
 
     /// The languages, which have different escapes in string literals.
-    enum Language { case c, python, swift }
+    enum Language { case c, python, swift, typeScript }
 
     /// Converts text to a string literal. Control characters for editors and terminals are escaped too.
     static func literal(_ text: String, _ language: Language) -> String {
@@ -117,7 +117,7 @@ enum Spelling {
             return String(repeating: "0", count: width - digits.count) + digits
         }
         switch language {
-        case .swift: return "\\u{\(String(scalar.value, radix: 16))}"
+        case .swift, .typeScript: return "\\u{\(String(scalar.value, radix: 16))}"
         case .python: return "\\u\(padded(scalar.value, 16, 4))"
         // An octal escape has at most three digits, so a digit after it is not part of the escape.
         case .c: return String(scalar).utf8.map { "\\\(padded(UInt32($0), 8, 3))" }.joined()

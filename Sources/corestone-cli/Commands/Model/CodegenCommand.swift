@@ -5,6 +5,7 @@ import Glibc
 struct CodegenCommand: Command {
     static let languages: [(name: String, generator: any CodeGenerator.Type)] = [
         ("python", PythonGenerator.self), ("c", CGenerator.self), ("swift", SwiftGenerator.self),
+        ("typescript", TypeScriptGenerator.self),
     ]
 
     static let manual = Manual(
@@ -24,6 +25,8 @@ struct CodegenCommand: Command {
                 + "Category/Extension also adds a file for manual changes, and Manual/None generates nothing. Entities "
                 + "with Manual/None get code with --all, or if no entity of the model has the setting. Optional "
                 + "attributes can be null, except those with Use Scalar Type, where null is 0.",
+            "The TypeScript types describe records: the plain JSON that containers read and write, for example behind "
+                + "a web service.",
         ],
         examples: [
             "corestone model codegen Notes.xcdatamodeld --language python -o notes",
