@@ -2,7 +2,7 @@ import CCorestone
 import CorestoneModel
 import CorestoneValues
 
-private func attribute(_ pointer: OpaquePointer?) throws -> Attribute {
+func attribute(_ pointer: OpaquePointer?) throws -> Attribute {
     let attribute: Attribute = try resolve(pointer, .attribute)
     if attribute.isRemoved { throw removed(.attribute, attribute.entity.name, attribute.path) }
     return attribute

@@ -174,6 +174,24 @@ public func cst_container_new_background_context(
     }
 }
 
+@_cdecl("cst_container_perform_background_task") @implementation
+public func cst_container_perform_background_task(
+    _ pointer: OpaquePointer?, _ body: cst_context_perform_fn?, _ done: cst_context_done_fn?,
+    _ userdata: UnsafeMutableRawPointer?, _ destroy: cst_destroy_fn?, _ error: ErrorOut
+) -> cst_status {
+    let work = Work(Userdata(userdata, destroy))
+    return boundary(error) {
+        guard let body else {
+            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
+        }
+        let container = try containerBox(pointer)
+        let box = try container.box(of: container.container.newTaskContext())
+        // The host does not own the handle, which is valid until the work has ended.
+        _ = try box.makeBorrowedHandle()
+        try work.enqueue(on: box, body, done, isTask: true)
+    }
+}
+
 @_cdecl("cst_container_copy_report") @implementation
 public func cst_container_copy_report(
     _ pointer: OpaquePointer?, _ out: UnsafeMutablePointer<cst_buffer>?, _ error: ErrorOut

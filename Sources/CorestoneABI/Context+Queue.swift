@@ -31,33 +31,44 @@ public func cst_context_schedule(
                 key: "schedule", value: .int(Int64(schedule)))
         }
         let box = try contextBox(pointer)
-        // The box keeps the context's handle valid until the body ran, even if the host releases the handle meanwhile.
-        work.box = box
         if isImmediate && box.context.isOwn {
+            work.box = box
             try box.context.runAndWait { _ in work.run(body, done) }
         } else {
-            try box.context.enqueue({ _ in work.run(body, done) }, refused: { work.refuse($0, done) })
+            try work.enqueue(on: box, body, done)
         }
     }
 }
 
 /// A body to be run on the queue of a context.
-private final class Work {
+final class Work {
     private var userdata: Userdata?
-    var box: ContextBox?
+    /// The box, which keeps the context's handle valid until the body ran, even if the host releases the handle.
+    fileprivate var box: ContextBox?
+    /// Whether the context exists for this work only, so that its changes are discarded if the body fails.
+    private var isTask = false
 
     init(_ userdata: Userdata) { self.userdata = userdata }
+
+    func enqueue(
+        on box: ContextBox, _ body: @escaping cst_context_perform_fn, _ done: cst_context_done_fn?,
+        isTask: Bool = false
+    ) throws {
+        (self.box, self.isTask) = (box, isTask)
+        try box.context.enqueue({ _ in self.run(body, done) }, refused: { self.refuse($0, done) })
+    }
 
     /// Runs the body and `done`, then releases the userdata and the box.
     ///
     /// The queue does not hold a lock during the call, because the host's destructor may call the library.
-    func run(_ body: cst_context_perform_fn, _ done: cst_context_done_fn?) {
+    fileprivate func run(_ body: cst_context_perform_fn, _ done: cst_context_done_fn?) {
         guard let box, let userdata else { return }
         HandleTable.drain(box.pendingReleases)
         let result = Result {
             try call(body, userdata.pointer, box)
             if done != nil { try box.context.processPendingChanges() }
         }
+        if isTask, case .failure = result { box.context.discardTask() }
         // Without `done`, a failure is ignored, as the header documents.
         if let done { notify(done, result, userdata.pointer, box.handle) }
         HandleTable.drain(box.pendingReleases)
@@ -66,7 +77,7 @@ private final class Work {
     }
 
     /// Passes an error to `done` instead of running the body.
-    func refuse(_ error: any Error, _ done: cst_context_done_fn?) {
+    fileprivate func refuse(_ error: any Error, _ done: cst_context_done_fn?) {
         guard let box, let userdata else { return }
         if let done { notify(done, .failure(error), userdata.pointer, box.handle) }
         self.userdata = nil
@@ -96,7 +107,12 @@ public func cst_context_try_lock(_ pointer: OpaquePointer?, _ error: ErrorOut) -
 
 @_cdecl("cst_context_unlock") @implementation
 public func cst_context_unlock(_ pointer: OpaquePointer?, _ error: ErrorOut) -> cst_status {
-    boundary(error) { try onQueue(pointer).context.unlock() }
+    boundary(error) {
+        let box = try contextBox(pointer)
+        // On another thread, `unlock` throws the error of a missing lock.
+        if box.isOnQueue { try box.enter() }
+        try box.context.unlock()
+    }
 }
 
 @_cdecl("cst_context_set_origin") @implementation

@@ -19,6 +19,16 @@ public func cst_context_execute(
     }
 }
 
+@_cdecl("cst_request_type") @implementation
+public func cst_request_type(
+    _ pointer: UnsafeRawPointer?, _ out: UnsafeMutablePointer<UInt32>?, _ error: ErrorOut
+) -> cst_status {
+    boundary(error) {
+        let out = try required(out, "out_type")
+        out.pointee = try storeRequest(pointer.map { OpaquePointer($0) }).requestType
+    }
+}
+
 /// Returns the request of a handle. Throws Core Data's error for an unknown request if the handle has another type.
 private func storeRequest(_ pointer: OpaquePointer?) throws -> PersistentStoreRequest {
     guard let entry = platform_handle_find_any(token(pointer)),

@@ -12,7 +12,7 @@ public func cst_object_get_primitive(
         putNull(out)
         let object = try object(pointer)
         let view = try object.primitiveView(key: key)
-        if view.type == .object { try putTarget(view, object, key, out) } else { put(view, out) }
+        try putSlowly(view, object, key, out)
     }
 }
 

@@ -61,7 +61,7 @@ func getSlowly(
             return Status.ok.rawValue
         }
         let view = try object.view(key: key)
-        if view.type == .object { try putTarget(view, object, key, out) } else { put(view, out) }
+        try putSlowly(view, object, key, out)
         return Status.ok.rawValue
     } catch let failure {
         putNull(out)
@@ -86,8 +86,40 @@ func putTarget(
     _ view: ValueView, _ source: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>
 ) throws {
     guard let address = UnsafeRawPointer(bitPattern: UInt(view.low)) else { return putNull(out) }
+    // A transient attribute can contain an object too, of any class.
+    guard source.isToOne(key: key) else { return try putTransient(source, key, out) }
     let target = Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
     put(ValueView(.object, token(try borrowedHandle(target, by: source, key: key))), out)
+}
+
+/// Writes a view of any property, which can be that of an object.
+func putSlowly(
+    _ view: ValueView, _ source: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>
+) throws {
+    switch view.type {
+    case .object: try putTarget(view, source, key, out)
+    // A collection does not have a view.
+    case .null where source.isUndefined(key: key): try putTransient(source, key, out)
+    default: put(view, out)
+    }
+}
+
+/// Writes the value of a transient attribute that a view cannot represent.
+///
+/// Such a value is an object ID, a managed object, an object of the host, or a collection, for which the call throws.
+/// An object of the host is borrowed until the attribute is set. A handle is valid as long as a computed value.
+private func putTransient(_ source: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>) throws {
+    let value = try source.primitiveValue(key: key)
+    if case .object(let object as HostObject) = value {
+        putNull(out)
+        out.pointee.as.host = object.host
+        out.pointee.type = UInt32(CST_HOST)
+        return
+    }
+    let name = source.propertyName(key: key) ?? ""
+    try ComputedValueCache.of(source).put(
+        value, name,
+        of: ComputedValueCache.Source(entity: source.entity.name, key: name, objectURI: source.objectID.uri), out)
 }
 
 @_cdecl("cst_object_copy_bytes") @implementation
@@ -125,6 +157,10 @@ public func cst_object_set(
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
         do {
             guard object.isOnQueue else { return setSlowly(object, key, try propertyValue(value.pointee), error) }
+            // Only undefined attributes accept other types.
+            if value.pointee.type >= CST_ARRAY {
+                return setSlowly(object, key, try object.given(value.pointee, key: key), error)
+            }
             let new = try propertyValue(value.pointee)
             if object.setPlainly(new, key: key) { return Status.ok.rawValue }
             return setSlowly(object, key, new, error)
@@ -186,7 +222,7 @@ public func cst_object_get_many(
         for place in keys.indices { putNull(out + place) }
         for (place, key) in keys.enumerated() {
             let view = try object.view(key: key)
-            if view.type == .object { try putTarget(view, object, key, out + place) } else { put(view, out + place) }
+            try putSlowly(view, object, key, out + place)
         }
     }
 }

@@ -134,7 +134,7 @@ public func cst_results_get_column(
             if let view = object.plainView(key: key) { return put(view, out + place) }
             if try results.isMissing(object, row: window.lowerBound + place) { return putNull(out + place) }
             let view = try object.view(key: key)
-            if view.type == .object { try putTarget(view, object, key, out + place) } else { put(view, out + place) }
+            try putSlowly(view, object, key, out + place)
         }
         outCount.pointee = window.count
         return .ok

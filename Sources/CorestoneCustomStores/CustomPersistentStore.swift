@@ -97,6 +97,8 @@ final class CustomPersistentStore: PersistentStore, @unchecked Sendable {
     }
 
     func close() { calls.close { host.close() } }
+    func didAdd(to coordinator: Coordinator) { calls.notify { host.didAdd(to: coordinator) } }
+    func willRemove(from coordinator: Coordinator) { calls.notify { host.willRemove(from: coordinator) } }
 
     func didRegister(_ ids: [ObjectID]) { calls.notify { host.didRegister(ids.map(row)) } }
     func didUnregister(_ ids: [ObjectID]) { calls.notify { host.didUnregister(ids.map(row)) } }

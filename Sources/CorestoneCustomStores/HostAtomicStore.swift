@@ -58,6 +58,8 @@ final class HostAtomicStore: PersistentStore, @unchecked Sendable {
     func setInterruptCheck(_ check: (() -> Bool)?) { memory.setInterruptCheck(check) }
     func endRead() {}
     func close() { calls.close { host.close() } }
+    func didAdd(to coordinator: Coordinator) { calls.notify { host.didAdd(to: coordinator) } }
+    func willRemove(from coordinator: Coordinator) { calls.notify { host.willRemove(from: coordinator) } }
 
     func move(to path: String) throws {
         try calls.refuseReentry()

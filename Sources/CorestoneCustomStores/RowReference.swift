@@ -116,6 +116,8 @@ package protocol HostedStore: AnyObject {
     func save(_ changes: HostChanges, into sink: RowSink) throws
     /// Returns one reference per row, in order; nil if the library must generate the references.
     func references(for rows: [NewRow]) throws -> [StoreReference?]?
+    func didAdd(to coordinator: Coordinator)
+    func willRemove(from coordinator: Coordinator)
     func didRegister(_ rows: [RowReference])
     func didUnregister(_ rows: [RowReference])
     func load(into sink: RowSink) throws

@@ -111,6 +111,17 @@ extension Attribute {
         return (bound(type.boundCodes?.least), bound(type.boundCodes?.greatest))
     }
 
+    /// The regular expression that must match the whole string, as for `setPattern`; nil without one.
+    public var pattern: String? {
+        let rule = validationRules.first {
+            $0.warning == .code(Int64(CocoaCode.validationStringPatternMatching.rawValue))
+        }
+        guard case .comparison(let comparison)? = rule?.predicate.predicate, comparison.operator == .matches,
+            case .constant(.text(let pattern)) = comparison.right
+        else { return nil }
+        return pattern.string
+    }
+
     private func acceptBound(_ value: PropertyValue) throws -> PropertyValue {
         guard type == .string else { return try accept(value) }
         guard case .int(let length) = value, length >= 0 else {

@@ -27,8 +27,13 @@ public enum DebugLog {
 
     private static let settings = Locked(Settings())
     private static let environment: Void = {
-        for name in ["CORESTONE_SQL_DEBUG", "COREDATA_SQLDEBUG"] {
+        for name in ["CORESTONE_SQL_DEBUG", "COREDATA_SQLDEBUG", "SQLITE_AUTO_TRACE"] {
             guard let value = getenv(name) else { continue }
+            // Apple's SQLite traces every statement if this is 1.
+            if name == "SQLITE_AUTO_TRACE" {
+                if strcmp(value, "1") == 0 { platform_set_sql_detail(SQLDetail.transactions.rawValue) }
+                return
+            }
             if let detail = UInt32(String(cString: value)).flatMap(SQLDetail.init(rawValue:)) {
                 platform_set_sql_detail(detail.rawValue)
                 return
@@ -47,6 +52,7 @@ public enum DebugLog {
     /// The level of detail, including for stores that are already open.
     ///
     /// The initial value is that of the environment variable `CORESTONE_SQL_DEBUG`, or else of `COREDATA_SQLDEBUG`.
+    /// Otherwise `SQLITE_AUTO_TRACE=1`, of Apple's SQLite, selects `transactions`.
     public static var sqlDetail: SQLDetail {
         get {
             begin()

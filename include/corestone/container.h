@@ -15,6 +15,7 @@
 #ifndef CORESTONE_CONTAINER_H
 #define CORESTONE_CONTAINER_H
 
+#include "context.h"
 #include "store.h"
 
 #ifdef __cplusplus
@@ -107,6 +108,16 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_container_view_context(cst_container *c
 CST_EXPORT CST_ANY_THREAD cst_status cst_container_new_background_context(cst_container *container,
                                                                           cst_context **out_context CST_OWNED,
                                                                           cst_error **error);
+
+/* Runs `body` later, on the queue of a new background context, then `done`, which may be NULL, then `destroy`.
+ *
+ * The functions are called as by cst_context_schedule. The context is released afterwards: its unsaved changes are
+ * lost, and the log has a warning unless `body` failed. Retain the context to keep it. Fails with CST_E_INVALID_HANDLE
+ * if the container is closed or being closed. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_container_perform_background_task(cst_container *container,
+                                                                           cst_context_perform_fn body,
+                                                                           cst_context_done_fn done, void *userdata,
+                                                                           cst_destroy_fn destroy, cst_error **error);
 
 /* Fills a buffer with a description of the container as JSON.
  *

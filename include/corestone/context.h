@@ -108,6 +108,27 @@ typedef bool (*cst_context_interrupt_fn)(void *userdata);
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_interrupt(cst_context *context, cst_context_interrupt_fn check,
                                                              void *userdata, cst_destroy_fn destroy, cst_error **error);
 
+/* Registers an editor: a part of the program with changes that are not in the objects yet, such as a text field.
+ *
+ * `commit` applies the changes of the editor to the objects, `discard` discards them; both are called on the queue of
+ * the context by cst_context_commit_editing and cst_context_discard_editing, and `discard` may be NULL. The status and
+ * the error of `discard` are ignored. The editing ends when the observation is cancelled (cst_observation_cancel) or
+ * released, which both functions may do, or with the context. A save does not commit editors. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_context_begin_editing(cst_context *context, cst_context_perform_fn commit,
+                                                               cst_context_perform_fn discard, void *userdata,
+                                                               cst_destroy_fn destroy,
+                                                               cst_observation **out_editing CST_OWNED,
+                                                               cst_error **error);
+
+/* Makes every editor apply its changes, in the order of registration.
+ *
+ * Fails with the error of the first editor that fails (CST_E_CALLBACK); the editors before it have applied their
+ * changes. Fails with CST_E_INVALID_ARGUMENT in a lifecycle hook. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_commit_editing(cst_context *context, cst_error **error);
+
+/* Makes every editor discard its changes, in the order of registration. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_context_discard_editing(cst_context *context, cst_error **error);
+
 /* Sets the name of the context, for messages and for the history of a store. A null string, the initial value,
  * removes the name. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_set_name(cst_context *context, cst_string name, cst_error **error);
@@ -234,6 +255,20 @@ typedef struct cst_request_result {
     uint64_t count; /* the number of results */
     void *value;    /* owned: cst_results of objects or IDs, cst_rows of dictionaries; NULL for a count */
 } cst_request_result;
+
+/* The types of requests. The values are Core Data's. */
+enum {
+    CST_REQUEST_FETCH = 1,
+    CST_REQUEST_SAVE = 2, /* the request that a save passes to stores; a context does not execute it */
+    CST_REQUEST_BATCH_INSERT = 5,
+    CST_REQUEST_BATCH_UPDATE = 6,
+    CST_REQUEST_BATCH_DELETE = 7
+};
+
+/* Returns the type of a request of any kind, a CST_REQUEST_ constant.
+ *
+ * Fails with CST_E_INVALID_HANDLE and code 134091 for a handle of another type. */
+CST_EXPORT CST_ONE_THREAD cst_status cst_request_type(const void *request, uint32_t *out_type, cst_error **error);
 
 /* Executes a request of any kind, for example a cst_fetch_request, and returns a result of the request's result type. A
  * request for objects with a batch size returns lazy results, which read their rows on demand (results.h). Fails with

@@ -177,6 +177,59 @@ CST_EXPORT CST_ANY_THREAD size_t cst_entity_property_count(const cst_entity *ent
 CST_EXPORT CST_ANY_THREAD cst_status cst_entity_property_at(const cst_entity *entity, size_t index,
                                                             cst_property_info *out_info, cst_error **error);
 
+/* The texts of an entity or a property that cst_entity_copy_text returns. */
+enum {
+    CST_MODEL_TEXT_CLASS_NAME = 1, /* of entities; of transformable attributes, the class of the values */
+    CST_MODEL_TEXT_RENAMING_IDENTIFIER = 2,
+    CST_MODEL_TEXT_VERSION_HASH_MODIFIER = 3,
+    CST_MODEL_TEXT_PATTERN = 4,          /* of string attributes: the regular expression */
+    CST_MODEL_TEXT_TRANSFORMER_NAME = 5, /* of transformable attributes */
+    CST_MODEL_TEXT_DERIVATION = 6,       /* of derived attributes: the expression */
+    CST_MODEL_TEXT_DERIVATION_FILTER = 7 /* of derived attributes: the predicate on the members */
+};
+
+/* Fills a buffer with a text of a property, or of the entity if `property` is null.
+ *
+ * The property may be inherited; an element of a composite attribute is passed as a path. `which` is a CST_MODEL_TEXT_
+ * constant. Returns CST_NOT_FOUND if the text is not set, or if there is no such property. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_text(const cst_entity *entity, cst_string property, uint32_t which,
+                                                          cst_buffer *out_text, cst_error **error);
+
+/* Creates the predicate of a validation rule of a property.
+ *
+ * The property may be inherited; an element of a composite attribute is passed as a path. Bounds and patterns are rules
+ * too. `out_warning` receives the author's message, or is emptied for a rule with an error code. `out_code` receives
+ * that code, a CST_CODE_ constant, or 0. Both may be NULL. Returns CST_END past the last rule, and CST_NOT_FOUND if
+ * there is no such property. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_validation(const cst_entity *entity, cst_string property,
+                                                                size_t index, cst_predicate **out_predicate CST_OWNED,
+                                                                cst_buffer *out_warning, int64_t *out_code,
+                                                                cst_error **error);
+
+/* Fills a buffer with the name of a fetch index that the entity itself declares.
+ *
+ * `out_element_count` receives the number of its elements, and `out_predicate` its predicate, or NULL for an index of
+ * all rows; both may be NULL. Returns CST_END past the last index. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_index(const cst_entity *entity, size_t index, cst_buffer *out_name,
+                                                           size_t *out_element_count,
+                                                           cst_predicate **out_predicate CST_OWNED, cst_error **error);
+
+/* Fills a buffer with the property of an element of a fetch index, or with its expression.
+ *
+ * `out_is_expression` receives which of them it is, `out_flags` CST_INDEX_ constants, and `out_type` the type of the
+ * expression's value, a CST_ATTRIBUTE_ constant; they may be NULL. Returns CST_END past the last index or element. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_index_element(const cst_entity *entity, size_t index,
+                                                                   size_t element, cst_buffer *out_text,
+                                                                   bool *out_is_expression, uint32_t *out_flags,
+                                                                   int32_t *out_type, cst_error **error);
+
+/* Fills a buffer with the attributes of a unique constraint that the entity itself declares, each terminated by a NUL.
+ *
+ * `out_count` receives their number and may be NULL. Returns CST_END past the last constraint. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_entity_copy_unique_constraint(const cst_entity *entity, size_t index,
+                                                                       cst_buffer *out_names, size_t *out_count,
+                                                                       cst_error **error);
+
 /* Returns the key of a property or of an element of a composite attribute.
  *
  * The property may be inherited. An element is passed as a path: "location.latitude". Returns CST_NOT_FOUND if there is

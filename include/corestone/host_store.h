@@ -255,11 +255,22 @@ typedef struct cst_store_callbacks {
     void *userdata;
     /* May be NULL. Called once: on failure, or after the type was deregistered and its last store was closed. */
     cst_destroy_fn destroy;
+
+    /* ---- coordinators; like close, they cannot fail ---- */
+    /* Called once, after a coordinator added the store and before observers of the coordinator are notified. May be
+     * NULL. */
+    void (*did_add)(void *store);
+    /* Called before the coordinator closes the store, because it was removed or the coordinator is closed.
+     *
+     * Not called if the coordinator is freed without being closed. May be NULL. */
+    void (*will_remove)(void *store);
 } cst_store_callbacks;
 #define CST_STORE_CALLBACKS_INIT                                                                                       \
     {sizeof(cst_store_callbacks),                                                                                      \
      0,                                                                                                                \
      0,                                                                                                                \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
      NULL,                                                                                                             \
      NULL,                                                                                                             \
      NULL,                                                                                                             \

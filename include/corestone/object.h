@@ -195,6 +195,10 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_object_insert_member(cst_object *object, 
 CST_EXPORT CST_ON_QUEUE cst_status cst_object_entity(const cst_object *object, cst_entity **out_entity CST_BORROWED,
                                                      cst_error **error);
 
+/* Returns the store of the object's row. Returns CST_NOT_FOUND while the object has a temporary ID. */
+CST_EXPORT CST_ON_QUEUE cst_status cst_object_copy_store(const cst_object *object, cst_store **out_store CST_OWNED,
+                                                         cst_error **error);
+
 /* Returns the context of the object. Returns CST_NOT_FOUND for an object outside every context. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_context(const cst_object *object,
                                                         cst_context **out_context CST_BORROWED, cst_error **error);

@@ -30,6 +30,11 @@ CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_is_temporary(const cst_object
 CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_entity(const cst_object_id *id, cst_entity **out_entity CST_BORROWED,
                                                           cst_error **error);
 
+/* Returns the store of the row that an ID identifies. Returns CST_NOT_FOUND for a temporary ID. The store may have been
+ * removed from its coordinator since. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_object_id_copy_store(const cst_object_id *id, cst_store **out_store CST_OWNED,
+                                                              cst_error **error);
+
 /* Whether two IDs identify the same object; false for an invalid handle. */
 CST_EXPORT CST_ANY_THREAD bool cst_object_id_equal(const cst_object_id *a, const cst_object_id *b);
 

@@ -11,7 +11,7 @@
 #ifndef CORESTONE_PROPERTY_H
 #define CORESTONE_PROPERTY_H
 
-#include "types.h"
+#include "entity.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,6 +79,27 @@ CST_EXPORT CST_ONE_THREAD cst_status cst_attribute_add_element(cst_attribute *at
                                                                cst_attribute_type type, uint32_t flags,
                                                                cst_attribute **out_element CST_BORROWED,
                                                                cst_error **error);
+
+/* Returns the element of a composite attribute at an index. Returns CST_END past the last one, and for an attribute of
+ * another type. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_element_at(const cst_attribute *attribute, size_t index,
+                                                              cst_attribute **out_element CST_BORROWED,
+                                                              cst_error **error);
+
+/* Returns the description of the attribute, also of an element of a composite attribute. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_get_info(const cst_attribute *attribute, cst_property_info *out_info,
+                                                            cst_error **error);
+
+/* Copies the default of the attribute; the caller frees it with cst_value_dispose. Returns CST_NOT_FOUND if the
+ * attribute does not have a default. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_copy_default(const cst_attribute *attribute,
+                                                                cst_value *out_value CST_OWNED, cst_error **error);
+
+/* Copies the bounds of the attribute as cst_attribute_set_bounds sets them; a missing bound is CST_NULL. The caller
+ * frees both with cst_value_dispose. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_attribute_copy_bounds(const cst_attribute *attribute,
+                                                               cst_value *out_least CST_OWNED,
+                                                               cst_value *out_greatest CST_OWNED, cst_error **error);
 
 /* Changes the type of the attribute. Settings that the new type does not support are removed, for example a default of
  * another type, bounds or a pattern. */

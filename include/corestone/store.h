@@ -23,6 +23,15 @@ extern "C" {
 CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_new(cst_model *model, cst_coordinator **out_coordinator CST_OWNED,
                                                          cst_error **error);
 
+/* Sets the name of the coordinator, which the threads of cst_coordinator_perform have too. A null string, the initial
+ * value, removes the name. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_set_name(cst_coordinator *coordinator, cst_string name,
+                                                              cst_error **error);
+
+/* Fills a buffer with the name of the coordinator. Returns CST_NOT_FOUND if the coordinator does not have a name. */
+CST_EXPORT CST_ANY_THREAD cst_status cst_coordinator_copy_name(const cst_coordinator *coordinator, cst_buffer *out_name,
+                                                               cst_error **error);
+
 /* Flags for opening a store. */
 enum {
     CST_STORE_READ_ONLY = 1u << 0,        /* never changes the file or its folder */
@@ -531,6 +540,14 @@ CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_path(const cst_store
 
 /* Returns the configuration for which the store was added, or a null string for the whole model. */
 CST_EXPORT CST_ANY_THREAD CST_BORROWED cst_string cst_store_configuration(const cst_store *store);
+
+/* Fills a buffer with the options with which the store was opened, as a JSON object.
+ *
+ * The keys are those of the Python method add_store, for example "busy_timeout", "configuration" and "pragmas". Only
+ * options whose value is not the default are included, and none of those of a migration. Options of a type that the
+ * host registered are in "options". */
+CST_EXPORT CST_ANY_THREAD cst_status cst_store_copy_options(const cst_store *store, cst_buffer *out_json,
+                                                            cst_error **error);
 
 /* Whether the store is read-only; cst_store_read_only_reason returns the reason. */
 CST_EXPORT CST_ANY_THREAD cst_status cst_store_is_read_only(const cst_store *store, bool *out_read_only,

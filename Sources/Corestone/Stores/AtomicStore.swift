@@ -64,4 +64,6 @@ private final class OpenAtomicStore<Implementation: AtomicStore>: HostedStore {
     func load(into sink: RowSink) throws { try sink.push(store.load().map(\.pushed)) }
     func move(to path: String) throws { try store.move(to: path) }
     func close() { store.close() }
+    func didAdd(to coordinator: Coordinator) { store.didAdd(to: coordinator) }
+    func willRemove(from coordinator: Coordinator) { store.willRemove(from: coordinator) }
 }

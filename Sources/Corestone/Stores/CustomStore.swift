@@ -32,6 +32,16 @@ public protocol CustomStore: AnyObject, SendableMetatype {
     /// Returns references for new objects, in the order of `objects`; nil if the library must generate UUIDs.
     func references(for objects: [NewObject]) throws -> [StoreReference]?
 
+    /// Called once, after a coordinator added the store and before observers of the coordinator are notified.
+    ///
+    /// The store must not use the coordinator's stores in the call. Does nothing by default.
+    func didAdd(to coordinator: Coordinator)
+    /// Called before the coordinator closes the store, because it was removed or the coordinator is closed.
+    ///
+    /// Not called if the coordinator is deallocated without being closed: only `close` is called then. The store must
+    /// not use the coordinator's stores in the call. Does nothing by default.
+    func willRemove(from coordinator: Coordinator)
+
     /// Moves the store to another path.
     func move(to path: String) throws
     /// Closes the store. The library does not use it afterwards.
@@ -104,6 +114,8 @@ extension CustomStore {
             "be moved", type: "\(Self.self)",
             reason: "move(to:) is not implemented; implement it, or call remove(_:) and addStore with the new path")
     }
+    public func didAdd(to coordinator: Coordinator) {}
+    public func willRemove(from coordinator: Coordinator) {}
     public func close() {}
     public static var abilities: HostStoreAbilities { [] }
     public static func metadata(ofStoreAt path: String) throws -> [String: PropertyListValue]? {

@@ -130,4 +130,6 @@ private final class OpenIncrementalStore<Implementation: IncrementalStore>: Host
     func load(into sink: RowSink) throws {}
     func move(to path: String) throws { try store.move(to: path) }
     func close() { store.close() }
+    func didAdd(to coordinator: Coordinator) { store.didAdd(to: coordinator) }
+    func willRemove(from coordinator: Coordinator) { store.willRemove(from: coordinator) }
 }

@@ -7,12 +7,26 @@ extension ManagedObject {
     /// Reads a value that the host passed for a property. An error names the property.
     @inline(__always)
     func given(_ value: cst_value, key: UInt32) throws -> PropertyValue {
-        try naming(entity.name, propertyName(key: key)) { try propertyValue(value) }
+        try naming(entity.name, propertyName(key: key)) {
+            try isUndefined(key: key) ? hostValue(value) : propertyValue(value)
+        }
     }
 
     /// Reads a value that the host passed for a key path. An error names the path.
     func given(_ value: cst_value, path: String) throws -> PropertyValue {
-        try naming(entity.name, path) { try propertyValue(value) }
+        try naming(entity.name, path) {
+            // The path may lead to another object, whose attribute may be undefined.
+            if value.type >= CST_ARRAY, let (object, key) = try resolve(keyPath: path), object.isUndefined(key: key) {
+                return try hostValue(value)
+            }
+            return try propertyValue(value)
+        }
+    }
+
+    /// Whether a key from the host belongs to a transient attribute that accepts values of every type.
+    func isUndefined(key: UInt32) -> Bool {
+        guard let slot = try? slot(of: key), entity.layout.slots[slot].role == .transient else { return false }
+        return (entity.properties[slot] as? Attribute)?.type == .undefined
     }
 
     /// Whether a key from the host belongs to a to-one relationship.

@@ -1,4 +1,5 @@
 import CCorestone
+import CPlatform
 import CorestonePredicate
 import CorestoneValues
 
@@ -18,7 +19,17 @@ final class HostObject: KeyValueCoding, @unchecked Sendable {
         callbacks.retain?(host.object)
     }
 
-    deinit { callbacks.release?(host.object) }
+    /// Releases the object. Within a call of the interface, it is released when the thread's outermost call ends,
+    /// because its last user may be in the middle of a change.
+    deinit {
+        guard let release = callbacks.release else { return }
+        platform_call_defer(
+            { release, object, _ in
+                let release = unsafeBitCast(UInt(release), to: (@convention(c) (UnsafeMutableRawPointer?) -> Void).self)
+                release(UnsafeMutableRawPointer(bitPattern: UInt(object)))
+            }, UInt64(UInt(bitPattern: unsafeBitCast(release, to: UnsafeRawPointer.self))),
+            UInt64(UInt(bitPattern: host.object)), 0)
+    }
 
     private var className: String {
         callbacks.class_name?(host.object).map { String(cString: $0) } ?? "a host object"

@@ -300,6 +300,8 @@ private final class HostedCallbacks: HostedStore {
     var readsRelationships: Bool { table.relationship != nil }
 
     func close() { table.close?(store) }
+    func didAdd(to coordinator: Coordinator) { table.did_add?(store) }
+    func willRemove(from coordinator: Coordinator) { table.will_remove?(store) }
 
     private func missing(_ name: String) -> CoreError {
         .unsupportedOperation(

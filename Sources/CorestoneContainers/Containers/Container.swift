@@ -288,6 +288,14 @@ public final class Container: Sendable {
     /// Returns a new context with a private queue. Any thread can enqueue blocks on it.
     public func newBackgroundContext() -> Context { Context(on: coordinator, parent: nil, queue: .privateQueue) }
 
+    /// Returns the context of a background task.
+    ///
+    /// - Throws: `.invalidHandle` if the container is closed or being closed.
+    package func newTaskContext() throws -> Context {
+        try requireOpen()
+        return newBackgroundContext()
+    }
+
     /// Enqueues `body` on a new background context, which is released afterwards.
     ///
     /// Errors of `body` are ignored. If the application does not retain the context, its unsaved changes are discarded,
@@ -296,8 +304,7 @@ public final class Container: Sendable {
     /// - Throws: `.noMemory` if no thread can be created.
     ///   `.invalidHandle` if the container is closed or being closed.
     public func performBackgroundTask(_ body: @escaping @Sendable (Context) throws -> Void) throws {
-        try requireOpen()
-        try newBackgroundContext().enqueue(body)
+        try newTaskContext().enqueue(body)
     }
 
     /// Enqueues `body` on a new background context, and passes the result of `body` to `ended`.
@@ -311,15 +318,10 @@ public final class Container: Sendable {
         ended: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
         do {
-            try requireOpen()
-            try newBackgroundContext().enqueue(
+            try newTaskContext().enqueue(
                 { context in
                     let result = Result { try body(context) }
-                    if case .failure = result {
-                        // The context may outlive `ended` for a moment, and unsaved changes would make `close` fail.
-                        try? context.rollback()
-                        context.allowLoss()
-                    }
+                    if case .failure = result { context.discardTask() }
                     ended(result)
                 }, refused: { ended(.failure($0)) })
         } catch { ended(.failure(error)) }

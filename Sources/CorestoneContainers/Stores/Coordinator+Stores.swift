@@ -41,7 +41,8 @@ extension Coordinator {
         var opening = options
         opening.openStores = Dictionary(stores.map { ($0.identifier, $0.path) }, uniquingKeysWith: { path, _ in path })
         let backing = try failingBeyondFileSize { try openMigrated(kind, path, opening) }
-        let store = try add(backing, configuration: options.configuration, warnings: warnings)
+        let store = try add(
+            backing, configuration: options.configuration, warnings: warnings, options: options)
         if let retention = options.historyRetention { purgeAutomatically(store, to: retention) }
         return store
     }
@@ -141,7 +142,7 @@ extension Coordinator {
         let made = backing.isNew ? backing.contentState : nil
         do {
             return try failingBeyondFileSize {
-                try migrate(store, to: backing, warnings: warnings, progress: progress)
+                try migrate(store, to: backing, warnings: warnings, options: options, progress: progress)
             }
         } catch {
             // Deletes the files of a store that this call created, unless another process has saved into it meanwhile.

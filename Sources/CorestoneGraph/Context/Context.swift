@@ -57,6 +57,7 @@ public final class Context: @unchecked Sendable {
     var mergeState = MergeState()
     var hookState = HookState()
     var observation = ContextObservation()
+    let editors = ContextEditors()
     var links: ContextLinks
     /// The recorder of undo steps; nil without an undo manager.
     var undoRecorder: UndoRecorder?
@@ -138,6 +139,7 @@ public final class Context: @unchecked Sendable {
         (parent?.links.children ?? coordinator.contexts).remove(links.inbox)
         if parent == nil, automaticallyMergesChangesFromParent { coordinator.followers.remove(links.inbox) }
         endNotifications()
+        editors.end()
         if automaticallyMergesRemoteChanges { coordinator.remote.remove(links.inbox, in: coordinator) }
         observation.objects?.end()
         endUndo()

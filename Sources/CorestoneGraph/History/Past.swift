@@ -69,7 +69,7 @@ extension Coordinator {
                 return (number, try history.past(after: number, of: store, unknown: unknown))
             }
             guard let (number, stored) = opened else { throw store.noHistoryError() }
-            _ = try past.add(stored.backing, configuration: store.configuration)
+            _ = try past.add(stored.backing, configuration: store.configuration, options: store.options)
             token = token.updated(with: HistoryToken(storeIdentifier: store.identifier, transactionNumber: number))
             unknown[store.identifier] = stored.unknown
             folders.append(stored.folder)

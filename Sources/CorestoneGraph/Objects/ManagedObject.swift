@@ -9,9 +9,12 @@ import CorestoneValues
 /// queue, or on the thread that created it while it is not in a context. A context registers at most one object per
 /// row.
 public final class ManagedObject {
-    @usableFromInline package unowned(unsafe) let entity: Entity
+    /// The object's own entity, which may be a subentity of the fetched entity. Can be used on any thread.
+    public unowned(unsafe) let entity: Entity
     /// The context; nil for an object that is not in a context or has left its context.
-    package var context: Context? {
+    ///
+    /// It is available in hooks and observers too. Must be used on the context's queue.
+    public package(set) var context: Context? {
         get { contextReference?.takeUnretainedValue() }
         set {
             contextReference = newValue.map(Unmanaged.passUnretained)

@@ -21,6 +21,9 @@ public struct ObjectID: Sendable {
 
     public var isTemporary: Bool { reference < 0 }
 
+    /// The store with the object's row; nil while the ID is temporary.
+    public var persistentStore: Store? { isTemporary ? nil : store }
+
     /// The URI: `x-coredata://<store UUID>/<Entity>/p<key>`.
     ///
     /// The URI of a temporary ID is `x-coredata:///<Entity>/t<UUID>`. In a custom store with references, the escaped

@@ -56,16 +56,17 @@ extension Context {
     ///   Errors of processing pending changes, after which the lock is nevertheless released.
     @available(*, noasync, message: "a task can resume on another thread, which does not hold the lock; use perform")
     public func unlock() throws {
-        try checkQueue()
+        do { try checkQueue() } catch let error as CoreError where error.status == .wrongThread {
+            // A thread that may not use the context does not have a lock of it.
+            throw queueType == .privateQueue
+                ? notLocked("")
+                : CoreError(.wrongThread, code: .managedObjectContextLocking, error.message, isHosts: true)
+        }
         if access.holds.locksInCalls > 0, platform_call_depth() > access.holds.callsAtLock {
             return access.holds.locksInCalls -= 1
         }
         guard access.holds.locks > 0, platform_call_depth() <= access.holds.callsAtLock else {
-            throw CoreError(
-                .wrongThread, code: .managedObjectContextLocking,
-                "\(nameOfThread(platform_thread_id())) unlocked \(label.text) without locking it"
-                    + (access.holds.performs + access.holds.locks > 0 ? " in this perform or callback" : "")
-                    + "; call cst_context_lock (lock) first")
+            throw notLocked(access.holds.performs + access.holds.locks > 0 ? " in this perform or callback" : "")
         }
         access.holds.locksInCalls = 0
         guard access.holds.locks == 1, access.holds.performs == 0 else { return access.holds.locks -= 1 }
@@ -83,6 +84,14 @@ extension Context {
         }
         defer { changeMerger.forgetMerged() }
         try processPendingChanges()
+    }
+
+    /// Creates the error for an unlock without a lock. `place` follows "without locking it".
+    private func notLocked(_ place: String) -> CoreError {
+        CoreError(
+            .wrongThread, code: .managedObjectContextLocking,
+            "\(nameOfThread(platform_thread_id())) unlocked \(label.text) without locking it\(place); "
+                + "call cst_context_lock (lock) first")
     }
 
     /// Releases all locks. Called when the last handle that could unlock the context is released.

@@ -293,6 +293,14 @@ extension Context {
         _ = platform_cas64(owner + 2, &listed, 2)
     }
 
+    /// Discards the changes of a failed background task, for which the context was created.
+    ///
+    /// The context may outlive the task for a moment, and unsaved changes would make closing its container fail.
+    package func discardTask() {
+        try? rollback()
+        allowLoss()
+    }
+
     /// Marks the changes of this context and its nested contexts as discardable.
     package func allowLossWithChildren() { for context in withChildren { context.allowLoss() } }
 

@@ -11,14 +11,19 @@ final class ContextLabel: Sendable {
     }
 
     private let content: Locked<Content>
+    /// The noun of the description with a name.
+    private let noun: String
     /// The description without a name.
     private let unnamed: String
 
     /// Creates a label.
     ///
-    /// - Parameter unnamed: The owner of a queue that does not belong to a context.
-    init(origin: CallSite?, unnamed: String = "a context") {
+    /// - Parameters:
+    ///   - noun: The kind of the owner.
+    ///   - unnamed: The owner of a queue that does not belong to a context.
+    init(origin: CallSite?, noun: String = "context", unnamed: String = "a context") {
         content = Locked(Content(origin: origin))
+        self.noun = noun
         self.unnamed = unnamed
     }
 
@@ -35,7 +40,7 @@ final class ContextLabel: Sendable {
     /// The description, for the middle of a sentence: `context "import" (created at Import.swift:40)`.
     var text: String {
         let (name, origin) = content.withLock { ($0.name, $0.origin) }
-        return (name.map { "context \"\($0)\"" } ?? unnamed)
+        return (name.map { "\(noun) \"\($0)\"" } ?? unnamed)
             + (origin.map { " (created at \($0.file):\($0.line))" } ?? "")
     }
 }

@@ -12,7 +12,7 @@ extension Coordinator {
     ///   Errors of reading the store.
     public func metadata(of store: Store) throws -> [String: PropertyListValue] {
         try requireOwn(store)
-        return try store.metadata().dictionary
+        return try store.metadata
     }
 
     /// Sets the metadata of a store.
@@ -28,7 +28,7 @@ extension Coordinator {
     public func setMetadata(_ values: [String: PropertyListValue], of store: Store) throws {
         try requireOwn(store)
         if store.isReadOnly { throw store.readOnlyError() }
-        let metadata = try store.metadata().replacing(values, file: store.path)
+        let metadata = try store.currentMetadata().replacing(values, file: store.path)
         // Otherwise later saves would fail for a reason unrelated to their changes.
         try store.backing.requireWritable(metadata)
         store.setMetadata(metadata)
@@ -36,8 +36,14 @@ extension Coordinator {
 }
 
 extension Store {
+    /// The metadata of the store, as `Coordinator.metadata(of:)` returns it. Can be used on any thread.
+    ///
+    /// - Throws: `.objectGone` if the store was removed.
+    ///   Errors of reading the store.
+    public var metadata: [String: PropertyListValue] { get throws { try currentMetadata().dictionary } }
+
     /// Returns the metadata, including entries that are set and not saved yet.
-    func metadata() throws -> StoreMetadata {
+    func currentMetadata() throws -> StoreMetadata {
         try pendingMetadata.withLock { $0 } ?? use { try backing.metadata() }
     }
 

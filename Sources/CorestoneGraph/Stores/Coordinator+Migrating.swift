@@ -10,6 +10,7 @@ extension Coordinator {
     ///   closed.
     package func migrate(
         _ store: Store, to backing: any PersistentStore, warnings: [String] = [],
+        options: StoreOptions = StoreOptions(),
         progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
     ) throws -> Store {
         let new: Store
@@ -26,7 +27,8 @@ extension Coordinator {
                 let copy = try copied(store, into: backing, progress)
                 isOurs = false
                 let new = try keep(
-                    backing, configuration: store.configuration, warnings: warnings, inPlaceOf: store)
+                    backing, configuration: store.configuration, warnings: warnings, options: options,
+                    inPlaceOf: store)
                 return (new, copy.migratedIDs(from: store, to: new))
             }
         } catch {
@@ -58,7 +60,7 @@ extension Coordinator {
         // is locked only within this process.
         let pinned = try? store.backing.pinnedReader()
         defer { if let pinned { store.backing.unpin(pinned) } }
-        let metadata = try store.metadata()
+        let metadata = try store.currentMetadata()
         var result: StoreCopy?
         try backing.saveUnmerged("import \(Coordinator.shown(store.path))") { transaction in
             var copy = StoreCopy(

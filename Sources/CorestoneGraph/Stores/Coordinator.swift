@@ -17,7 +17,9 @@ public final class Coordinator: @unchecked Sendable {
     /// The counters, guarded by `countLock`.
     var counted = Statistics()
     /// The queue of the blocks of `perform`.
-    let queue = SerialQueue(ContextLabel(origin: nil, unnamed: "the coordinator"))
+    let queue: SerialQueue
+    /// The name of the coordinator, which is also that of its queue.
+    private let label: ContextLabel
     let closing = Closing()
     /// All contexts without a parent.
     let contexts = ContextFollowers()
@@ -35,6 +37,19 @@ public final class Coordinator: @unchecked Sendable {
     public init(model: Model) throws {
         try model.freeze()
         self.model = model
+        label = ContextLabel(origin: nil, noun: "coordinator", unnamed: "the coordinator")
+        queue = SerialQueue(label)
+    }
+
+    /// The name of the coordinator, for the application; the threads of `perform` have this name too.
+    ///
+    /// nil, the initial value, means no name. Can be used on any thread.
+    public var name: String? {
+        get { label.name }
+        set {
+            label.name = newValue
+            queue.updateThreadName()
+        }
     }
 
     deinit {
@@ -52,9 +67,10 @@ public final class Coordinator: @unchecked Sendable {
     ///
     /// - Parameter configuration: The configuration whose entities the store holds; nil for all entities of the model.
     package func add(
-        _ backing: any PersistentStore, configuration: String? = nil, warnings: [String] = []
+        _ backing: any PersistentStore, configuration: String? = nil, warnings: [String] = [],
+        options: StoreOptions = StoreOptions()
     ) throws -> Store {
-        let store = try keep(backing, configuration: configuration, warnings: warnings)
+        let store = try keep(backing, configuration: configuration, warnings: warnings, options: options)
         try? remote.update(self)
         post(.storesDidChange, StoreChanges(added: [store]))
         return store
@@ -64,21 +80,24 @@ public final class Coordinator: @unchecked Sendable {
     ///
     /// - Throws: `.invalidHandle` if the coordinator is closed. The store is closed after an error.
     func keep(
-        _ backing: any PersistentStore, configuration: String?, warnings: [String], inPlaceOf former: Store? = nil
+        _ backing: any PersistentStore, configuration: String?, warnings: [String],
+        options: StoreOptions = StoreOptions(), inPlaceOf former: Store? = nil
     ) throws -> Store {
         do {
             try check(backing.abilities, ofStoreAt: backing.path)
             let holdings = try model.holdings(ofConfiguration: configuration)
-            return try lock.with {
+            let kept = try lock.with {
                 try requireMayAdd(backing)
                 lastStoreNumber += 1
                 let store = Store(
                     backing: backing, number: lastStoreNumber, coordinator: self,
-                    configuration: configuration, holdings: holdings, warnings: warnings)
+                    configuration: configuration, holdings: holdings, warnings: warnings, options: options)
                 retainedStores.stores.append(store)
                 openStores.insert(store, at: openStores.firstIndex { $0 === former } ?? openStores.count)
                 return store
             }
+            try kept.use { backing.didAdd(to: self) }
+            return kept
         } catch {
             backing.close()
             throw error
@@ -173,7 +192,11 @@ public final class Coordinator: @unchecked Sendable {
         }
         // An observation may have begun in the meantime.
         remote.end(store)
-        store.writing.with { store.close() }
+        store.writing.with {
+            // It fails only for a store that is closed already.
+            try? store.use { store.backing.willRemove(from: self) }
+            store.close()
+        }
         // Wakes waiting readers, which then find the store closed.
         historySignals.send()
         // If all stores are being closed, contexts keep their objects.

@@ -121,6 +121,11 @@ package protocol PersistentStore: StoreReading, Sendable {
     /// Whether opening the store created it.
     var isNew: Bool { get }
 
+    /// Notifies the store that a coordinator added it. Called once, before observers are notified.
+    func didAdd(to coordinator: Coordinator)
+    /// Notifies the store that the coordinator is about to remove and close it; its rows can still be read and saved.
+    func willRemove(from coordinator: Coordinator)
+
     /// Closes the file. Later reads and writes throw `Status.objectGone`.
     func close()
 }
@@ -198,6 +203,9 @@ extension PersistentStore {
     package var references: ReferenceTable? { nil }
     package func obtainKeys(for rows: [NewRow]) throws -> [Int64]? { nil }
     package func noteEntity(_ entity: Entity, ofKey key: Int64) {}
+
+    package func didAdd(to coordinator: Coordinator) {}
+    package func willRemove(from coordinator: Coordinator) {}
 
     package func didRegister(_ ids: [ObjectID]) {}
     package func didUnregister(_ ids: [ObjectID]) {}

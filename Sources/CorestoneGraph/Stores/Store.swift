@@ -16,6 +16,8 @@ public final class Store: @unchecked Sendable {
     public let configuration: String?
     /// Warnings about requested options that have no effect and about hard links, one sentence each.
     public let warnings: [String]
+    /// The options with which the store was opened, except those of its migration (`migration`), which are nil.
+    public let options: StoreOptions
     /// The indexes of the configuration's entities and their subentities; nil for the whole model.
     let holdings: Set<UInt32>?
     let rowCache = RowCache()
@@ -43,8 +45,12 @@ public final class Store: @unchecked Sendable {
 
     init(
         backing: any PersistentStore, number: UInt32, coordinator: Coordinator, configuration: String?,
-        holdings: Set<UInt32>?, warnings: [String]
+        holdings: Set<UInt32>?, warnings: [String], options: StoreOptions
     ) {
+        var options = options
+        // They retain models and functions of the application, and are used only while the store is opened.
+        options.migration = nil
+        self.options = options
         self.warnings = warnings + backing.warnings
         self.configuration = configuration
         self.holdings = holdings

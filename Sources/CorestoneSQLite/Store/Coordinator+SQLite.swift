@@ -19,7 +19,7 @@ extension Coordinator {
         // The configuration is checked first, so that no file is created for an unknown one.
         _ = try model.entities(ofConfiguration: options.configuration)
         let opened = try StoreOpener(path, model: model, options: options).run()
-        return try add(SQLiteStore(opened, options: options), configuration: options.configuration)
+        return try add(SQLiteStore(opened, options: options), configuration: options.configuration, options: options)
     }
 
     /// Opens an existing SQLite store with a new coordinator, for `Coordinator.open`.
@@ -36,7 +36,8 @@ extension Coordinator {
             throw error
         }
         _ = try coordinator.add(
-            SQLiteStore(opened, options: options), configuration: options.configuration, warnings: warnings)
+            SQLiteStore(opened, options: options), configuration: options.configuration, warnings: warnings,
+            options: options)
         return coordinator
     }
 }

@@ -494,7 +494,7 @@ int main(void) {
     MEMBER(cst_save_changes, metadata, 96, 16);
     MEMBER(cst_save_changes, author, 112, 16);
     MEMBER(cst_save_changes, context_name, 128, 16);
-    SIZE(cst_store_callbacks, 152);
+    SIZE(cst_store_callbacks, 168);
     MEMBER(cst_store_callbacks, struct_size, 0, 8);
     MEMBER(cst_store_callbacks, kind, 8, 4);
     MEMBER(cst_store_callbacks, abilities, 12, 4);
@@ -515,6 +515,8 @@ int main(void) {
     MEMBER(cst_store_callbacks, replace_store, 128, 8);
     MEMBER(cst_store_callbacks, userdata, 136, 8);
     MEMBER(cst_store_callbacks, destroy, 144, 8);
+    MEMBER(cst_store_callbacks, did_add, 152, 8);
+    MEMBER(cst_store_callbacks, will_remove, 160, 8);
     SIZE(cst_batch_column, 24);
     MEMBER(cst_batch_column, key, 0, 4);
     MEMBER(cst_batch_column, form, 4, 4);

@@ -612,7 +612,7 @@ final class EveryStructTests: XCTestCase {
     }
 
     private func checkStoreCallbacks() {
-        size(cst_store_callbacks.self, 152)
+        size(cst_store_callbacks.self, 168)
         member(\cst_store_callbacks.struct_size, 0)
         member(\cst_store_callbacks.kind, 8)
         member(\cst_store_callbacks.abilities, 12)
@@ -633,6 +633,8 @@ final class EveryStructTests: XCTestCase {
         member(\cst_store_callbacks.replace_store, 128)
         member(\cst_store_callbacks.userdata, 136)
         member(\cst_store_callbacks.destroy, 144)
+        member(\cst_store_callbacks.did_add, 152)
+        member(\cst_store_callbacks.will_remove, 160)
     }
 
     private func checkBatchColumn() {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._archived_object import ArchivedObject
     from ._arrow_import import UpsertCounts
     from ._contexts import UnsavedChanges, UnsavedCounts
+    from ._editors import Editor
     from ._library import LibraryNotFoundError
     from ._model_files import DraftProblem, ModelVersions
     from ._notifications import ChangedIDs, Notifications
@@ -196,6 +197,7 @@ __version__ = "0.1.0"
 _PLACES = {
     name: module
     for module, names in {
+        "_editors": "Editor",
         "_archived_object": "ArchivedObject",
         "_arrow_import": "UpsertCounts",
         "_contexts": "UnsavedChanges UnsavedCounts",
@@ -361,6 +363,7 @@ __all__ = [
     "Model",
     "ModelChange",
     "ModelVersions",
+    "Editor",
     "Entity",
     "PropertyDescription",
     "AttributeType",

@@ -147,6 +147,13 @@ PROPERTY_IGNORES_CHANGES = 4096
 PROPERTY_ATTRIBUTE = 1
 PROPERTY_RELATIONSHIP = 2
 PROPERTY_FETCHED = 3
+MODEL_TEXT_CLASS_NAME = 1
+MODEL_TEXT_RENAMING_IDENTIFIER = 2
+MODEL_TEXT_VERSION_HASH_MODIFIER = 3
+MODEL_TEXT_PATTERN = 4
+MODEL_TEXT_TRANSFORMER_NAME = 5
+MODEL_TEXT_DERIVATION = 6
+MODEL_TEXT_DERIVATION_FILTER = 7
 VALIDATE_INSERT = 1
 VALIDATE_UPDATE = 2
 VALIDATE_DELETE = 3
@@ -248,6 +255,11 @@ RESULT_OBJECTS = 0
 RESULT_OBJECT_IDS = 1
 RESULT_DICTIONARIES = 2
 RESULT_COUNT = 4
+REQUEST_FETCH = 1
+REQUEST_SAVE = 2
+REQUEST_BATCH_INSERT = 5
+REQUEST_BATCH_UPDATE = 6
+REQUEST_BATCH_DELETE = 7
 EXPLAIN_TEXT = 0
 EXPLAIN_JSON = 1
 EXPLAIN_ROWS = 2
@@ -1309,6 +1321,8 @@ class StoreCallbacks(Structure):
     SET_METADATA = CFUNCTYPE(ctypes.c_int32, c_void_p, String, Bytes, POINTER(c_void_p))
     DESTROY_STORE = CFUNCTYPE(ctypes.c_int32, c_void_p, String, POINTER(c_void_p))
     REPLACE_STORE = CFUNCTYPE(ctypes.c_int32, c_void_p, String, String, POINTER(c_void_p))
+    DID_ADD = CFUNCTYPE(None, c_void_p)
+    WILL_REMOVE = CFUNCTYPE(None, c_void_p)
 
     _fields_ = (
         ("struct_size", ctypes.c_size_t),
@@ -1331,6 +1345,8 @@ class StoreCallbacks(Structure):
         ("replace_store", REPLACE_STORE),
         ("userdata", c_void_p),
         ("destroy", DESTROY_FN),
+        ("did_add", DID_ADD),
+        ("will_remove", WILL_REMOVE),
     )
 
 
@@ -1744,6 +1760,11 @@ cst_entity_add_attribute int32 pointer InputString int32 uint32 pointer* pointer
 cst_entity_add_relationship int32 pointer InputString pointer uint32 pointer* pointer*
 cst_entity_property_count size_t pointer
 cst_entity_property_at int32 pointer size_t PropertyInfo* pointer*
+cst_entity_copy_text int32 pointer InputString uint32 Buffer* pointer*
+cst_entity_copy_validation int32 pointer InputString size_t pointer* Buffer* int64* pointer*
+cst_entity_copy_index int32 pointer size_t Buffer* size_t* pointer* pointer*
+cst_entity_copy_index_element int32 pointer size_t size_t Buffer* bool* uint32* int32* pointer*
+cst_entity_copy_unique_constraint int32 pointer size_t Buffer* size_t* pointer*
 cst_entity_key int32 pointer InputString uint32* pointer*
 cst_entity_remove int32 pointer pointer*
 cst_entity_rename int32 pointer InputString pointer*
@@ -1777,6 +1798,10 @@ cst_attribute_add_validation int32 pointer pointer InputString pointer*
 cst_attribute_set_transformer_name int32 pointer InputString pointer*
 cst_attribute_set_derivation int32 pointer InputString InputString pointer*
 cst_attribute_add_element int32 pointer InputString int32 uint32 pointer* pointer*
+cst_attribute_element_at int32 pointer size_t pointer* pointer*
+cst_attribute_get_info int32 pointer PropertyInfo* pointer*
+cst_attribute_copy_default int32 pointer pointer pointer*
+cst_attribute_copy_bounds int32 pointer pointer pointer pointer*
 cst_attribute_set_type int32 pointer int32 pointer*
 cst_attribute_set_value_class int32 pointer InputString pointer*
 cst_relationship_set_inverse int32 pointer pointer pointer*
@@ -1813,6 +1838,8 @@ cst_entity_set_lifecycle int32 pointer LifecycleHooks* pointer*
 cst_context_disable_tracking int32 pointer pointer*
 cst_context_enable_tracking int32 pointer pointer*
 cst_coordinator_new int32 pointer pointer* pointer*
+cst_coordinator_set_name int32 pointer InputString pointer*
+cst_coordinator_copy_name int32 pointer Buffer* pointer*
 cst_coordinator_add_store int32 pointer InputString InputString StoreOptions* pointer* pointer*
 cst_store_copy_migration_plan int32 InputString pointer StoreOptions* Buffer* pointer*
 cst_coordinator_open_store int32 InputString pointer StoreOptions* pointer* pointer* pointer*
@@ -1843,6 +1870,7 @@ cst_store_identifier String pointer
 cst_store_type String pointer
 cst_store_path String pointer
 cst_store_configuration String pointer
+cst_store_copy_options int32 pointer Buffer* pointer*
 cst_store_is_read_only int32 pointer bool* pointer*
 cst_store_warning_count size_t pointer
 cst_store_warning String pointer size_t
@@ -1868,6 +1896,9 @@ cst_context_try_lock int32 pointer pointer*
 cst_context_unlock int32 pointer pointer*
 cst_context_set_origin int32 pointer InputString uint32 pointer*
 cst_context_set_interrupt int32 pointer CONTEXT_INTERRUPT_FN pointer DESTROY_FN pointer*
+cst_context_begin_editing int32 pointer CONTEXT_PERFORM_FN CONTEXT_PERFORM_FN pointer DESTROY_FN pointer* pointer*
+cst_context_commit_editing int32 pointer pointer*
+cst_context_discard_editing int32 pointer pointer*
 cst_context_set_name int32 pointer InputString pointer*
 cst_context_set_transaction_author int32 pointer InputString pointer*
 cst_context_copy_name int32 pointer Buffer* pointer*
@@ -1889,6 +1920,7 @@ cst_context_reset int32 pointer pointer*
 cst_context_close int32 pointer uint32 pointer*
 cst_context_copy_changed int32 pointer uint32 pointer* pointer*
 cst_context_changed_count int32 pointer uint32 uint64* pointer*
+cst_request_type int32 pointer uint32* pointer*
 cst_context_execute int32 pointer pointer RequestResult* pointer*
 cst_context_fetch int32 pointer pointer pointer* pointer*
 cst_context_fetch_ids int32 pointer pointer pointer* pointer*
@@ -1962,6 +1994,7 @@ cst_container_load int32 pointer CONTAINER_LOAD_FN pointer DESTROY_FN pointer*
 cst_container_coordinator int32 pointer pointer* pointer*
 cst_container_view_context int32 pointer pointer* pointer*
 cst_container_new_background_context int32 pointer pointer* pointer*
+cst_container_perform_background_task int32 pointer CONTEXT_PERFORM_FN CONTEXT_DONE_FN pointer DESTROY_FN pointer*
 cst_container_copy_report int32 pointer Buffer* pointer*
 cst_container_save int32 pointer pointer*
 cst_container_close int32 pointer uint32 pointer*
@@ -2124,6 +2157,7 @@ cst_object_remove_member int32 pointer uint32 pointer pointer*
 cst_object_set_members int32 pointer uint32 size_t pointer* pointer*
 cst_object_insert_member int32 pointer uint32 size_t pointer pointer*
 cst_object_entity int32 pointer pointer* pointer*
+cst_object_copy_store int32 pointer pointer* pointer*
 cst_object_context int32 pointer pointer* pointer*
 cst_object_copy_id int32 pointer pointer* pointer*
 cst_object_state int32 pointer uint32* pointer*
@@ -2148,6 +2182,7 @@ cst_observation_cancel int32 pointer pointer*
 cst_object_id_copy_uri int32 pointer Buffer* pointer*
 cst_object_id_is_temporary int32 pointer bool* pointer*
 cst_object_id_entity int32 pointer pointer* pointer*
+cst_object_id_copy_store int32 pointer pointer* pointer*
 cst_object_id_equal bool pointer pointer
 cst_object_id_hash uint64 pointer
 cst_undo_manager_new int32 pointer* pointer*

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from . import _abi, values
 from ._abi import lib, text
 from ._ahead import ONE_BY_ONE, Stamp
+from ._any_value import any_property
 from ._call import call, owned, quick_failure
 from ._composite import composite_property
 from ._wrappers import accelerator, find, make_property, own_properties
@@ -321,6 +322,9 @@ def make_class(entity: Entity) -> type[ManagedObject]:
             continue
         if description.transforms:
             body[name] = transformed_property(description, entity.name, _documentation(description, None))
+            continue
+        if description.is_undefined:
+            place[name] = any_property(description, entity.name, _documentation(description, None))
             continue
         getter = _to_one_getter(description, target) if target is not None else _getter(description)
         setter, documentation = _setter(description, entity.name), _documentation(description, target)

@@ -71,6 +71,22 @@ def _retain(token: int) -> None:
         _retained[token][1] += 1
 
 
+def retain_object(slot: Any, value: Any) -> int:
+    """Fills a cst_value with a reference to an object. Returns the token to be passed to `release_object`."""
+    token = _retain_item(value)
+    slot.type, slot.aux = _abi.HOST, 0
+    slot.payload.host.callbacks, slot.payload.host.object = _CALLBACKS, token
+    return token
+
+
+release_object = _release
+
+
+def held_object(token: int) -> Any:
+    """Returns the object of a value of the type CST_HOST."""
+    return _retained[token][0]
+
+
 # -------- Python to cst_value ------------------------------------------------------------------------------
 
 
@@ -315,7 +331,7 @@ def decode(cell: Any) -> Any:
         except TypeError:  # dictionaries and lists are not hashable in Python
             return members
     if kind == _abi.HOST:
-        return _retained[cell.payload.host.object][0]
+        return held_object(cell.payload.host.object)
     if kind == _abi.OBJECT:
         return wrapper(cell.payload.handle)
     if kind == _abi.EXPRESSION:

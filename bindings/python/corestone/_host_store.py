@@ -407,6 +407,23 @@ def _forget(number: int, types: dict[int, type[HostStore]] = _types) -> None:
     types.pop(number, None)
 
 
+def _telling(body: Callable[[HostStore], None]) -> Callable[[int], None]:
+    """Returns a callback without further parameters. Exceptions are treated as in `_notifying`."""
+
+    def run(number: int, stores: dict[int, HostStore] = opened) -> None:
+        store = stores.get(number)
+        if store is None:
+            return
+        try:
+            body(store)
+        except Exception:
+            raise
+        except BaseException as raised:
+            store._ended = raised
+
+    return run
+
+
 _TABLE = _abi.StoreCallbacks
 _ALWAYS = {
     "open": immortal(_TABLE.OPEN(_run_open)),
@@ -427,6 +444,8 @@ _OPTIONAL = {
         "did_unregister",
         immortal(_TABLE.DID_UNREGISTER(_notifying(lambda store, ids: store.did_unregister(ids)))),
     ),
+    "did_add": ("did_add", immortal(_TABLE.DID_ADD(_telling(lambda store: store.did_add())))),
+    "will_remove": ("will_remove", immortal(_TABLE.WILL_REMOVE(_telling(lambda store: store.will_remove())))),
     "load": ("load", immortal(_TABLE.LOAD(_guarded(_run_load)))),
     "copy_metadata": ("metadata_for_store", immortal(_TABLE.COPY_METADATA(_of_class(_run_copy_metadata)))),
     "set_metadata": ("set_metadata_for_store", immortal(_TABLE.SET_METADATA(_of_class(_run_set_metadata)))),

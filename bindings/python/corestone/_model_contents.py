@@ -73,6 +73,17 @@ class ModelContents:
         handle = owned(lib.cst_model_copy_bound_template, self._handle, text(name, "name"), count, names, place)
         return FetchRequest._of(handle)
 
+    def unbound_fetch_request(self, name: str) -> FetchRequest | None:
+        """Returns a copy of the request of a template, with `$names` in its predicate (fetchRequestTemplateForName).
+
+        None if there is no template of that name. Predicate.bind sets the variables; `fetch_request` sets them and
+        returns the request in one call.
+        """
+        from .request import FetchRequest
+
+        handle = owned(lib.cst_model_copy_template, self._handle, text(name, "name"))
+        return FetchRequest._of(handle) if handle else None
+
     def remove_template(self: M, name: str) -> M:
         """Removes a fetch request template. Returns the model."""
         call(lib.cst_model_set_template, self._handle, text(name, "name"), None)

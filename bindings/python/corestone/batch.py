@@ -26,7 +26,7 @@ from .expression import Expression
 from .object_id import ObjectID
 from .predicate import Predicate
 from .property import PropertyDescription
-from .request import FetchRequest
+from .request import FetchRequest, PersistentStoreRequest
 from .results import Results
 from .transformer import to_bytes
 
@@ -52,7 +52,7 @@ def _name_of(entity: Any) -> str | None:
     return getattr(entity, "name", None)
 
 
-class _BatchRequest:
+class _BatchRequest(PersistentStoreRequest):
     """The common base of the three batch requests.
 
     result_type   "status" (True), "ids" (a list), "count" (an int) or "changes": the IDs by kind of change, as
@@ -130,6 +130,8 @@ class BatchInsertRequest(_BatchRequest):
     exhausted, or that has only a `__arrow_c_stream__` method and was imported before, cannot be distinguished from an
     empty one: no row is written.
     """
+
+    request_type = 5
 
     def __init__(
         self,
@@ -389,6 +391,8 @@ class BatchUpdateRequest(_BatchRequest):
              value is the new value, or an Expression that is computed from the row before the update
     """
 
+    request_type = 6
+
     def __init__(
         self,
         entity: EntityLike,
@@ -458,6 +462,8 @@ class BatchDeleteRequest(_BatchRequest):
     Delete rules apply: cascade deletes further objects, nullify clears references to deleted objects, and deny makes
     the request fail.
     """
+
+    request_type = 7
 
     def __init__(
         self,

@@ -21,8 +21,10 @@ from ._arrow_import import Columns, ImportSettings, Progress, StreamCapsule, Ups
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, held, made_quickly, owned, raisable
 from ._contexts import Policy, leave_block, policy_of
+from ._editors import ContextEditors
 from ._handles import Handle, retained_owner
 from ._host import Encoded
+from ._locking import ContextLocks
 from ._lookups import ContextLookups
 from ._notifications import ChangedIDs, Notifications
 from ._request import new_request
@@ -96,7 +98,7 @@ _QUEUES = {_abi.QUEUE_CALLER: "caller-confined", _abi.QUEUE_PRIVATE: "private qu
 _MAKERS = {_abi.QUEUE_CALLER: "context", _abi.QUEUE_PRIVATE: "background_context", _abi.QUEUE_MAIN: "main_context"}
 
 
-class Context(ContextLookups, ContextBase):
+class Context(ContextLookups, ContextLocks, ContextEditors, ContextBase):
     """A unit of work: objects that were fetched or inserted, and their changes until a save or a rollback.
 
     Containers and coordinators create contexts with `context`, `background_context` and `main_context`. A context
@@ -136,6 +138,8 @@ class Context(ContextLookups, ContextBase):
         self._user = 0  # the thread whose Python block or function holds the queue
         self._sequences: weakref.WeakSet[Notifications[Any]] = weakref.WeakSet()
         self._is_closing = False
+        self._locks: list[int] = []  # what `unlock` restores, for each lock
+        self._editings: dict[int, Observation] = {}  # by the id of the editor
         self._queue_type = queue_type
         self._name: str | None = None
         self._author: str | None = None

@@ -149,6 +149,34 @@ class Store:
         return _abi.decode(lib.cst_store_read_only_reason(self._handle))
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The options with which the store was opened, by the names of Coordinator.add_store.
+
+        Only options whose value is not the default are included, and none of those of a migration.
+        """
+        buffer = _abi.Buffer()
+        call(lib.cst_store_copy_options, self._handle, byref(buffer))
+        import json
+
+        found: dict[str, Any] = json.loads(_abi.take_text(buffer))
+        return found
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata, including entries that were set but not written yet; see Coordinator.set_metadata.
+
+        InvalidHandleError if the coordinator of the store no longer exists, or did not return this Store.
+        """
+        coordinator = self._coordinator() if self._coordinator is not None else None
+        if coordinator is None:
+            raise InvalidHandleError(
+                f"the metadata of {self.path} cannot be read without its coordinator; use a Store in stores of the "
+                "coordinator",
+                file=self.path or None,
+            )
+        return coordinator.metadata(self)
+
+    @property
     def warnings(self) -> list[str]:
         """The options passed to add_store that have no effect, each with the reason."""
         count = lib.cst_store_warning_count(self._handle)
@@ -559,6 +587,18 @@ class Coordinator(MigrationUpkeep, Contexts):
             require_instance(Store, store, "store")._handle,
             path_argument(path),
         )
+
+    @property
+    def name(self) -> str | None:
+        """The name of the coordinator, for the application; the threads of `perform` have this name too. Or None."""
+        buffer = _abi.Buffer()
+        status = call(lib.cst_coordinator_copy_name, self._handle, byref(buffer))
+        name = _abi.take_text(buffer)
+        return None if status == _abi.NOT_FOUND else name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        call(lib.cst_coordinator_set_name, self._handle, _abi.optional_text(name, "name"))
 
     @property
     def stores(self) -> list[Store]:

@@ -370,6 +370,15 @@ class HostStore:
         """Moves the store to another path (Coordinator.set_store_path)."""
         raise NotImplementedError
 
+    def did_add(self) -> None:
+        """Called once, after a coordinator added the store and before its observers are notified."""
+
+    def will_remove(self) -> None:
+        """Called before the coordinator closes the store, because it was removed or the coordinator is closed.
+
+        It is not called if the coordinator is discarded without being closed.
+        """
+
     def close(self) -> None:
         """Closes the store; also called if it could not be opened (load_metadata raised) or added."""
 

@@ -203,6 +203,8 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
         return compose(description, (self._validated(leaf, part) for leaf, part in parts))
 
     def _validated(self, leaf: PropertyDescription, value: Any) -> Any:
+        if leaf.is_undefined:
+            return value  # an undefined attribute has values of every type, and no validation rules
         given, held = values.Cell(), values.Cell()
         entity = self._cst_entity.name
         data = value
@@ -226,11 +228,17 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
             return
         for leaf, part in decompose(description, value, entity):
             data = part
+            self._cst_context._stamp = Stamp()
+            if leaf.is_undefined:
+                from ._any_value import AnyCell
+
+                any_value = AnyCell(part)
+                call(lib.cst_object_set_primitive, self._cst_handle, leaf.key, any_value.ref)
+                continue
             if leaf.transforms:
                 data = to_bytes(leaf.transformer, part, entity, leaf.path, leaf.value_class)
             cell = values.Cell()
             values.encode(cell.value, values.suited(leaf.attribute_type, data), entity, leaf.path)
-            self._cst_context._stamp = Stamp()
             call(lib.cst_object_set_primitive, self._cst_handle, leaf.key, cell.ref)
 
     # ---- hooks, which a class that is bound to the entity may override; docs/reference/lifecycle.md

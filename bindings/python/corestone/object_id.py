@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import byref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _abi, values
 from ._abi import lib
-from ._call import call, made
+from ._call import call, made, owned
 from ._handles import Handle, retained_owner
 from ._wrappers import IdentifierBase
 from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from .coordinator import Store
 
 
 class ObjectID(IdentifierBase):
@@ -59,6 +62,14 @@ class ObjectID(IdentifierBase):
     def entity_name(self) -> str:
         """The name of the object's entity."""
         return _abi.decode(lib.cst_entity_name(made(lib.cst_object_id_entity, self._handle))) or ""
+
+    @property
+    def store(self) -> Store | None:
+        """The store with the object's row; None for a temporary ID. The store may be closed meanwhile."""
+        from .coordinator import Store
+
+        handle = owned(lib.cst_object_id_copy_store, self._handle)
+        return Store(handle) if handle else None
 
     @property
     def reference(self) -> int | str | bytes:

@@ -46,8 +46,13 @@ class PropertyDescription(NamedTuple):
 
     @property
     def is_made(self) -> bool:
-        """Whether Python assembles the values: from bytes with a transformer, or from the values of the elements."""
-        return self.transforms or bool(self.elements) or self.conversion is not None
+        """Whether Python assembles the values: from bytes, from values of elements, from any object, or by a conversion."""
+        return self.transforms or bool(self.elements) or self.is_undefined or self.conversion is not None
+
+    @property
+    def is_undefined(self) -> bool:
+        """Whether the attribute, which is transient, has values of every type."""
+        return self.is_attribute and self.attribute_type == AttributeType.UNDEFINED
 
     @property
     def is_attribute(self) -> bool:

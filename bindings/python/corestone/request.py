@@ -39,7 +39,11 @@ def result_type_name(number: int) -> str:
 
 
 class PersistentStoreRequest:
-    """A request to a store. `request_type` is Core Data's number: 1 for fetches, 2 for saves."""
+    """A request to a store.
+
+    `request_type` is Core Data's number: 1 for a fetch, 2 for a save, 5, 6 and 7 for a batch insertion, update and
+    deletion.
+    """
 
     __slots__: tuple[str, ...] = ()
     request_type = 0

@@ -434,6 +434,10 @@ def decode_words(
         from .history import HistoryToken
 
         return HistoryToken._owned(retained(low & _MASK))
+    if kind == _abi.HOST:
+        from ._host import held_object
+
+        return held_object(high & _MASK)
     raise InternalError(
         f"the library returned a value of the unknown type {kind}; "
         "install the same version of the package and the library",
