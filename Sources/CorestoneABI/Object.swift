@@ -278,7 +278,7 @@ func putPath(
 ) throws {
     if let (source, key) = try object.resolve(keyPath: path) {
         let view = try source.view(key: key)
-        if view.type == .object { try putTarget(view, source, key, out) } else { put(view, out) }
+        try putSlowly(view, source, key, out)
     } else {
         try kept(object).put(
             try object.value(forKeyPath: path), path, row: row,

@@ -92,16 +92,17 @@ static void request_types_are_core_datas(void) {
 }
 
 static void *unlock_here(void *context) {
-    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(context, E));
-    CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, cst_error_code(check_error()));
+    cst_error *error = NULL;
+    CHECK_STATUS(CST_E_WRONG_THREAD, cst_context_unlock(context, &error));
+    CHECK_INT(CST_CODE_MANAGED_OBJECT_CONTEXT_LOCKING, cst_error_code(error));
+    cst_release(error);
     return NULL;
 }
 
 static void unlock_without_a_lock_has_core_datas_code(void) {
     struct company c = company_open(check_path("a.sqlite"));
     cst_context *private = company_context(&c, CST_QUEUE_PRIVATE);
-    unlock_here(private); /* the queue is not in use */
-    CHECK_CONTAINS("without locking it", cst_error_message(check_error()));
+    unlock_here(private);   /* the queue is not in use */
     unlock_here(c.context); /* this thread may use the context, but did not lock it */
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, unlock_here, c.context) == 0);

@@ -43,6 +43,8 @@ extension ManagedObject: KeyValueCoding {
             return try externalValue(slot, layout)
         }
         let view = try view(key: entity.slotKeys[slot])
+        // A view cannot represent every value of a transient attribute: collections, and objects of any class.
+        if layout.role == .transient, let overlay, overlay.isChanged(slot) { return overlay[slot] }
         guard view.type == .object, let pointer = UnsafeRawPointer(bitPattern: UInt(view.low)) else {
             return view.propertyValue
         }

@@ -121,7 +121,11 @@ static PyObject *are_exact(PyObject *module, PyObject *const *arguments, Py_ssiz
     if (count != 2) return PyErr_Format(PyExc_TypeError, "are_exact takes 2 arguments");
     Py_ssize_t rows = PyList_Size(arguments[0]);
     if (rows < 0) return NULL;
-    bool are_dates = arguments[1] == Py_True, is_exact = true;
+    bool are_dates = arguments[1] == Py_True;
+    PyObject *date = value_datetime(0);
+    bool is_exact = date || !are_dates; /* without a date, Python decodes dates */
+    Py_XDECREF(date);
+    if (PyErr_Occurred()) return NULL;
     for (Py_ssize_t row = 0; is_exact && row < rows; row++) {
         PyObject *item = PyList_GetItem(arguments[0], row);
         if (!item) return NULL;

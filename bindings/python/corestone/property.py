@@ -46,7 +46,7 @@ class PropertyDescription(NamedTuple):
 
     @property
     def is_made(self) -> bool:
-        """Whether Python assembles the values: from bytes, from values of elements, from any object, or by a conversion."""
+        """Whether Python assembles the values: from bytes, from elements, from any object, or by a conversion."""
         return self.transforms or bool(self.elements) or self.is_undefined or self.conversion is not None
 
     @property
