@@ -152,6 +152,8 @@ final class ValueTests: XCTestCase {
             (.leftShift, "cst_leftshift", [.int(3), .int(2)], .int(12)),
             (.rightShift, "cst_rightshift", [.int(12), .int(2)], .int(3)),
             (.onesComplement, "cst_onesComplement", [.int(5)], .int(-6)),
+            (.month, "cst_month", [.double(40 * 86400)], .int(2)),
+            (.startOfYear, "cst_startOfYear", [.double(40 * 86400)], .date(0)),
         ]
         for (function, name, arguments, expected) in cases {
             let computed = ComputedFunction(function: function)
@@ -170,7 +172,7 @@ final class ValueTests: XCTestCase {
         }
         XCTAssertEqual(
             Set(ComputedFunction.all.map(\.function)),
-            Set(cases.map(\.0) + [.floor, .ceiling, .truncate]))
+            Set(cases.map(\.0) + [.floor, .ceiling, .truncate] + Function.allCases.filter(\.takesDate)))
         XCTAssertNil(ComputedFunction.call(.random, []))
         XCTAssertEqual(
             ComputedFunction.call(.modulus, ["a", "b"])?.rendered(SQLiteDialect()).text, "cst_modulus(a, b)")
