@@ -123,7 +123,7 @@ static void the_past_is_opened_at_a_date(void) {
     CHECK(past == NULL);
     cst_history_token *late = token_at(&c, 99);
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_open_past(c.coordinator, late, 0, NULL, &past, E));
-    check_failed(134301, "the last transaction of the store is 6");
+    check_failed(134301, "the last transaction is 6");
     OK(cst_release(late));
     CHECK_STATUS(CST_E_INVALID_HANDLE, cst_coordinator_open_past(c.coordinator, NULL, 0, NULL, &past, E));
     company_close(&c);

@@ -143,7 +143,7 @@ static void a_token_expires_when_transactions_after_it_are_deleted(void) {
     options.after = late;
     uint64_t count = 0;
     CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_coordinator_count_history(c.coordinator, &options, &count, E));
-    check_failed(CST_CODE_PERSISTENT_HISTORY_TOKEN_EXPIRED, "the last transaction of the store is 6");
+    check_failed(CST_CODE_PERSISTENT_HISTORY_TOKEN_EXPIRED, "the last transaction is 6");
     /* Dates do not expire. */
     options.after = NULL;
     options.has_after_date = true;

@@ -11,7 +11,7 @@ from ._arguments import shown
 from ._call import call, owned
 from ._callbacks import reported
 from ._interrupt import immortal
-from .errors import InvalidArgumentError, TypeMismatchError
+from .errors import CallbackError, InvalidArgumentError, TypeMismatchError
 
 if TYPE_CHECKING:
     from .context import Context
@@ -54,11 +54,22 @@ class ContextEditors:
         The exception of the first editor that fails is raised; the editors before it have applied their changes.
         InvalidArgumentError if `commit_editing` of an editor returned False, and in a lifecycle hook.
         """
-        call(lib.cst_context_commit_editing, self._open)
+        try:
+            call(lib.cst_context_commit_editing, self._open)
+        except CallbackError as error:
+            if error.__cause__ is None:
+                raise
+            raise error.__cause__
 
     def discard_editing(self: Any) -> None:
         """Makes every editor discard its changes, in the order of registration."""
         call(lib.cst_context_discard_editing, self._open)
+
+
+def end_all(context: Context) -> None:
+    """Deregisters the editors of a context that is closed."""
+    while context._editings:
+        context._editings.popitem()[1].cancel()
 
 
 def begin(context: Context, editor: Any) -> None:

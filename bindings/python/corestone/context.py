@@ -21,7 +21,7 @@ from ._arrow_import import Columns, ImportSettings, Progress, StreamCapsule, Ups
 from ._bulk import Block, columns_of, plain_columns
 from ._call import call, failure, held, made_quickly, owned, raisable
 from ._contexts import Policy, leave_block, policy_of
-from ._editors import ContextEditors
+from ._editors import ContextEditors, end_all
 from ._handles import Handle, retained_owner
 from ._host import Encoded
 from ._locking import ContextLocks
@@ -1754,6 +1754,7 @@ class Context(ContextLookups, ContextLocks, ContextEditors, ContextBase):
             return []  # the context is confined to another thread
 
     def _forget_handle(self) -> None:
+        end_all(self)
         self._stamp = Stamp()
         self._watcher = None
         self._cst_is_held = False

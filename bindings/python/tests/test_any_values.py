@@ -68,8 +68,8 @@ def test_undefined_attribute_holds_any_object_by_reference(notes: Context) -> No
 
 def test_predicates_read_held_objects(notes: Context) -> None:
     note = notes.insert("Note", any=Thing(7))
-    assert notes.fetch("Note", "title == nil AND any.age == 7")[0] is note
-    assert note.changed_values()["any"].age == 7
+    assert notes.fetch("Note", "title == nil AND #any.age == 7")[0] is note
+    assert note.any.age == 7
     notes.rollback()
 
 

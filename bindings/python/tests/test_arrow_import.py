@@ -654,7 +654,7 @@ def test_reader_is_imported_only_once(ctx: Context, kind: str) -> None:
         for second in importers:
             with pytest.raises(InvalidArgumentError, match="an import has already read this Arrow reader") as caught:
                 second("Employee", reader)
-            assert caught.value.key == "data"
+            assert caught.value.key in ("data", "arrow")
         assert ctx.count("Employee") == written
     assert ctx.count("Employee") == 6  # the upsert changed the objects of the insertion
 

@@ -122,7 +122,8 @@ def test_models_show_a_diagram_and_tables(ctx: Context) -> None:
 def test_a_container_shows_stores_and_counts(ctx: Context) -> None:
     container = ctx.container
     page = container._repr_html_()
-    assert cells(page) == [container.path, "SQLite", "no", "Show", "1", "Episode", "25", "Draft", "0"]
+    path = container.path if len(container.path) <= 80 else container.path[:79] + "…"
+    assert cells(page) == [path, "SQLite", "no", "Show", "1", "Episode", "25", "Draft", "0"]
     container.close("discard")
     assert "Container (closed)" in (container._repr_html_() or "")
 

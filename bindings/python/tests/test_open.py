@@ -220,7 +220,7 @@ def test_store_of_an_unknown_version_needs_a_migration(tmp_path: Path) -> None:
         corestone.open(store, bundle(tmp_path))
     assert (raised.value.entity, raised.value.key) == ("Note", "size")
     assert "The nearest is App 2" in str(raised.value)
-    assert "Migrate the store" in str(raised.value)
+    assert "migrate the store" in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", [bytes, str])

@@ -197,7 +197,7 @@ def test_invalid_positions_in_the_history_are_rejected(container: Container) -> 
     for name in ("Bob", "Eve"):
         person.name = name
         ctx.save()
-    with pytest.raises(HistoryTokenExpiredError, match="the last transaction of the store is 3"):
+    with pytest.raises(HistoryTokenExpiredError, match="the last transaction is 3"):
         ctx.at(HistoryToken.at(store, 9))
     with pytest.raises(HistoryTokenStoreError):
         ctx.at(HistoryToken.at("0F1A5A1C-0000-4000-8000-000000000001", 1))

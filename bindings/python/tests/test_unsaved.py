@@ -562,7 +562,7 @@ with Container(model, "a.store") as container:
     assert done.returncode == 1
     # The traceback, and the warning of what is lost by the end.
     assert done.stderr.count('UnsavedChangesError: the container "a.store" stays open') == 1
-    assert done.stderr.count("1 Employee inserted; call cst_context_save (save) or") == 1
+    assert done.stderr.count("on the context, or close with unsaved") == 1
     assert done.stderr.count("lost unsaved changes at interpreter exit") == 1
     assert "CoreData: warning" not in done.stderr
 
