@@ -140,7 +140,7 @@ def test_inconsistent_files_are_rejected(whole: bytes, tmp_path: Path) -> None:
         (unknown, "Owner", "nickname", "nickname"),
         (other_type, "Owner", "name", "Owner.name is of type Binary Data in the store"),
         (lists_twice, "Thing", "friends", "twice"),
-        (unknown_list, "Thing", "foes", 'Thing.foes, which the model does not have'),
+        (unknown_list, "Thing", "foes", "Thing.foes, which the model does not have"),
         (one_sided, "Thing", "friends", "does not refer back"),
         (doubled, "Thing", "friends", "twice"),
         (owner_twice, "Owner", "likes", "are listed twice"),

@@ -208,7 +208,10 @@ def test_store_that_fails_to_open_is_closed(given: Any, closes: bool) -> None:
 
 
 def test_backup_of_a_custom_store_is_unsupported(tmp_path: Path) -> None:
-    with open_mem() as container, pytest.raises(UnsupportedError, match=r'custom store \(type "Mem"\) cannot be backed up; migrate'):
+    with (
+        open_mem() as container,
+        pytest.raises(UnsupportedError, match=r'custom store \(type "Mem"\) cannot be backed up; migrate'),
+    ):
         container.coordinator.backup(container.store, tmp_path / "copy")
 
 

@@ -50,7 +50,9 @@ def test_lock_reserves_the_queue_for_its_thread(container: Container) -> None:
 def test_unlock_without_a_lock_raises_core_datas_code(container: Container, ctx: Context) -> None:
     background = container.background_context()
     for context in (background, ctx):
-        with pytest.raises(WrongThreadError, match=r"without locking it; call cst_context_lock \(lock\) first") as caught:
+        with pytest.raises(
+            WrongThreadError, match=r"without locking it; call cst_context_lock \(lock\) first"
+        ) as caught:
             context.unlock()
         assert caught.value.code == NOT_LOCKED
     background.lock()
