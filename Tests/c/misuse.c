@@ -66,6 +66,15 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_main_queue_drain", "out_count"},
         {"cst_context_set_interrupt", "check"},
         {"cst_context_schedule", "done"},
+        {"cst_context_begin_editing", "discard"},
+        {"cst_container_perform_background_task", "done"},
+        {"cst_entity_copy_validation", "out_code"},
+        {"cst_entity_copy_index", "out_element_count"},
+        {"cst_entity_copy_index", "out_predicate"},
+        {"cst_entity_copy_index_element", "out_is_expression"},
+        {"cst_entity_copy_index_element", "out_flags"},
+        {"cst_entity_copy_index_element", "out_type"},
+        {"cst_entity_copy_unique_constraint", "out_count"},
         {"cst_context_set_undo_manager", "manager"},
         {"cst_context_set_call_site_finder", "find"},
         {"cst_context_set_inaccessible_fault_handler", "handler"},
@@ -317,8 +326,9 @@ static void handles_of_the_wrong_type(struct world *world, const struct call *ca
         if (p->kind != KIND_HANDLE && p->kind != KIND_HANDLES) continue;
         for (int type = TYPE_ERROR; type < TYPE_OF_WORLDS; type++) {
             if (type == (int)p->type) continue;
-            /* This function accepts requests of every kind. */
-            if (type == TYPE_BATCH_REQUEST && strcmp(call->name, "cst_context_execute") == 0) continue;
+            /* These functions accept requests of every kind. */
+            bool takes_all = !strcmp(call->name, "cst_context_execute") || !strcmp(call->name, "cst_request_type");
+            if (type == TYPE_BATCH_REQUEST && takes_all) continue;
             world_renew_draft(world);
             world_fill(world, call, arguments, &storage);
             void *wrong = type == TYPE_ATTRIBUTE || type == TYPE_RELATIONSHIP ? world->draft[type] : world->live[type];

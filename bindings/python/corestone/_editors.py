@@ -54,12 +54,15 @@ class ContextEditors:
         The exception of the first editor that fails is raised; the editors before it have applied their changes.
         InvalidArgumentError if `commit_editing` of an editor returned False, and in a lifecycle hook.
         """
+        cause = None
         try:
             call(lib.cst_context_commit_editing, self._open)
         except CallbackError as error:
-            if error.__cause__ is None:
+            cause = error.__cause__
+            if cause is None:
                 raise
-            raise error.__cause__
+        if cause is not None:
+            raise cause
 
     def discard_editing(self: Any) -> None:
         """Makes every editor discard its changes, in the order of registration."""
