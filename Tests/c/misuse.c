@@ -68,6 +68,7 @@ static bool may_be_null(const struct call *call, const struct parameter *paramet
         {"cst_context_schedule", "done"},
         {"cst_context_begin_editing", "discard"},
         {"cst_container_perform_background_task", "done"},
+        {"cst_entity_copy_validation", "out_warning"},
         {"cst_entity_copy_validation", "out_code"},
         {"cst_entity_copy_index", "out_element_count"},
         {"cst_entity_copy_index", "out_predicate"},
