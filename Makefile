@@ -200,7 +200,7 @@ check-history: build ## histories: writers, consumers and a purger for 60 s; 100
 
 check-accelerator: build ## the accelerator with AddressSanitizer; a million random operations in Python with and without it; then the Python tests without it
 	@$(TIMED); scripts/test_accelerator_asan.sh $(BUILD) && \
-	    $(VENV)/bin/python Tests/accelerator/accelerator_fuzz.py --operations 1000000 --rounds 250 && \
+	    $(VENV)/bin/python bench/budgets.py && $(VENV)/bin/python Tests/accelerator/accelerator_fuzz.py --operations 1000000 --rounds 250 && \
 	    CORESTONE_ACCELERATOR=0 $(VENV)/bin/python -m pytest -n 2 --dist loadfile -p no:cacheprovider bindings/python/tests
 
 check-mutants: deps ## wrong changes of Tests/mutants, one at a time: which tests notice them (MUTANTS)

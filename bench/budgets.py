@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares instructions, allocations and bytes of operations with recorded ceilings.
 
-usage: budgets.py [--record] [--library DIR] [--include DIR] [--out DIR] [OPERATION …]
+usage: budgets.py [--record] [--no-python] [--library DIR] [--include DIR] [--out DIR] [OPERATION …]
 
 The figures do not depend on the load of the machine, so a ceiling can be close to the figure. They are those of the
 smallest operations (budgets/ops.c), of every workload of run.py (budget_figures.py), and of calls of the Python package
@@ -62,6 +62,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare figures per operation with recorded ceilings.")
     parser.add_argument("operations", nargs="*", help="print only these operations")
     parser.add_argument("--record", action="store_true", help="replace the ceilings of this architecture")
+    parser.add_argument("--no-python", action="store_true", help="leave out the calls of the Python package")
     parser.add_argument("--library", type=Path, default=ROOT / "build" / "lib")
     parser.add_argument("--include", type=Path, default=ROOT / "build" / "include")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench")
@@ -78,6 +79,7 @@ def main() -> int:
     names = arguments.operations
     in_c = not names or not all(map(is_python, names))
     in_python = any(map(is_python, names)) if names else arguments.record or interpreter() in recorded
+    in_python = in_python and not arguments.no_python
     try:
         figures = measure(out, arguments.library.resolve(), in_c, in_python)
     except RuntimeError as error:
@@ -101,7 +103,7 @@ def main() -> int:
         RECORDED.write_text(json.dumps(recorded, indent=2) + "\n", encoding="utf-8")
     ceilings = recorded.get(platform.machine(), {}) | (recorded.get(interpreter(), {}) if in_python else {})
     print(table(chosen, ceilings))
-    if not in_python and not names:
+    if not in_python and not names and not arguments.no_python:
         print(
             f"The calls of the Python package are not compared: no ceilings are recorded for {interpreter()}; "
             "bench/budgets.py --record writes them."

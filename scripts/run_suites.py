@@ -189,7 +189,7 @@ def suites() -> list[Suite]:
         Suite("history", [pytest("Tests/history", parallel=True)], runner=True),
         Suite("docs", [[PYTHON, "scripts/check_snippets.py"]], runner=True),
         Suite("demo", [["scripts/demo.sh", str(BUILD)]]),
-        Suite("budgets", [[PYTHON, "bench/budgets.py"], [PYTHON, "bench/growth.py", "--short"]]),
+        Suite("budgets", [[PYTHON, "bench/budgets.py", "--no-python"], [PYTHON, "bench/growth.py", "--short"]]),
     ]
 
 
