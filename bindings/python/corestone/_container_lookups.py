@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ._records import Record, Records
@@ -64,17 +65,18 @@ class ContainerLookups(Records):
         The arguments are those of Context.get_or_create. The new object is saved. If another context or process saves
         an object with the same unique values meanwhile, its record is returned.
         """
-        for is_last in (False, True):
-            try:
-                with self.context(unsaved="discard") as context:
-                    item, is_new = context.get_or_create(entity, defaults, **values)
-                    if is_new:
-                        context.save()
-                    return self._record(item), is_new
-            except ConflictError:
-                if is_last:
-                    raise
-        raise AssertionError("the loop returns or raises")
+        with suppress(ConflictError):
+            return self._get_or_create(entity, defaults, values)
+        return self._get_or_create(entity, defaults, values)
+
+    def _get_or_create(
+        self, entity: EntityLike, defaults: Mapping[str, Any] | None, values: Mapping[str, Any]
+    ) -> tuple[Record, bool]:
+        with self.context(unsaved="discard") as context:
+            item, is_new = context.get_or_create(entity, defaults, **values)
+            if is_new:
+                context.save()
+            return self._record(item), is_new
 
     def upsert(
         self,

@@ -15,6 +15,7 @@ from . import _abi, values
 from ._abi import lib, text
 from ._call import call, made, owned
 from ._composite import leaves
+from ._records import finite
 from .object import ManagedObject, object_id
 from .property import PropertyDescription
 from .results import Results
@@ -154,9 +155,7 @@ def _value(item: ManagedObject, entity: Entity, leaf: PropertyDescription) -> An
 def plain(value: Any) -> Any:
     """Returns a value in its form in a dump."""
     if isinstance(value, float):
-        if math.isfinite(value):
-            return value
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return finite(value)
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, UUID):
@@ -169,7 +168,7 @@ def plain(value: Any) -> Any:
 def _date(entity: Entity, leaf: PropertyDescription, seconds: float) -> str | float:
     """Returns a date as ISO 8601 with as many digits as necessary, or the seconds since 2001 if no text is exact."""
     if not math.isfinite(seconds):
-        return plain(seconds)  # type: ignore[no-any-return]
+        return finite(seconds)  # type: ignore[no-any-return]
     whole = math.floor(seconds)
     try:
         head = (values.EPOCH + timedelta(seconds=whole)).strftime("%Y-%m-%dT%H:%M:%S")

@@ -242,7 +242,8 @@ def of_container(container: Container) -> str:
     if container.is_closed:
         return table("Container (closed)", ["model"], [[f"{len(container.model):,} entities"]])
     stores = [
-        [each.path or "in memory", each.type, "yes" if each.is_read_only else "no"] for each in _stores(container)
+        [each.path or "in memory", each.type, "yes" if each.is_read_only else "no"]
+        for each in container.coordinator.stores
     ]
     found = table("Container", ["store", "type", "read-only"], stores)
     if not stores:
@@ -252,7 +253,3 @@ def of_container(container: Container) -> str:
         rows = [[each.name, context.count(each, include_subentities=False)] for each in entities[:ROWS]]
     more = _rest(len(entities), "entity", plural="entities")
     return found + table("Saved objects", ["entity", "objects"], rows, more)
-
-
-def _stores(container: Container) -> Sequence[Any]:
-    return container.coordinator.stores

@@ -77,23 +77,23 @@ def _date(value: str | float) -> datetime | float:
     return found
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """Returns a value with text instead of NaN and infinities, which JSON does not have."""
     if isinstance(value, float):
         if math.isfinite(value):
             return value
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Mapping):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: finite(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
+        return [finite(each) for each in value]
     return value
 
 
 def _plain(value: Any) -> Any:
     """Returns the JSON form of a value without a JSON type, as the library accepts it."""
     if isinstance(value, ExactDate) and hasattr(value, "seconds"):
-        return _finite(value.seconds)
+        return finite(value.seconds)
     if isinstance(value, datetime):
         date_to_seconds(value)  # rejects a datetime without a time zone, or out of range
         return value.isoformat()
@@ -108,9 +108,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, ManagedObject):
         return value.id.uri
     if isinstance(value, Mapping):
-        return _finite(dict(value))
+        return finite(dict(value))
     if isinstance(value, Iterable):
-        return _finite(list(value))
+        return finite(list(value))
     raise TypeMismatchError(
         f"a record cannot have a value of type {type(value).__name__}: {shown(value)}. Use None, bool, int, float, "
         "Decimal, str, bytes, datetime, UUID, an object or its ID, or dictionaries and lists of these",
@@ -408,7 +408,7 @@ class Records:
         try:
             if not isinstance(values, (Mapping, list, tuple)):
                 values = plain(values)
-            return text(json.dumps(_finite(values), default=plain, allow_nan=False))
+            return text(json.dumps(finite(values), default=plain, allow_nan=False))
         except CorestoneError as raised:
             name = None if last is values else _name_of(values, last)
             if isinstance(raised, TypeMismatchError) and (last is values or name == ""):
