@@ -181,9 +181,7 @@ public func cst_container_perform_background_task(
 ) -> cst_status {
     let work = Work(Userdata(userdata, destroy))
     return boundary(error) {
-        guard let body else {
-            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
-        }
+        let body = try requiredBody(body)
         let container = try containerBox(pointer)
         let box = try container.box(of: container.container.newTaskContext())
         // The host does not own the handle, which is valid until the work has ended.

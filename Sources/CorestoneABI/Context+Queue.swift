@@ -20,9 +20,7 @@ public func cst_context_schedule(
     // rejected.
     let work = Work(Userdata(userdata, destroy))
     return boundary(error) {
-        guard let body else {
-            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
-        }
+        let body = try requiredBody(body)
         let isImmediate = schedule == CST_SCHEDULE_IMMEDIATE
         guard isImmediate || schedule == CST_SCHEDULE_ENQUEUED else {
             throw CoreError(
@@ -38,6 +36,14 @@ public func cst_context_schedule(
             try work.enqueue(on: box, body, done)
         }
     }
+}
+
+/// Returns the function that is to run on a queue. Throws for NULL.
+func requiredBody<Function>(_ body: Function?) throws -> Function {
+    guard let body else {
+        throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
+    }
+    return body
 }
 
 /// A body to be run on the queue of a context.
@@ -130,9 +136,7 @@ public func cst_context_perform_and_wait(
     _ pointer: OpaquePointer?, _ body: cst_context_perform_fn?, _ userdata: UnsafeMutableRawPointer?, _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        guard let body else {
-            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
-        }
+        let body = try requiredBody(body)
         let box = try contextBox(pointer)
         try withExtendedLifetime(box) {
             try box.context.runAndWait { _ in

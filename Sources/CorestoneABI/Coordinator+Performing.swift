@@ -10,9 +10,7 @@ public func cst_coordinator_perform(
     // The userdata is freed with its last reference: immediately on failure, otherwise after the body ran.
     let payload = Userdata(userdata, destroy)
     return boundary(error) {
-        guard let body else {
-            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
-        }
+        let body = try requiredBody(body)
         // A failure of an asynchronous body is ignored, as the header documents.
         try coordinator(pointer).coordinator.perform {
             withCallScope {
@@ -28,9 +26,7 @@ public func cst_coordinator_perform_and_wait(
     _ error: ErrorOut
 ) -> cst_status {
     boundary(error) {
-        guard let body else {
-            throw CoreError(.invalidArgument, "body is NULL; pass the function to be called", key: "body")
-        }
+        let body = try requiredBody(body)
         try coordinator(pointer).coordinator.performAndWait {
             try performing { _ = try callHost("the block performed on the coordinator") { body(userdata, $0) } }
         }
