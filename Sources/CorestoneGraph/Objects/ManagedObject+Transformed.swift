@@ -31,14 +31,7 @@ extension ManagedObject {
 
     /// Transforms the value of a transformable attribute again, because its class may have been registered since.
     package func transformedValueAgain(key: UInt32) throws -> Any? {
-        let slot = try transformable(key).slot
-        let former = transformedByObjects.withLock { all in
-            let former = all[ObjectIdentifier(self)]?.filter { $0.slot == slot }
-            all[ObjectIdentifier(self)]?.removeAll { $0.slot == slot }
-            return former
-        }
-        // The value is released outside the lock, because its deallocation may call the application.
-        withExtendedLifetime(former) {}
+        hold(nil, at: try transformable(key).slot)
         return try transformedValue(key: key)
     }
 
@@ -58,7 +51,7 @@ extension ManagedObject {
         }
         let bytes = try located(attribute, "transform", value as? PropertyValue) { try transformer.bytes(for: value) }
         try set(.bytes(bytes), key: key)
-        hold(TransformedValue(slot: slot, bytes: bytes, value: value))
+        hold(TransformedValue(slot: slot, bytes: bytes, value: value), at: slot)
     }
 
     /// Returns the transformer of a transformable attribute, and the class of its values if the model names one.
@@ -129,7 +122,7 @@ extension ManagedObject {
         let value = try located(attribute, "reverse-transform", PropertyValue.bytes(bytes)) {
             try transformer.value(for: bytes)
         }
-        hold(TransformedValue(slot: slot, bytes: bytes, value: value))
+        hold(TransformedValue(slot: slot, bytes: bytes, value: value), at: slot)
         return value
     }
 
@@ -138,14 +131,16 @@ extension ManagedObject {
         return transformedByObjects.withLock { $0[ObjectIdentifier(self)]?.first { $0.slot == slot } }
     }
 
-    private func hold(_ value: TransformedValue) {
+    /// Replaces the cached value of an attribute; nil removes it.
+    private func hold(_ value: TransformedValue?, at slot: Int) {
         let former = transformedByObjects.withLock { all in
-            let former = all[ObjectIdentifier(self), default: []].filter { $0.slot == value.slot }
-            all[ObjectIdentifier(self), default: []].removeAll { $0.slot == value.slot }
-            all[ObjectIdentifier(self), default: []].append(value)
+            let former = all[ObjectIdentifier(self), default: []].filter { $0.slot == slot }
+            all[ObjectIdentifier(self), default: []].removeAll { $0.slot == slot }
+            if let value { all[ObjectIdentifier(self), default: []].append(value) }
             return former
         }
         state.insert(.keepsTransformed)
+        // The value is released outside the lock, because its deallocation may call the application.
         withExtendedLifetime(former) {}
     }
 
