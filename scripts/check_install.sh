@@ -51,7 +51,7 @@ cmp "$work/version" "$work/version-by-cmake"
 unset CORESTONE_LIBRARY PYTHONPATH
 python_folder=$(dirname "$(find "$prefix/lib" -path '*/corestone/__init__.py')" | xargs dirname)
 (cd "$work" && PYTHONPATH=$python_folder python3 -c \
-    "from corestone import _library; assert _library.find_library() == '$prefix/lib/libcorestone.so', _library.find_library()")
+    "from corestone._abi import library; assert library.find_library() == '$prefix/lib/libcorestone.so', library.find_library()")
 export XDG_DATA_HOME=$work/data
 (cd "$work" && "$prefix/bin/corestone" init Notes && "$prefix/bin/corestone" init Lists --language c) >/dev/null
 PYTHONPATH=$python_folder python3 "$work/Notes/notes.py" >"$work/notes"

@@ -32,7 +32,7 @@ def formatted_python(text: str) -> str:
 
 OUTPUTS: dict[Path, Callable[[Interface], str]] = {
     DESCRIPTION: description.to_json,
-    ROOT / "bindings/python/corestone/_abi_generated.py": lambda each: formatted_python(python_layer.generate(each)),
+    ROOT / "bindings/python/corestone/_abi/generated.py": lambda each: formatted_python(python_layer.generate(each)),
     ROOT / "Tests/c/calls.inc": calls.table,
     ROOT / "Tests/c/headers/layout.c": layouts.program,
     ROOT / "Tests/swift/abi/EveryStructTests.swift": layouts.swift_test,

@@ -9,7 +9,9 @@ install -m 755 "$build/lib/libcorestone.so.$version" "$destdir$libdir/"
 cp -P "$build"/lib/libcorestone.so "$build"/lib/libcorestone.so.[0-9] "$destdir$libdir/"
 scripts/copy_headers.sh "$destdir$includedir"
 install -m 755 "$build/bin/corestone" "$destdir$bindir/"
-install -m 644 bindings/python/corestone/*.py bindings/python/corestone/py.typed "$destdir$pythondir/corestone/"
+(cd bindings/python && find corestone -name '*.py' -o -name py.typed) | while read -r module; do
+    install -D -m 644 "bindings/python/$module" "$destdir$pythondir/$module"
+done
 if [ -e bindings/python/corestone/_accelerator.abi3.so ]; then
     install -m 755 bindings/python/corestone/_accelerator.abi3.so "$destdir$pythondir/corestone/"
 fi

@@ -33,7 +33,9 @@ finish() {
 }
 trap finish EXIT
 mkdir "$folder/corestone"
-cp bindings/python/corestone/*.py bindings/python/corestone/py.typed "$folder/corestone/"
+(cd bindings/python && find corestone -name '*.py' -o -name py.typed) | while read -r module; do
+    install -D -m 644 "bindings/python/$module" "$folder/$module"
+done
 accelerator=$folder/corestone/_accelerator.abi3.so
 CC=$compiler CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
     STRIP=true scripts/accelerator.sh "$python" "$build/include" "$accelerator"
@@ -46,7 +48,7 @@ sanitized() {
         CORESTONE_LIBRARY=$build/lib/libcorestone.so PYTHONPATH=$folder PYTHONDONTWRITEBYTECODE=1 "$python" "$@"
 }
 
-loaded=$(sanitized -c 'import corestone._wrappers as loaded; print(loaded.accelerator.__file__)')
+loaded=$(sanitized -c 'import corestone._abi.wrappers as loaded; print(loaded.accelerator.__file__)')
 if [ "$loaded" != "$accelerator" ]; then
     echo "test_accelerator_asan.sh: Python loaded $loaded instead of $accelerator" >&2
     exit 1

@@ -261,8 +261,9 @@ class World:
         return getattr(item, name)
 
     def write_through_c(self) -> Any:
-        from corestone import _abi, values
-        from corestone._call import call
+        from corestone import _abi
+        from corestone._abi import values
+        from corestone._abi.call import call
 
         item = self.person()
         cell = values.Cell()

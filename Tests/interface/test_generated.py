@@ -152,7 +152,7 @@ def test_description_has_marks_sections_and_comments() -> None:
 
 def raw_layer() -> Any:
     """The generated module of the Python package alone, which needs no library."""
-    path = ROOT / "bindings/python/corestone/_abi_generated.py"
+    path = ROOT / "bindings/python/corestone/_abi/generated.py"
     spec = importlib.util.spec_from_file_location("raw_layer", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -122,7 +122,7 @@ class Checkout:
             text = text.replace(mutant["find"], mutant["replace"])
             if path.suffix == ".py":
                 first = "from __future__ import annotations\n"
-                text = text.replace(first, first + "\nfrom ._mutant import mutant\n", 1)
+                text = text.replace(first, first + "\nfrom corestone._mutant import mutant\n", 1)
             elif "/CorestoneValues/" not in mutant["file"] and "import CorestoneValues" not in text:
                 text = "import CorestoneValues\n" + text
             path.write_text(text)

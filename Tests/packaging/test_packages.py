@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "packaging/python"), str(ROOT / "scripts"), str(ROOT 
 
 import corestone_build  # noqa: E402
 import sbom  # noqa: E402
-from corestone import _sqlite  # noqa: E402
+from corestone._abi import sqlite  # noqa: E402
 
 VERSION = corestone_build.version()
 
@@ -64,6 +64,8 @@ def test_wheel_has_library_tool_headers_and_types(build: Path, tmp_path: Path, a
             "_corestone_command.py",
             "corestone/__init__.py",
             "corestone/__main__.py",
+            "corestone/_abi/generated.py",
+            "corestone/graph/context.py",
             "corestone/bin/corestone",
             "corestone/include/corestone-api.json",
             "corestone/include/corestone.h",
@@ -191,7 +193,7 @@ def test_shims_behave_like_the_c_library(tmp_path: Path) -> None:
 
 def test_debian_packages_need_the_same_sqlite_as_the_python_package() -> None:
     control = (ROOT / "packaging/debian/control").read_text(encoding="utf-8")
-    assert set(re.findall(r"libsqlite3-0 \(>= ([\d.]+)\)", control)) == {".".join(map(str, _sqlite.MINIMUM[:2]))}
+    assert set(re.findall(r"libsqlite3-0 \(>= ([\d.]+)\)", control)) == {".".join(map(str, sqlite.MINIMUM[:2]))}
 
 
 @pytest.mark.parametrize("package", ["libcorestone1", "corestone"])

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import corestone
-from corestone import _wrappers
+from corestone._abi import wrappers
 from workload import QUERY_NAMES, Clock, copied, keys, raised, rows, run
 
 REFERENCE_DATE = datetime(2001, 1, 1, tzinfo=timezone.utc)
@@ -30,7 +30,7 @@ MODEL = {
     },
 }
 # The accelerator is on or off for a whole process.
-clock = Clock("python" if _wrappers.accelerator is not None else "python_plain")
+clock = Clock("python" if wrappers.accelerator is not None else "python_plain")
 
 
 def open_container(path: str) -> corestone.Container:

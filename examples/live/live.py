@@ -30,7 +30,7 @@ from corestone import (
     ObjectID,
     main_queue,
 )
-from corestone.merging import Conflict
+from corestone.graph.merging import Conflict
 
 HELP = """\
   add NAME [AMOUNT]   adds an item                     NUMBER           marks it as bought or not bought

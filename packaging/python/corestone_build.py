@@ -123,9 +123,9 @@ def tag_of(accelerated: bool) -> str:
 def wheel_entries(accelerated: bool) -> dict[str, tuple[bytes, int]]:
     """Returns the content and permissions of every file of the wheel by name, except those of its dist-info folder."""
     entries: dict[str, tuple[bytes, int]] = {}
-    for path in sorted(PACKAGE.iterdir()):
+    for path in sorted(PACKAGE.rglob("*")):
         if path.suffix in (".py", ".pyi") or path.name == "py.typed":
-            entries[f"corestone/{path.name}"] = (path.read_bytes(), 0o644)
+            entries[f"corestone/{path.relative_to(PACKAGE).as_posix()}"] = (path.read_bytes(), 0o644)
     for name, path in binaries(accelerated).items():
         entries[f"corestone/{name}"] = (path.read_bytes(), 0o755)
     include = ROOT / "include"

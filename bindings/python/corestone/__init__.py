@@ -20,28 +20,11 @@ import sys
 
 TYPE_CHECKING = False  # as in `typing`, whose import takes longer than that of this package
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
     from . import log
-    from ._archived_object import ArchivedObject
-    from ._arrow_import import UpsertCounts
-    from ._contexts import UnsavedChanges, UnsavedCounts
-    from ._editors import Editor
-    from ._library import LibraryNotFoundError
-    from ._model_files import DraftProblem, ModelVersions
-    from ._notifications import ChangedIDs, Notifications
-    from ._records import ExactDate
-    from ._single_faults import SingleFaults
-    from ._sqlite import SQLiteWarning
-    from .archive import (
-        URL,
-        decode_archive,
-        encode_archive,
-        register_archivable,
-        unregister_archivable,
-    )
-    from .arrow import ArrowData
-    from .asynchronous import AsynchronousFetch, FetchProgress
-    from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
-    from .checking import Comparison, Leftovers, Problem, check, compare, leftovers, remove_leftovers
+    from ._abi.library import LibraryNotFoundError
+    from ._abi.sqlite import SQLiteWarning
     from .codes import (
         Aggregate,
         AttributeType,
@@ -57,24 +40,6 @@ if TYPE_CHECKING:
         UndoNotification,
         ValueChangeKind,
     )
-    from .collections import ToManyList, ToManySet
-    from .container import Container, StoreDescription, data_folder, open_container
-    from .context import Context
-    from .controller import FetchedResultsController, ResultsSection
-    from .coordinator import (
-        AppleCheck,
-        AppleFinding,
-        Checkpoint,
-        Coordinator,
-        Statistics,
-        Store,
-        check_apple,
-        metadata,
-        set_metadata,
-    )
-    from .cursor import Cursor
-    from .document import Document, DocumentState
-    from .entity import Entity
     from .errors import (
         CallbackError,
         CancelledError,
@@ -107,12 +72,20 @@ if TYPE_CHECKING:
         ValidationError,
         WrongThreadError,
     )
-    from .explanation import FetchExplanation, FetchShare, FetchStep
-    from .expression import Expression, ExpressionType
-    from .faulting import InaccessibleFaultHandler
-    from .function import register_function, unregister_function
-    from .generation import QueryGeneration
-    from .history import (
+    from .graph.arrow import ArrowData
+    from .graph.arrow_import import UpsertCounts
+    from .graph.asynchronous import AsynchronousFetch, FetchProgress
+    from .graph.batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
+    from .graph.collections import ToManyList, ToManySet
+    from .graph.context import Context
+    from .graph.context_owners import UnsavedChanges, UnsavedCounts
+    from .graph.controller import FetchedResultsController, ResultsSection
+    from .graph.cursor import Cursor
+    from .graph.editors import Editor
+    from .graph.explanation import FetchExplanation, FetchShare, FetchStep
+    from .graph.faulting import InaccessibleFaultHandler
+    from .graph.generation import QueryGeneration
+    from .graph.history import (
         DeletedHistory,
         HistoryChange,
         HistoryConsumer,
@@ -123,7 +96,69 @@ if TYPE_CHECKING:
         HistoryToken,
         HistoryTransaction,
     )
-    from .host_store import (
+    from .graph.key_value import set_nil, set_value_for_key_path, value_for_key_path
+    from .graph.live import (
+        Difference,
+        IDChange,
+        IndexPath,
+        LiveQuery,
+        ObjectChange,
+        ResultsChangeKind,
+        SectionChange,
+        Snapshot,
+    )
+    from .graph.merging import (
+        ConflictKind,
+        ConstraintConflict,
+        MergeConflict,
+        MergePolicy,
+        MergePolicyType,
+        PropertyDifference,
+    )
+    from .graph.notifications import ChangedIDs, Notifications
+    from .graph.object import ManagedObject
+    from .graph.object_id import ObjectID
+    from .graph.observation import (
+        ContextChanges,
+        Observation,
+        RemoteChange,
+        StoreChanges,
+        StoreReplacement,
+        ValueChange,
+    )
+    from .graph.queue import MainQueue, main_queue
+    from .graph.request import FetchRequest, PersistentStoreRequest
+    from .graph.results import Results
+    from .graph.rows import ExpressionDescription, LazyRows
+    from .graph.single_faults import SingleFaults
+    from .graph.undo import UndoManager
+    from .model.archive import URL, decode_archive, encode_archive, register_archivable, unregister_archivable
+    from .model.archived_object import ArchivedObject
+    from .model.entity import Entity
+    from .model.files import DraftProblem, ModelVersions
+    from .model.model import LintFinding, Model, ModelChange
+    from .model.property import PropertyDescription
+    from .model.transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
+    from .predicate.expression import Expression, ExpressionType
+    from .predicate.function import register_function, unregister_function
+    from .predicate.predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
+    from .predicate.query import Attribute, Key, ToMany, Value, key
+    from .predicate.sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
+    from .stores.checking import Comparison, Leftovers, Problem, check, compare, leftovers, remove_leftovers
+    from .stores.container import Container, StoreDescription, data_folder, open_container
+    from .stores.coordinator import (
+        AppleCheck,
+        AppleFinding,
+        Checkpoint,
+        Coordinator,
+        Statistics,
+        Store,
+        check_apple,
+        metadata,
+        set_metadata,
+    )
+    from .stores.document import Document, DocumentState
+    from .stores.host_store import (
         AtomicStore,
         AtomicStoreCacheNode,
         Fetched,
@@ -139,53 +174,21 @@ if TYPE_CHECKING:
         registered_store_types,
         unregister_store_type,
     )
-    from .key_value import set_nil, set_value_for_key_path, value_for_key_path
-    from .live import (
-        Difference,
-        IDChange,
-        IndexPath,
-        LiveQuery,
-        ObjectChange,
-        ResultsChangeKind,
-        SectionChange,
-        Snapshot,
-    )
-    from .mapping import EntityMapping, MappingModel, PropertyMapping
-    from .merging import (
-        ConflictKind,
-        ConstraintConflict,
-        MergeConflict,
-        MergePolicy,
-        MergePolicyType,
-        PropertyDifference,
-    )
-    from .migration import EntityMigration, MigrationPlan, MigrationProblem, backups, migration_plan
-    from .migration_guard import MigrationFinding, ModelRelease, check_migration
-    from .migration_manager import (
+    from .stores.mapping import EntityMapping, MappingModel, PropertyMapping
+    from .stores.migration import EntityMigration, MigrationPlan, MigrationProblem, backups, migration_plan
+    from .stores.migration_guard import MigrationFinding, ModelRelease, check_migration
+    from .stores.migration_manager import (
         MigrationManager,
         MigrationPolicy,
         is_migration_policy_registered,
         register_migration_policy,
         unregister_migration_policy,
     )
-    from .model import LintFinding, Model, ModelChange
-    from .object import ManagedObject
-    from .object_id import ObjectID
-    from .observation import ContextChanges, Observation, RemoteChange, StoreChanges, StoreReplacement, ValueChange
-    from .past import UNKNOWN, Revision, RevisionValue, Unknown
-    from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
-    from .property import PropertyDescription
-    from .query import Attribute, Key, ToMany, Value, key
-    from .queue import MainQueue, main_queue
-    from .request import FetchRequest, PersistentStoreRequest
-    from .results import Results
-    from .rows import ExpressionDescription, LazyRows
-    from .sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
-    from .staged_migration import MigrationStage, ModelReference, validate_stages
-    from .transfer import LoadCounts, dump, load
-    from .transformer import raw_value, register_transformer, set_raw_value, unregister_transformer
-    from .undo import UndoManager
-    from .views import views
+    from .stores.past import UNKNOWN, Revision, RevisionValue, Unknown
+    from .stores.records import ExactDate
+    from .stores.staged_migration import MigrationStage, ModelReference, validate_stages
+    from .stores.transfer import LoadCounts, dump, load
+    from .stores.views import views
 
     # Not exported by `import *`, because it would hide Python's own `open`.
     open = open_container
@@ -197,35 +200,35 @@ __version__ = "0.1.0"
 _PLACES = {
     name: module
     for module, names in {
-        "_editors": "Editor",
-        "_archived_object": "ArchivedObject",
-        "_arrow_import": "UpsertCounts",
-        "_contexts": "UnsavedChanges UnsavedCounts",
-        "_library": "LibraryNotFoundError",
-        "_model_files": "DraftProblem ModelVersions",
-        "_notifications": "ChangedIDs Notifications",
-        "_records": "ExactDate",
-        "_single_faults": "SingleFaults",
-        "_sqlite": "SQLiteWarning",
-        "archive": "URL decode_archive encode_archive register_archivable unregister_archivable",
-        "arrow": "ArrowData",
-        "asynchronous": "AsynchronousFetch FetchProgress",
-        "batch": "BatchDeleteRequest BatchInsertRequest BatchUpdateRequest",
-        "checking": "Comparison Leftovers Problem check compare leftovers remove_leftovers",
+        "graph.editors": "Editor",
+        "model.archived_object": "ArchivedObject",
+        "graph.arrow_import": "UpsertCounts",
+        "graph.context_owners": "UnsavedChanges UnsavedCounts",
+        "_abi.library": "LibraryNotFoundError",
+        "model.files": "DraftProblem ModelVersions",
+        "graph.notifications": "ChangedIDs Notifications",
+        "stores.records": "ExactDate",
+        "graph.single_faults": "SingleFaults",
+        "_abi.sqlite": "SQLiteWarning",
+        "model.archive": "URL decode_archive encode_archive register_archivable unregister_archivable",
+        "graph.arrow": "ArrowData",
+        "graph.asynchronous": "AsynchronousFetch FetchProgress",
+        "graph.batch": "BatchDeleteRequest BatchInsertRequest BatchUpdateRequest",
+        "stores.checking": "Comparison Leftovers Problem check compare leftovers remove_leftovers",
         "codes": (
             "Aggregate AttributeType ContextNotification CoordinatorNotification CoreDataCode DeleteRule "
             "HistoryChangeKind ProblemKind SnapshotEvents Status StoreFile UndoNotification ValueChangeKind"
         ),
-        "collections": "ToManyList ToManySet",
-        "container": "Container StoreDescription data_folder open_container",
-        "context": "Context",
-        "controller": "FetchedResultsController ResultsSection",
-        "coordinator": (
+        "graph.collections": "ToManyList ToManySet",
+        "stores.container": "Container StoreDescription data_folder open_container",
+        "graph.context": "Context",
+        "graph.controller": "FetchedResultsController ResultsSection",
+        "stores.coordinator": (
             "AppleCheck AppleFinding Checkpoint Coordinator Statistics Store check_apple metadata set_metadata"
         ),
-        "cursor": "Cursor",
-        "document": "Document DocumentState",
-        "entity": "Entity",
+        "graph.cursor": "Cursor",
+        "stores.document": "Document DocumentState",
+        "model.entity": "Entity",
         "errors": (
             "CallbackError CancelledError ConflictError CorestoneError ForkedError HistoryTokenExpiredError "
             "HistoryTokenStoreError InternalError InvalidArgumentError InvalidHandleError InvalidUTF8Error "
@@ -234,64 +237,78 @@ _PLACES = {
             "StoreReadOnlyError TypeMismatchError UnsavedChangesError UnsavedChangesWarning UnsupportedError "
             "ValidationError WrongThreadError"
         ),
-        "explanation": "FetchExplanation FetchShare FetchStep",
-        "expression": "Expression ExpressionType",
-        "faulting": "InaccessibleFaultHandler",
-        "function": "register_function unregister_function",
-        "generation": "QueryGeneration",
-        "history": (
+        "graph.explanation": "FetchExplanation FetchShare FetchStep",
+        "predicate.expression": "Expression ExpressionType",
+        "graph.faulting": "InaccessibleFaultHandler",
+        "predicate.function": "register_function unregister_function",
+        "graph.generation": "QueryGeneration",
+        "graph.history": (
             "DeletedHistory HistoryChange HistoryConsumer HistoryCursor HistoryPurge HistoryRetention "
             "HistorySize HistoryToken HistoryTransaction"
         ),
-        "host_store": (
+        "stores.host_store": (
             "AtomicStore AtomicStoreCacheNode Fetched HostStore IncrementalStore IncrementalStoreNode "
             "MemberChange RowID SaveChangesRequest StoreOpening UpdatedNode register_store_type "
             "registered_store_types unregister_store_type"
         ),
-        "key_value": "set_nil set_value_for_key_path value_for_key_path",
-        "live": "Difference IDChange IndexPath LiveQuery ObjectChange ResultsChangeKind SectionChange Snapshot",
-        "mapping": "EntityMapping MappingModel PropertyMapping",
-        "merging": "ConflictKind ConstraintConflict MergeConflict MergePolicy MergePolicyType PropertyDifference",
-        "migration": "EntityMigration MigrationPlan MigrationProblem backups migration_plan",
-        "migration_guard": "MigrationFinding ModelRelease check_migration",
-        "migration_manager": (
+        "graph.key_value": "set_nil set_value_for_key_path value_for_key_path",
+        "graph.live": "Difference IDChange IndexPath LiveQuery ObjectChange ResultsChangeKind SectionChange Snapshot",
+        "stores.mapping": "EntityMapping MappingModel PropertyMapping",
+        "graph.merging": "ConflictKind ConstraintConflict MergeConflict MergePolicy MergePolicyType PropertyDifference",
+        "stores.migration": "EntityMigration MigrationPlan MigrationProblem backups migration_plan",
+        "stores.migration_guard": "MigrationFinding ModelRelease check_migration",
+        "stores.migration_manager": (
             "MigrationManager MigrationPolicy is_migration_policy_registered register_migration_policy "
             "unregister_migration_policy"
         ),
-        "model": "LintFinding Model ModelChange",
-        "object": "ManagedObject",
-        "object_id": "ObjectID",
-        "observation": "ContextChanges Observation RemoteChange StoreChanges StoreReplacement ValueChange",
-        "past": "UNKNOWN Revision RevisionValue Unknown",
-        "predicate": "CompareOptions CompoundType Modifier Operator Predicate PredicateKind",
-        "property": "PropertyDescription",
-        "query": "Attribute Key ToMany Value key",
-        "queue": "MainQueue main_queue",
-        "request": "FetchRequest PersistentStoreRequest",
-        "results": "Results",
-        "rows": "ExpressionDescription LazyRows",
-        "sort": "Sort SortDescriptor SortKey set_sort_locale sort sort_locale",
-        "staged_migration": "MigrationStage ModelReference validate_stages",
-        "transfer": "LoadCounts dump load",
-        "transformer": "raw_value register_transformer set_raw_value unregister_transformer",
-        "undo": "UndoManager",
-        "views": "views",
+        "model.model": "LintFinding Model ModelChange",
+        "graph.object": "ManagedObject",
+        "graph.object_id": "ObjectID",
+        "graph.observation": "ContextChanges Observation RemoteChange StoreChanges StoreReplacement ValueChange",
+        "stores.past": "UNKNOWN Revision RevisionValue Unknown",
+        "predicate.predicate": "CompareOptions CompoundType Modifier Operator Predicate PredicateKind",
+        "model.property": "PropertyDescription",
+        "predicate.query": "Attribute Key ToMany Value key",
+        "graph.queue": "MainQueue main_queue",
+        "graph.request": "FetchRequest PersistentStoreRequest",
+        "graph.results": "Results",
+        "graph.rows": "ExpressionDescription LazyRows",
+        "predicate.sort": "Sort SortDescriptor SortKey set_sort_locale sort sort_locale",
+        "stores.staged_migration": "MigrationStage ModelReference validate_stages",
+        "stores.transfer": "LoadCounts dump load",
+        "model.transformer": "raw_value register_transformer set_raw_value unregister_transformer",
+        "graph.undo": "UndoManager",
+        "stores.views": "views",
     }.items()
     for name in names.split()
 }
 # Names that `import *` does not import.
-_ALIASES = {"open": ("container", "open_container")}
+_ALIASES = {"open": ("stores.container", "open_container")}
 
 
 class _Package(type(sys)):  # type: ignore[misc]
     """The class of this module. An import of a module does not hide the function of the same name, such as `sort`."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if _PLACES.get(name) != name or not isinstance(value, type(sys)):
+        if name not in _PLACES or not isinstance(value, type(sys)):
             super().__setattr__(name, value)
 
 
+class _FormerPaths:
+    """Finds modules by the paths that they had before the package had rooms, such as corestone.context."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if not name.startswith(f"{__name__}."):
+            return None
+        from ._former import find
+
+        return find(name)
+
+
 sys.modules[__name__].__class__ = _Package
+# Last, so that it is asked only for modules that nothing else finds.
+sys.meta_path.append(_FormerPaths)
 
 if not TYPE_CHECKING:
 
@@ -335,8 +352,8 @@ def handle_count() -> int:
 
 def _end() -> None:
     """Warns of unsaved changes that are lost at interpreter exit, if the program used the library."""
-    if f"{__name__}.coordinator" in sys.modules:
-        from ._at_exit import end
+    if f"{__name__}.stores.coordinator" in sys.modules:
+        from .stores.at_exit import end
 
         end()
 

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from . import __version__, library_version
-from ._library import find_library
+from ._abi.library import find_library
 
 
 def main() -> None:

@@ -23,8 +23,8 @@ from typing import Any
 
 from . import _abi
 from ._abi import lib
-from ._call import call
-from ._interrupt import immortal
+from ._abi.call import call
+from ._abi.interrupt import immortal
 
 _line_functions: dict[int, Callable[[str], None]] = {}
 _numbers = itertools.count(1)

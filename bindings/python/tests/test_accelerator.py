@@ -26,16 +26,10 @@ import pytest
 from checkout import ROOT
 
 import corestone
-from corestone import (
-    Context,
-    InvalidHandleError,
-    Model,
-    ObjectGoneError,
-    TypeMismatchError,
-    WrongThreadError,
-    _abi,
-    _wrappers,
-)
+from corestone import Context, InvalidHandleError, Model, ObjectGoneError, TypeMismatchError, WrongThreadError, _abi
+from corestone._abi import values, wrappers
+from corestone._abi.call import call
+from corestone.graph import context
 from corestone.object import ManagedObject
 
 EPOCH = datetime(2020, 1, 1, tzinfo=timezone.utc)
@@ -65,7 +59,7 @@ OTHERS = {
     "site": None,
     "photo": None,
 }
-is_on = _wrappers.accelerator is not None
+is_on = wrappers.accelerator is not None
 
 
 def values_of(item: Any) -> dict[str, Any]:
@@ -91,14 +85,14 @@ def one(ctx: Context) -> Any:
 
 
 def run_with(choice: str | None, program: str, **more: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name != _wrappers.VARIABLE} | more
+    environment = {name: value for name, value in os.environ.items() if name != wrappers.VARIABLE} | more
     if choice is not None:
-        environment[_wrappers.VARIABLE] = choice
+        environment[wrappers.VARIABLE] = choice
     command = [sys.executable, "-c", program]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
-SHOW = "import corestone; from corestone import _wrappers; print(_wrappers.accelerator is not None)"
+SHOW = "import corestone; from corestone._abi import wrappers; print(wrappers.accelerator is not None)"
 
 
 def test_variable_disables_the_accelerator() -> None:
@@ -147,8 +141,8 @@ except TypeError:
 run = getattr(interpreters, "run_string", None) or interpreters.exec
 run(number, PROGRAM)
 import corestone
-from corestone import _wrappers
-print(_wrappers.accelerator is not None)
+from corestone._abi import wrappers
+print(wrappers.accelerator is not None)
 """
 
 
@@ -156,7 +150,7 @@ print(_wrappers.accelerator is not None)
 def test_subinterpreters_cannot_load_the_accelerator() -> None:
     program = f"""
 import importlib.util, sys
-path = {_wrappers.accelerator.__file__ if is_on else ""!r}
+path = {wrappers.accelerator.__file__ if is_on else ""!r}
 try:
     spec = importlib.util.spec_from_file_location("corestone._accelerator", path)
     importlib.util.module_from_spec(spec)
@@ -174,10 +168,10 @@ def test_accelerator_exists_once() -> None:
     program = """
 import sys
 import corestone
-from corestone import _wrappers
+from corestone._abi import wrappers
 former = sys.modules.pop("corestone._accelerator")
 import corestone._accelerator as again
-print(again is former, again.Object is _wrappers.Base, again.__doc__)
+print(again is former, again.Object is wrappers.Base, again.__doc__)
 """
     assert run_with("1", program).stdout == "True True The accelerator of the package corestone.\n"
 
@@ -225,23 +219,23 @@ def test_dates_are_utc(ctx: Context, one: Any, value: datetime) -> None:
 
 def test_dates_are_rounded_like_those_of_timedelta(one: Any) -> None:
     key = one._cst_entity.properties["hired"].key
-    cell = corestone.values.Cell()
+    cell = values.Cell()
     cell.value.type = _abi.DATE
     numbers = [place * 0.37 * 10.0**power for place in range(-40, 40) for power in range(-8, 9)]
     numbers += [0.5e-6, 1.5e-6, -0.5e-6, -1.5e-6, 2.5e-6, 0.1234565, 1e9 + 0.0000005, -1e10 - 0.25e-6, 0.9999999]
     for seconds in numbers:
         cell.real.value = seconds
-        corestone._call.call(_abi.lib.cst_object_set, one._cst_handle, key, cell.ref)
-        assert one.hired == corestone.values.EPOCH + timedelta(0, seconds), seconds
+        call(_abi.lib.cst_object_set, one._cst_handle, key, cell.ref)
+        assert one.hired == values.EPOCH + timedelta(0, seconds), seconds
 
 
 # ---- what makes cached values invalid
 
 
 def changed_by_set_through_c(ctx: Context, one: Any) -> None:
-    cell = corestone.values.Cell()
-    corestone.values.encode(cell.value, 42)
-    corestone._call.call(_abi.lib.cst_object_set, one._cst_handle, one._cst_entity.properties["age"].key, cell.ref)
+    cell = values.Cell()
+    values.encode(cell.value, 42)
+    call(_abi.lib.cst_object_set, one._cst_handle, one._cst_entity.properties["age"].key, cell.ref)
 
 
 def changed_elsewhere(ctx: Context) -> None:
@@ -732,13 +726,13 @@ def test_get_returns_the_object_of_a_row_that_was_inserted_again(ctx: Context, o
 def test_get_of_an_unchanged_object_does_not_call_the_library(
     ctx: Context, one: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    which, calls, real = one.id, [], corestone.context._with_id
+    which, calls, real = one.id, [], context._with_id
 
     def count(*arguments: Any) -> Any:
         calls.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(corestone.context, "_with_id", count)
+    monkeypatch.setattr(context, "_with_id", count)
     for _ in range(5):
         assert ctx.get(which) is one
         assert one.age == 41
@@ -796,9 +790,9 @@ def test_insertion_sets_all_values_or_inserts_nothing(ctx: Context) -> None:
             {"number": 2**70},
             {"projects": [5]},
         ]
-        for values in wrong:
+        for given in wrong:
             with pytest.raises(corestone.CorestoneError):
-                ctx.insert("Employee", **{"name": "N", **values})
+                ctx.insert("Employee", **{"name": "N", **given})
         assert ctx.count("Employee") == before
     with pytest.raises(corestone.ModelError):
         ctx.insert("Nothing")
@@ -939,7 +933,7 @@ def test_memory_does_not_grow(ctx: Context) -> None:
 
 def test_handles_are_those_of_the_library(one: Any) -> None:
     out = ctypes.c_uint32()
-    corestone._call.call(_abi.lib.cst_object_state, one._cst_handle, ctypes.byref(out))
-    corestone._call.call(_abi.lib.cst_object_state, one._cst_token, ctypes.byref(out))
-    assert _wrappers.find(one._cst_token) is one
-    assert one in _wrappers.objects()
+    call(_abi.lib.cst_object_state, one._cst_handle, ctypes.byref(out))
+    call(_abi.lib.cst_object_state, one._cst_token, ctypes.byref(out))
+    assert wrappers.find(one._cst_token) is one
+    assert one in wrappers.objects()

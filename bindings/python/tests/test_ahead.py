@@ -12,9 +12,11 @@ from uuid import UUID
 
 import pytest
 
-from corestone import Context, ObjectGoneError, WrongThreadError, _ahead, _wrappers
+from corestone import Context, ObjectGoneError, WrongThreadError
+from corestone._abi import wrappers
+from corestone.graph.ahead import Stamp
 
-pytestmark = pytest.mark.skipif(_wrappers.accelerator is not None, reason="the accelerator does not read ahead")
+pytestmark = pytest.mark.skipif(wrappers.accelerator is not None, reason="the accelerator does not read ahead")
 
 EPOCH = datetime(2020, 1, 1, tzinfo=timezone.utc)
 
@@ -58,7 +60,7 @@ def test_prefetched_values_equal_those_read_one_by_one(people: Any) -> None:
     ahead = [[getattr(person, name) for name in names] for person in kept]
     assert is_ahead(kept[0], "hired")
     assert not is_ahead(kept[0], "photo")
-    people[0].context._stamp = _ahead.Stamp()
+    people[0].context._stamp = Stamp()
     one_by_one = [list(people[at].get(*names)) for at in range(len(people))]
     assert ahead == one_by_one
     assert [[type(value) for value in row] for row in ahead] == [[type(value) for value in row] for row in one_by_one]

@@ -26,8 +26,8 @@ from conftest import keep, stored
 
 import corestone
 from corestone import AttributeType, Container, Context, ManagedObject, Model, ValidationError
+from corestone.model.property import PropertyDescription
 from corestone.object import object_id
-from corestone.property import PropertyDescription
 
 MANIFEST = FIXTURES / "manifest.json"
 STORES = [store["file"] for store in json.loads(MANIFEST.read_text())["stores"]] if MANIFEST.exists() else []

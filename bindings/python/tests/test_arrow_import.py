@@ -28,9 +28,9 @@ from corestone import (
     TypeMismatchError,
     UpsertCounts,
     ValidationError,
-    _arrow_import,
     raw_value,
 )
+from corestone.graph import arrow_import
 
 pa: Any = pytest.importorskip("pyarrow")
 polars: Any = pytest.importorskip("polars")
@@ -694,11 +694,11 @@ def test_readers_are_not_kept_alive(ctx: Context) -> None:
         reader = pa.table({"name": ["a"]}).to_reader()
         watched = weakref.ref(reader)
         assert ctx.insert_arrow("Employee", reader) == 1
-        assert _arrow_import._read_once[id(reader)]() is reader
+        assert arrow_import._read_once[id(reader)]() is reader
         del reader
         gc.collect()
         assert watched() is None
-    assert not _arrow_import._read_once
+    assert not arrow_import._read_once
 
 
 def test_producers_that_cannot_be_recognised_as_readers(ctx: Context) -> None:

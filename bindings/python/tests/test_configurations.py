@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from corestone import Container, CorestoneError, InvalidArgumentError, Model, ModelError
-from corestone.coordinator import Store
 from corestone.object import object_id
+from corestone.stores.coordinator import Store
 
 
 @pytest.fixture

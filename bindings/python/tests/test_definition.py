@@ -18,7 +18,7 @@ from corestone import (
     Predicate,
     decode_archive,
 )
-from corestone._definition import ATTRIBUTE_TYPES, DELETE_RULES, attribute_type, delete_rule
+from corestone.model.definition import ATTRIBUTE_TYPES, DELETE_RULES, attribute_type, delete_rule
 
 # What every attribute and every relationship says, unless its line says otherwise.
 ATTRIBUTE = {"optional": True}

@@ -95,7 +95,7 @@ def test_removing_a_parent_removes_references_to_its_properties() -> None:
 
 def test_request_for_a_removed_entity_fails(tmp_path: Path) -> None:
     from corestone._abi import lib, text
-    from corestone._call import call, made
+    from corestone._abi.call import call, made
 
     model = Model({"Task": {"title": "string"}, "Person": {"name": "string"}})
     request = made(lib.cst_fetch_request_new, model["Task"]._handle)

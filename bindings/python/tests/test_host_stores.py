@@ -1095,11 +1095,11 @@ def test_references_survive_a_failed_save(kind: Any, tmp_path: Path) -> None:
 
 
 def test_custom_stores_do_not_leak_handles() -> None:
-    from corestone import _host_store, _open_hosts
+    from corestone.stores import host_callbacks, open_hosts
 
     open_mem().close()
     gc.collect()
-    before, stores = corestone.handle_count(), len(_open_hosts.opened)
+    before, stores = corestone.handle_count(), len(open_hosts.opened)
     for _ in range(20):
         with open_mem() as container:
             ctx = container.context()
@@ -1110,10 +1110,10 @@ def test_custom_stores_do_not_leak_handles() -> None:
             assert len([each.name for each in ctx.fetch("Person", "name < '5'")]) >= 5
         del ctx, container
     gc.collect()
-    assert len(_open_hosts.opened) == stores
+    assert len(open_hosts.opened) == stores
     assert corestone.handle_count() <= before + 1
     corestone.unregister_store_type("Mem")
-    assert "Mem" not in [kind.__name__ for kind in _host_store._types.values()]
+    assert "Mem" not in [kind.__name__ for kind in host_callbacks._types.values()]
 
 
 def test_close_is_called_once() -> None:

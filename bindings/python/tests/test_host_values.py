@@ -38,7 +38,6 @@ from corestone import (
     TypeMismatchError,
     UnsupportedError,
     ValidationError,
-    _host,
     handle_count,
     raw_value,
     register_function,
@@ -52,7 +51,8 @@ from corestone import (
     unregister_transformer,
     value_for_key_path,
 )
-from corestone.sort import selector_of
+from corestone._abi import conversion
+from corestone.predicate.sort import selector_of
 
 MOMENT = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
 
@@ -86,7 +86,7 @@ ADA, BOB = Person("Ada", 36, tags=["x", "y"]), Person("Bob", 5, nickname="B")
 def no_leaks() -> Any:
     yield
     gc.collect()
-    assert _host._retained == {}
+    assert conversion._retained == {}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_objects_are_compared_by_python_equality() -> None:
     assert Predicate("SELF < %@", Version(2)).filter([Version(1), Version(3)]) == [Version(1)]
     assert SortDescriptor(None).sorted([Version(3), Version(1)]) == [Version(1), Version(3)]
     kept = Predicate("SELF == %@", Version(7))
-    assert len(_host._retained) == 1
+    assert len(conversion._retained) == 1
     assert kept.evaluate(Version(7))
     del kept
     with pytest.raises(PredicateError, match="cannot be ordered"):
@@ -184,12 +184,12 @@ def test_unsupported_values_are_rejected() -> None:
 
 
 def test_encoding_fails_when_the_values_have_too_many_elements(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_host, "_CELLS", 4)
+    monkeypatch.setattr(conversion, "_CELLS", 4)
     with pytest.raises(InvalidArgumentError, match="have at least 6 elements in total, but the limit is 4; ") as caught:
-        _host.encode_one([0, 1, 2, 3, 4])
+        conversion.encode_one([0, 1, 2, 3, 4])
     assert caught.value.value == [0, 1, 2, 3, 4]
     with pytest.raises(InvalidArgumentError) as caught:
-        _host.Encoded([[1, 2], [3]])
+        conversion.Encoded([[1, 2], [3]])
     assert caught.value.value == [[1, 2], [3]]
 
 
@@ -281,11 +281,11 @@ def test_predicates_can_be_compared_copied_and_pickled() -> None:
 
 
 def test_block_is_released_with_its_predicate() -> None:
-    before, handles = len(_host._functions), handle_count()
+    before, handles = len(conversion._functions), handle_count()
     for _ in range(3):
         assert Predicate.block(lambda item, variables: item).filter([0, 1]) == [1]
     gc.collect()
-    assert len(_host._functions) == before
+    assert len(conversion._functions) == before
     assert handle_count() == handles
 
     def fails(item: Any, variables: dict[str, Any]) -> bool:
@@ -533,13 +533,13 @@ def test_keys_can_name_methods() -> None:
 
 def test_objects_are_released_after_module_teardown(monkeypatch: pytest.MonkeyPatch) -> None:
     """At interpreter exit, module globals have the value None while the library still releases objects."""
-    kept, given = Expression.constant(Machine()), _host.encode_one(Machine())
-    assert len(_host._retained) == 2
+    kept, given = Expression.constant(Machine()), conversion.encode_one(Machine())
+    assert len(conversion._retained) == 2
     with monkeypatch.context() as ended:
-        ended.setattr(_host, "_lock", None)
+        ended.setattr(conversion, "_lock", None)
         del kept, given
         gc.collect()
-    assert _host._retained == {}
+    assert conversion._retained == {}
 
 
 class Word(str):
@@ -792,7 +792,7 @@ def test_set_operations_and_conditionals_can_be_pickled() -> None:
 
 
 def test_comparators_are_released_after_use() -> None:
-    before = set(_host._functions)
+    before = set(conversion._functions)
     by_length = SortDescriptor(None, selector=lambda first, second: len(first) - len(second))
     assert by_length.sorted(["bb", "a"]) == ["a", "bb"]
 
@@ -801,7 +801,7 @@ def test_comparators_are_released_after_use() -> None:
 
     with pytest.raises(CallbackError, match="cannot be ordered"):
         SortDescriptor(None, selector=fails).sorted(["bb", "a"])
-    assert set(_host._functions) == before
+    assert set(conversion._functions) == before
 
 
 def test_descriptor_flags_map_to_selectors() -> None:

@@ -14,7 +14,7 @@ import pytest
 from samples import THINGS
 
 from corestone import Container, Context, FetchRequest, Model
-from corestone._html import text_of
+from corestone.graph.html import text_of
 
 PODCASTS: dict[str, dict[str, Any]] = {
     "Show": {"title": "string", "price": "decimal?", "episodes": "to-many Episode inverse show", "@unique": ["title"]},

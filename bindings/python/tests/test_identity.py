@@ -23,8 +23,8 @@ from corestone import (
     register_store_type,
     unregister_store_type,
 )
-from corestone.coordinator import Store
-from corestone.request import PersistentStoreRequest
+from corestone.graph.request import PersistentStoreRequest
+from corestone.stores.coordinator import Store
 
 
 def test_coordinator_name_is_set_and_removed(model: Model) -> None:

@@ -8,7 +8,8 @@ import pytest
 from conftest import Run
 
 import corestone
-from corestone import LibraryNotFoundError, _library
+from corestone import LibraryNotFoundError
+from corestone._abi import library as loading
 
 
 def test_library_and_package_versions_match() -> None:
@@ -19,7 +20,7 @@ def test_library_and_package_versions_match() -> None:
 def test_environment_variable_with_a_missing_file_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CORESTONE_LIBRARY", "/nowhere/libcorestone.so")
     with pytest.raises(LibraryNotFoundError, match=r"CORESTONE_LIBRARY is /nowhere/libcorestone\.so.*unset it"):
-        _library.find_library()
+        loading.find_library()
 
 
 def test_environment_variable_with_an_unreadable_path_reports_the_reason(
@@ -28,20 +29,20 @@ def test_environment_variable_with_an_unreadable_path_reports_the_reason(
     (tmp_path / "file").touch()
     monkeypatch.setenv("CORESTONE_LIBRARY", str(tmp_path / "file" / "libcorestone.so"))
     with pytest.raises(LibraryNotFoundError, match=r"which cannot be read: Not a directory; set it to"):
-        _library.find_library()
+        loading.find_library()
 
 
 def test_environment_variable_may_name_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CORESTONE_LIBRARY", str(tmp_path))
     with pytest.raises(LibraryNotFoundError, match="does not exist or cannot be read"):
-        _library.find_library()
-    library = tmp_path / _library._file_names()[0]
+        loading.find_library()
+    library = tmp_path / loading._file_names()[0]
     library.touch()
-    assert _library.find_library() == str(library)
+    assert loading.find_library() == str(library)
 
 
 def test_locations_are_searched_in_order() -> None:
-    places = [Path(place) for place in _library.candidates()]
+    places = [Path(place) for place in loading.candidates()]
     package = Path(corestone.__file__).resolve().parent
     assert places[0].parent == package
     is_source_tree = (package.parents[2] / "include/corestone.h").exists()
@@ -51,24 +52,24 @@ def test_locations_are_searched_in_order() -> None:
 
 def test_missing_library_error_suggests_remedies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CORESTONE_LIBRARY", raising=False)
-    monkeypatch.setattr(_library, "candidates", lambda: iter(["/nowhere/libcorestone.so"]))
-    monkeypatch.setattr(_library, "_is_known_to_the_system", lambda name: False)
+    monkeypatch.setattr(loading, "candidates", lambda: iter(["/nowhere/libcorestone.so"]))
+    monkeypatch.setattr(loading, "_is_known_to_the_system", lambda name: False)
     for trees, commands in (([Path("/nowhere")], "`make build` or `make install`"), ([], "`make install`")):
-        monkeypatch.setattr(_library, "_source_trees", lambda trees=trees: trees)
+        monkeypatch.setattr(loading, "_source_trees", lambda trees=trees: trees)
         with pytest.raises(LibraryNotFoundError, match=rf"/nowhere/.*Run {commands} in .*CORESTONE_LIBRARY"):
-            _library.find_library()
+            loading.find_library()
 
 
 def test_system_library_is_found_by_its_soname(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CORESTONE_LIBRARY", raising=False)
-    monkeypatch.setattr(_library, "candidates", lambda: iter([]))
-    monkeypatch.setattr(_library, "_is_known_to_the_system", lambda name: name == "libcorestone.so.1")
-    assert _library.find_library() == "libcorestone.so.1"
+    monkeypatch.setattr(loading, "candidates", lambda: iter([]))
+    monkeypatch.setattr(loading, "_is_known_to_the_system", lambda name: name == "libcorestone.so.1")
+    assert loading.find_library() == "libcorestone.so.1"
 
 
 def test_dynamic_linker_lookup_finds_system_libraries() -> None:
-    assert _library._is_known_to_the_system("libc.so.6")
-    assert not _library._is_known_to_the_system("libnowhere.so.1")
+    assert loading._is_known_to_the_system("libc.so.6")
+    assert not loading._is_known_to_the_system("libnowhere.so.1")
 
 
 def test_first_use_fails_when_the_library_cannot_be_loaded(run_python: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import corestone
 from corestone import Container, Context, CorestoneError, Model, Predicate
-from corestone._wrappers import find, objects
+from corestone._abi.wrappers import find, objects
 
 
 def settle() -> int:
@@ -163,18 +163,19 @@ def test_reference_cycles_through_objects_are_collected(staff: Context) -> None:
 
 
 def test_callbacks_are_released_once(model: Model, path: Path) -> None:
-    from corestone import _interrupt, queue
+    from corestone._abi import interrupt
+    from corestone.graph import queue
 
     with Container(model, path, sync="normal") as container:
         ctx, background = container.context(), container.background_context()
         background.perform(lambda: None).result()
         background.perform_and_wait(lambda: None)
         assert ctx._watcher is not None
-        watches = len(_interrupt._live)
+        watches = len(interrupt._live)
     del ctx, background
     gc.collect()
     assert not queue._tasks
-    assert len(_interrupt._live) < watches
+    assert len(interrupt._live) < watches
 
 
 def test_containers_and_contexts_can_be_closed_twice(model: Model, path: Path) -> None:

@@ -17,7 +17,7 @@ from corestone import (
     _abi,
     backups,
 )
-from corestone._store_options import store_options
+from corestone.stores.store_options import store_options
 
 FIRST = {"Note": {"title": "string?", "text": "string?"}}
 SECOND = {"Note": {"title": "string?"}}

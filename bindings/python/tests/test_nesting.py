@@ -23,8 +23,8 @@ from corestone import (
     ValidationError,
     WrongThreadError,
     log,
-    nesting,
 )
+from corestone.graph import nesting
 
 PEOPLE = {
     "Person": {"name": "string", "age": "int32?", "team": "to-one Team? inverse members"},

@@ -360,7 +360,7 @@ def test_cancelled_wait_keeps_the_iterator_usable(container: Container) -> None:
 
 
 def test_released_iterator_stops_observing(container: Container) -> None:
-    from corestone import observation
+    from corestone.graph import observation
 
     ctx = container.context()
     gc.collect()

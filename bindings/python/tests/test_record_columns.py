@@ -21,13 +21,11 @@ from corestone import (
     InvalidArgumentError,
     Model,
     StoreDescription,
-    _cells,
-    _record_columns,
-    _records,
-    _wrappers,
 )
+from corestone._abi import cells, wrappers
+from corestone.stores import record_columns, records
 
-COUNT = 6 * _records.PROBE
+COUNT = 6 * records.PROBE
 MODEL: dict[str, dict[str, Any]] = {
     "Owner": {"name": "string?", "things": "to-many Thing inverse owner", "all": "to-many Thing inverse owners"},
     "Firm": {"@parent": "Owner", "code": "int64?"},
@@ -108,18 +106,18 @@ def read_twice(
 ) -> tuple[list[Any], bool]:
     """Reads records with and without columns, compares them, and returns them and whether columns were used."""
     used: list[bool] = []
-    read = _record_columns.read_records
+    read = record_columns.read_records
 
     def observed(*given: Any) -> Any:
         found = read(*given)
         used.append(found is not None)
         return found
 
-    monkeypatch.setattr(_record_columns, "read_records", observed)
+    monkeypatch.setattr(record_columns, "read_records", observed)
     columns = container.read(entity, *arguments, **options)
-    monkeypatch.setattr(_record_columns, "read_records", lambda *given: None)
+    monkeypatch.setattr(record_columns, "read_records", lambda *given: None)
     plain = container.read(entity, *arguments, **options)
-    monkeypatch.setattr(_record_columns, "read_records", read)
+    monkeypatch.setattr(record_columns, "read_records", read)
     assert exact(columns) == exact(plain)
     return columns, used == [True]
 
@@ -129,7 +127,7 @@ def test_records_of_few_objects_are_read_as_json(
     things: Container, monkeypatch: pytest.MonkeyPatch, entity: str
 ) -> None:
     found, used_columns = read_twice(things, monkeypatch, entity)
-    assert used_columns == (len(found) >= _records.PROBE)
+    assert used_columns == (len(found) >= records.PROBE)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +136,7 @@ def test_records_of_few_objects_are_read_as_json(
         {},
         {"sort": "-large"},
         {"sort": ["is_new", "-owner.name", " +large "]},
-        {"sort": "large", "ascending": False, "limit": _records.PROBE + 3, "offset": 5},
+        {"sort": "large", "ascending": False, "limit": records.PROBE + 3, "offset": 5},
         {"offset": 40},
     ],
 )
@@ -231,7 +229,7 @@ def test_success_function_receives_records_as_columns(things: Container) -> None
 def rows_twice(container: Container, monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[dict[str, Any]]:
     with container.context() as context:
         found = context.fetch_rows("Thing", **options)
-        monkeypatch.setattr(_cells, "_FEW", 1 << 30)
+        monkeypatch.setattr(cells, "_FEW", 1 << 30)
         plain = context.fetch_rows("Thing", **options)
         monkeypatch.undo()
         assert exact(found) == exact(plain)
@@ -287,13 +285,13 @@ def test_dates_of_whole_microseconds_have_the_same_values(tmp_path: Path, monkey
     inexact: list[list[float]] = [[], [7.1234567], [-1e-6], [2.0**33], [2.0**32 + 0.25], [1e18]]
     model = {"Thing": {"number": "int64", "made": "date?", "single": "float? nan", "place": {"when": "date?"}}}
     rounded: list[set[str]] = []
-    records = _record_columns._Reader.records
+    records = record_columns._Reader.records
 
-    def observed(reader: _record_columns._Reader) -> list[Any]:
+    def observed(reader: record_columns._Reader) -> list[Any]:
         rounded.append(reader._rounded)
         return records(reader)
 
-    monkeypatch.setattr(_record_columns._Reader, "records", observed)
+    monkeypatch.setattr(record_columns._Reader, "records", observed)
     for at, more in enumerate(inexact):
         with Container(Model(model), tmp_path / f"{at}.sqlite", unsaved="discard") as container:
             seconds = [*edges, *drawn, *whole, *more]
@@ -305,5 +303,5 @@ def test_dates_of_whole_microseconds_have_the_same_values(tmp_path: Path, monkey
                 found, used_columns = read_twice(container, monkeypatch, "Thing", **options)
                 assert used_columns
                 assert len(found) == options.get("limit", len(values))
-                is_quick = _wrappers.accelerator is not None and not more and "limit" not in options
+                is_quick = wrappers.accelerator is not None and not more and "limit" not in options
                 assert rounded.pop() == ({"made", "place.when", "single"} if is_quick else set())

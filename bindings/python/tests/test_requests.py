@@ -31,7 +31,7 @@ from corestone import (
     WrongThreadError,
 )
 from corestone._abi import lib
-from corestone._call import made
+from corestone._abi.call import made
 
 MODEL = {
     "Person": {"name": "string", "age": "int32 = 0", "home": "to-one Town? inverse people"},

@@ -11,19 +11,10 @@ from uuid import UUID
 
 import pytest
 
-from corestone import (
-    Container,
-    Context,
-    InternalError,
-    Model,
-    ModelError,
-    ObjectGoneError,
-    Predicate,
-    SortDescriptor,
-    _host,
-)
-from corestone._columns import unpack
-from corestone.results import BLOCK
+from corestone import Container, Context, InternalError, Model, ModelError, ObjectGoneError, Predicate, SortDescriptor
+from corestone._abi import conversion
+from corestone.graph.columns import unpack
+from corestone.graph.results import BLOCK
 
 
 def test_results_are_a_sequence(staff: Context) -> None:
@@ -291,11 +282,11 @@ def test_results_repr_shows_five_objects(staff: Context) -> None:
 
 
 def test_comparator_is_released_after_sorting(staff: Context) -> None:
-    before = set(_host._functions)
+    before = set(conversion._functions)
     people = staff.fetch("Employee")
     by_length = SortDescriptor("name", selector=lambda first, second: len(first) - len(second))
     assert people.ordered(by_length)[0].name == "Ada"
-    assert set(_host._functions) == before
+    assert set(conversion._functions) == before
 
 
 def test_rows_without_names_include_transient_attributes(tmp_path: Path) -> None:

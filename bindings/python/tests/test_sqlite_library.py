@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from conftest import Run
 
-from corestone import LibraryNotFoundError, SQLiteWarning, _abi, _library, _sqlite
+from corestone import LibraryNotFoundError, SQLiteWarning, _abi
+from corestone._abi import library as loading
+from corestone._abi import sqlite
 
 
 class FakeSQLite:
@@ -36,7 +38,7 @@ def hidden(monkeypatch: pytest.MonkeyPatch) -> None:
 def check(library: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _sqlite.check(library)
+        sqlite.check(library)
     assert all(each.category is SQLiteWarning for each in caught)
     return [str(each.message) for each in caught]
 
@@ -44,9 +46,9 @@ def check(library: Any) -> list[str]:
 def test_interpreter_and_library_share_one_copy() -> None:
     pytest.importorskip("sqlite3")
     program = ctypes.CDLL(None)
-    own = _sqlite._address(program) or _sqlite._address(_abi.lib._library)
+    own = sqlite._address(program) or sqlite._address(_abi.lib._library)
     assert own is not None
-    assert _sqlite._interpreters_copy(program) == own
+    assert sqlite._interpreters_copy(program) == own
 
 
 def test_module_is_imported_before_the_library(run_python: Run) -> None:
@@ -87,7 +89,7 @@ def test_missing_fts5_is_a_warning(hidden: None) -> None:
 def test_hidden_copy_of_the_interpreter_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     # Built into the interpreter, which exports none of it.
     monkeypatch.setitem(sys.modules, "_sqlite3", types.ModuleType("_sqlite3"))
-    if _sqlite._address(ctypes.CDLL(None)) is not None:
+    if sqlite._address(ctypes.CDLL(None)) is not None:
         pytest.skip("all of this process sees one SQLite")
     (message,) = check(_abi.lib)
     assert "has its own copy of SQLite" in message
@@ -112,7 +114,7 @@ def test_first_use_warns_of_another_copy_and_succeeds(run_python: Run) -> None:
     )
     done = run_python(program)
     assert done.stdout == "1\n", done.stderr
-    if _sqlite._address(ctypes.CDLL(None)) is None:
+    if sqlite._address(ctypes.CDLL(None)) is None:
         assert "SQLiteWarning: the sqlite3 module of this interpreter has its own copy" in done.stderr
 
 
@@ -121,10 +123,10 @@ def test_missing_library_names_the_package(monkeypatch: pytest.MonkeyPatch) -> N
         raise OSError("libsqlite3.so.0: cannot open shared object file: No such file or directory")
 
     monkeypatch.setattr(ctypes, "CDLL", fail)
-    monkeypatch.setattr(_library, "_refuse_subinterpreter", lambda: None)
-    monkeypatch.setattr(_library, "find_library", lambda: "/usr/lib/libcorestone.so.1")
+    monkeypatch.setattr(loading, "_refuse_subinterpreter", lambda: None)
+    monkeypatch.setattr(loading, "find_library", lambda: "/usr/lib/libcorestone.so.1")
     with pytest.raises(LibraryNotFoundError, match=r"needs SQLite.*libsqlite3\.so\.0.*package libsqlite3-0"):
-        _library.load_library()
+        loading.load_library()
 
 
 def test_locks_survive_the_interpreters_connections(tmp_path: Path, run_python: Run) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from corestone import Container, InvalidArgumentError, Model, ModelMismatchError, TypeMismatchError, _abi
-from corestone._store_options import store_options
-from corestone.values import decode_value
+from corestone._abi.values import decode_value
+from corestone.stores.store_options import store_options
 
 
 def setting(path: Path, name: str) -> Any:

@@ -33,7 +33,7 @@ from corestone import (
     unregister_archivable,
     unregister_transformer,
 )
-from corestone._call import call
+from corestone._abi.call import call
 
 EPOCH = datetime(2001, 1, 1, tzinfo=timezone.utc)
 

@@ -33,7 +33,7 @@ from corestone import (
 )
 from corestone import open as open_store
 from corestone._abi import lib
-from corestone._call import call
+from corestone._abi.call import call
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from corestone import ConflictError, Container, Context, CorestoneError, Model, ValidationError, values
-from corestone._abi import lib
-from corestone._call import call
+from corestone import ConflictError, Container, Context, CorestoneError, Model, ValidationError
+from corestone._abi import lib, values
+from corestone._abi.call import call
 
 DAY = datetime(2026, 11, 21, tzinfo=timezone.utc)
 

@@ -24,10 +24,10 @@ from corestone import (
     Predicate,
     TypeMismatchError,
     ValidationError,
-    _bulk,
-    values,
 )
-from corestone.values import date_from_seconds, date_to_seconds, decimal_from_parts, decimal_parts
+from corestone._abi import values
+from corestone._abi.values import date_from_seconds, date_to_seconds, decimal_from_parts, decimal_parts
+from corestone.graph import bulk
 
 UTC = timezone.utc
 
@@ -502,7 +502,7 @@ def test_row_error_has_the_fields_of_its_cause(tmp_path: Path, monkeypatch: pyte
     with Container(Model(ALL_KINDS), tmp_path / "rows.store", unsaved="discard") as container:
         ctx = container.context()
         monkeypatch.setattr(values, "encode", fail)
-        monkeypatch.setattr(_bulk, "accelerator", None)  # which encodes values itself
+        monkeypatch.setattr(bulk, "accelerator", None)  # which encodes values itself
         rows: list[dict[str, Any]] = [{"n": 1}, {"n": 1.5}]
         with pytest.raises(InvalidArgumentError, match="row 1: no value") as caught:
             ctx.insert_many("Row", rows)

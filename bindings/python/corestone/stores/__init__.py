@@ -1,0 +1,1 @@
+"""The room of stores: coordinators, containers, documents, stores written in Python, history, and migrations."""
