@@ -24,9 +24,9 @@ from uuid import UUID
 
 from .. import _abi
 from ..errors import CorestoneError, InvalidArgumentError, TypeMismatchError
-from ..model.validators import wrapper
 from . import values
 from .arguments import shown
+from .borrowed import wrapper
 from .callbacks import reported
 from .handles import retained
 from .interface import lib

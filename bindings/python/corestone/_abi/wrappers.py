@@ -89,11 +89,11 @@ if not TYPE_CHECKING and accelerator is not None:
     remember = accelerator.remember
     objects = accelerator.objects
 
-    def wrap(kind: type[ManagedObject], context: Context, hold: Handle) -> ManagedObject:
+    def wrap(kind: type[ManagedObject], context: ContextBase, hold: Handle) -> ManagedObject:
         return accelerator.wrap(kind, context, hold, hold.value or 0)  # type: ignore[no-any-return]
 
     def wrap_all(
-        kind: type[ManagedObject], context: Context, array: Any, count: int, ahead: Ahead | None
+        kind: type[ManagedObject], context: ContextBase, array: Any, count: int, ahead: Ahead | None
     ) -> list[ManagedObject]:
         return accelerator.wrap_all(kind, context, addressof(array), count)  # type: ignore[no-any-return]
 
@@ -101,6 +101,8 @@ if not TYPE_CHECKING and accelerator is not None:
         pass
 
     def set_functions(refusal: Refusal, missing: Missing) -> None:
+        global _missing
+        _missing = missing
         accelerator.set_functions(_abi.argument, refusal, missing)
 
     class _Attributes:
@@ -109,9 +111,7 @@ if not TYPE_CHECKING and accelerator is not None:
         __slots__ = ()
 
         def __getattr__(self, name: str) -> Any:
-            from ..graph.object import missing
-
-            return missing(self, name)
+            return _missing(self, name)
 
     def with_attributes(bases: tuple[type, ...], body: dict[str, Any]) -> tuple[type, ...]:
         if _Attributes in {each for base in bases for each in base.__mro__}:
@@ -167,7 +167,7 @@ else:
     def releases_can_wait() -> None:
         """Releases the interpreter lock around later releases of objects, which can then call the host."""
 
-    def registered(context: Context, which: Any) -> Any:
+    def registered(context: ContextBase, which: Any) -> Any:
         """Returns the object of an ID; None if it is not registered with the accelerator."""
         return None
 
@@ -238,7 +238,7 @@ else:
         """Returns all wrappers."""
         return [item for item in [reference() for reference in list(_known.values())] if item is not None]
 
-    def wrap(kind: type[ManagedObject], context: Context, hold: Handle) -> ManagedObject:
+    def wrap(kind: type[ManagedObject], context: ContextBase, hold: Handle) -> ManagedObject:
         """Returns a new wrapper that owns the handle. The caller must have checked that there is no wrapper yet."""
         token = hold.value or 0
         self = _new(kind)
@@ -257,7 +257,7 @@ else:
         _set_row(item, row)
 
     def wrap_all(
-        kind: type[ManagedObject], context: Context, array: Any, count: int, ahead: Ahead | None
+        kind: type[ManagedObject], context: ContextBase, array: Any, count: int, ahead: Ahead | None
     ) -> list[ManagedObject]:
         """Returns wrappers of borrowed handles of one entity: existing ones, or new ones that retain their handles."""
         known = _known

@@ -8,11 +8,11 @@ lists are valid only on the thread that fetched them, so use on a wrong thread i
 
 from __future__ import annotations
 
-import os
 import weakref
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from .._abi.stamps import Stamp
 from ..codes import AttributeType
 from ..errors import CorestoneError
 from ..model.property import PropertyDescription
@@ -33,12 +33,6 @@ ONE_BY_ONE = frozenset(
     )
 )
 LIMIT = 1 << 20  # the maximum number of characters of an attribute in a block; beyond it, values are read one by one
-
-
-class Stamp:
-    """A mark of a context's state. A new stamp makes the values that were read ahead invalid."""
-
-    __slots__ = ()
 
 
 class Ahead:
@@ -89,17 +83,3 @@ class Ahead:
                 results._large.add(description.key)
             else:
                 self.columns[description.key] = column
-
-
-# All contexts. In a forked child, every library call fails. Reads of values that were read ahead must fail there, too,
-# so these values become invalid.
-contexts: weakref.WeakSet[Context] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for context in list(contexts):
-        context._stamp = Stamp()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

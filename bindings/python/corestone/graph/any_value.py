@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._abi import conversion, lib, values
 from .._abi.call import call
+from .._abi.stamps import Stamp
 from ..errors import CorestoneError
 from ..model.property import PropertyDescription
-from .ahead import Stamp
 
 if TYPE_CHECKING:
     from .object import ManagedObject

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Union, cast
 from .. import _abi
 from .._abi import conversion, lib, text, values
 from .._abi.arguments import elements, function, handles, plural, quoted, require_instance, shown
+from .._abi.borrowed import batches
 from .._abi.call import call, owned
 from .._abi.callbacks import reported
 from .._abi.handles import Handle, Token, retained_owner
@@ -19,19 +20,18 @@ from ..errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
 from ..model.composite import decompose, leaves
 from ..model.property import PropertyDescription
 from ..model.transformer import to_bytes
-from ..model.validators import batches
 from ..predicate.expression import Expression
 from ..predicate.predicate import Predicate
-from ..stores.coordinator import Store
 from .arrow_import import Columns, ImportSettings, Progress, StreamCapsule, import_options, is_one_shot
 from .bulk import Block, plain_columns
 from .fetching import required_predicate
 from .object_id import ObjectID
-from .request import FetchRequest, PersistentStoreRequest
+from .request import FetchRequest, PersistentStoreRequest, store_handles
 from .results import Results
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
+    from ..stores.coordinator import Store
     from .context import Context, EntityLike
 
 _RESULTS = ("status", "ids", "count", "changes")
@@ -88,7 +88,7 @@ class _BatchRequest(PersistentStoreRequest):
             if not self.merge:
                 call(lib.cst_batch_set_merges, handle, False)
             if self.stores is not None:
-                call(lib.cst_batch_set_stores, handle, *handles(self.stores, Store, "stores"))
+                call(lib.cst_batch_set_stores, handle, *store_handles(self.stores))
             count, ids = ctypes.c_uint64(), Handle()
             wanted = byref(ids) if self.result_type in ("ids", "changes") else None
             context._work(lib.cst_context_execute_batch, handle, byref(count), wanted)

@@ -18,6 +18,7 @@ from .._abi.arguments import require_instance, require_integer, shown
 from .._abi.call import call, failure, held, made_quickly, owned, raisable
 from .._abi.conversion import Encoded
 from .._abi.handles import Handle, retained_owner
+from .._abi.stamps import Stamp, contexts
 from .._abi.wrappers import (
     ContextBase,
     accelerator,
@@ -46,7 +47,7 @@ from ..predicate.predicate import Predicate
 from ..predicate.sort import SortKey
 from . import faulting, nesting, queue
 from .aggregates import aggregate, aggregate_of_computed_groups, groups_are_computed
-from .ahead import Ahead, Stamp, contexts
+from .ahead import Ahead
 from .arrow import ArrowData, fetch_data, flags
 from .arrow_import import Columns, ImportSettings, Progress, StreamCapsule, UpsertCounts, import_options
 from .asynchronous import AsynchronousFetch

@@ -13,13 +13,13 @@ from typing import Any, Callable
 from .. import _abi
 from .._abi import lib, values
 from .._abi.arguments import MOST, elements, plural, require_instance, require_integer, shown
+from .._abi.borrowed import wrapper
 from .._abi.call import call, failure
 from .._abi.callbacks import isolating_exceptions, reported
 from .._abi.handles import Handle, Token, retained_owner
 from .._abi.interrupt import immortal
+from .._abi.stamps import Stamp
 from ..errors import InvalidArgumentError
-from ..model.validators import wrapper
-from .ahead import Stamp
 from .context import Context
 from .live import ALL, IndexPath, Snapshot, difference, id_change, key_path_text, object_change, section_change
 from .object import ManagedObject

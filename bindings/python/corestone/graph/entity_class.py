@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Callable
 from .. import _abi
 from .._abi import lib, text, values
 from .._abi.call import call, owned, quick_failure
+from .._abi.stamps import Stamp
 from .._abi.wrappers import accelerator, find, make_property, own_properties
 from ..codes import AttributeType
 from ..errors import CorestoneError
 from ..model.composite import composite_property
 from ..model.property import PropertyDescription
 from ..model.transformer import transformed_property
-from .ahead import ONE_BY_ONE, Stamp
+from .ahead import ONE_BY_ONE
 from .any_value import any_property
 from .collections import ToManyList, ToManySet
 from .object import ManagedObject

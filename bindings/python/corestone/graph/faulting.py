@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Callable
 from .. import _abi
 from .._abi import lib
 from .._abi.arguments import choice
+from .._abi.borrowed import wrapper
 from .._abi.call import call
 from .._abi.callbacks import reported
 from .._abi.handles import retained_owner
 from .._abi.interrupt import immortal
 from ..errors import InvalidUTF8Error
-from ..model.validators import wrapper
 from .object_id import ObjectID
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .. import _abi
 from .._abi import lib, texts, values
+from .._abi.borrowed import wrapper
 from .._abi.call import call
 from .._abi.callbacks import reported
 from .._abi.interrupt import immortal
 from ..codes import SnapshotEvents
-from ..model.validators import given, wrapper
+from ..model.validators import given
 from .object import ManagedObject
 
 if TYPE_CHECKING:

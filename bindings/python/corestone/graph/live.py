@@ -19,9 +19,9 @@ from .._abi.call import failure, held, owned
 from .._abi.callbacks import isolating_exceptions
 from .._abi.handles import Handle, retained, retained_owner
 from .._abi.interrupt import immortal
+from .._abi.stamps import Stamp
 from .._abi.wrappers import find, wrap
 from ..errors import CorestoneError, ObjectGoneError
-from .ahead import Stamp
 from .notifications import Notifications
 from .object_id import ObjectID
 from .observation import Observation

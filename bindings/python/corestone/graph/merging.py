@@ -15,9 +15,9 @@ from .._abi.call import call, made
 from .._abi.callbacks import reported
 from .._abi.handles import Handle, Token, retained
 from .._abi.interrupt import immortal
+from .._abi.stamps import Stamp, contexts
 from ..errors import TypeMismatchError
 from ..model.property import read_properties
-from .ahead import Stamp, contexts
 from .object_id import ObjectID
 
 if TYPE_CHECKING:

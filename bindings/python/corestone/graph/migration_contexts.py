@@ -12,7 +12,7 @@ from .. import _abi
 from .._abi import lib
 from .._abi.call import made
 from .._abi.handles import retained
-from .ahead import contexts
+from .._abi.stamps import contexts
 
 if TYPE_CHECKING:
     from ..model.model import Model

@@ -11,10 +11,10 @@ from .. import _abi
 from .._abi import lib
 from .._abi.arguments import quoted, shown
 from .._abi.call import call
+from .._abi.stamps import Stamp
 from .._abi.wrappers import objects
 from ..codes import HistoryChangeKind
 from ..errors import InvalidArgumentError, TypeMismatchError
-from .ahead import Stamp
 from .history import HistoryCursor, HistoryTransaction
 from .object import ManagedObject, drop_held_values, object_id
 from .object_id import ObjectID

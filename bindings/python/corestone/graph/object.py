@@ -11,6 +11,7 @@ from .. import _abi
 from .._abi import lib, values
 from .._abi.arguments import shown
 from .._abi.call import call, held, quick_failure
+from .._abi.stamps import Stamp
 from .._abi.wrappers import Base, set_functions
 from ..codes import AttributeType, SnapshotEvents
 from ..errors import CorestoneError, InvalidHandleError, TypeMismatchError
@@ -19,7 +20,6 @@ from ..model.entity_type import EntityType
 from ..model.property import PropertyDescription, nearest
 from ..model.transformer import from_bytes, to_bytes
 from ..predicate.expression import KeyPath, key_path
-from .ahead import Stamp
 from .object_changes import ObjectChanges
 from .object_id import ObjectID
 

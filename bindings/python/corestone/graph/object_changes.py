@@ -12,10 +12,10 @@ from .. import _abi
 from .._abi import lib, values
 from .._abi.call import call, held, owned
 from .._abi.handles import Handle
+from .._abi.stamps import Stamp
 from ..model.composite import compose, leaves, loaded
 from ..model.transformer import from_bytes
 from ..predicate.expression import key_path
-from .ahead import Stamp
 from .object_id import ObjectID
 from .rows import read_rows
 

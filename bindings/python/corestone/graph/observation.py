@@ -17,10 +17,10 @@ from .._abi.arguments import function as function_given
 from .._abi.call import call, held, owned
 from .._abi.handles import retained, retained_owner
 from .._abi.interrupt import immortal
+from .._abi.stamps import Stamp
 from .._abi.wrappers import find, wrap
 from ..codes import ContextNotification, CoordinatorNotification, StoreFile, ValueChangeKind
 from ..errors import ForkedError, InvalidArgumentError
-from .ahead import Stamp
 from .generation import QueryGeneration
 from .history import HistoryToken
 from .notifications import ChangedIDs

@@ -20,8 +20,8 @@ from .._abi import lib
 from .._abi.call import call, failure, raisable
 from .._abi.handles import Handle, Token, retained
 from .._abi.interrupt import immortal
+from .._abi.stamps import Stamp
 from ..errors import CorestoneError, ForkedError, InvalidHandleError, WrongThreadError
-from .ahead import Stamp
 
 if TYPE_CHECKING:
     import asyncio

@@ -18,7 +18,6 @@ from ..model.definition import attribute_type
 from ..predicate.expression import Expression, KeyPath
 from ..predicate.predicate import Predicate
 from ..predicate.sort import SortDescriptor, SortKey
-from ..stores.coordinator import Store
 from .fetching import Request, given_predicate, new_request, required_predicate
 from .object import ManagedObject
 from .object_id import ObjectID
@@ -27,6 +26,7 @@ from .rows import ColumnLike, ExpressionDescription, LazyRows, read_rows
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
+    from ..stores.coordinator import Store
     from .context import Context
 
 _RESULTS = {"objects": 0, "ids": 1, "dictionaries": 2, "count": 4}
@@ -223,7 +223,7 @@ class FetchRequest(PersistentStoreRequest):
             result_type=_RESULTS[self.result_type],
             include_property_values=flag(self.include_property_values, "include_property_values"),
             refresh=flag(self.refresh, "refresh"),
-            stores=None if self.stores is None else handles(self.stores, Store, "stores"),
+            stores=None if self.stores is None else store_handles(self.stores),
         )  # fmt: skip
 
     def _execute(self, context: Context) -> FetchResult:
@@ -304,3 +304,10 @@ def execute(context: Context, request: Any) -> Any:
             value=request,
         )
     return carry_out(context)
+
+
+def store_handles(stores: Sequence[Store]) -> tuple[int, Any]:
+    """Returns the number of the stores, and an array of their handles."""
+    from ..stores.coordinator import Store  # here, because coordinators use this room
+
+    return handles(stores, Store, "stores")

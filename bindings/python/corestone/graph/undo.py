@@ -17,8 +17,8 @@ from .._abi.arguments import function as function_given
 from .._abi.call import call, owned
 from .._abi.callbacks import reported
 from .._abi.interrupt import immortal
+from .._abi.stamps import Stamp, contexts
 from ..codes import UndoNotification
-from .ahead import Stamp, contexts
 from .observation import Observation, notification_number
 
 _actions: dict[int, Callable[[], Any]] = {}

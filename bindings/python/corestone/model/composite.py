@@ -9,9 +9,9 @@ from typing import Any
 from .._abi import lib, values
 from .._abi.arguments import shown
 from .._abi.call import call
+from .._abi.stamps import Stamp
 from ..codes import AttributeType
 from ..errors import InvalidArgumentError, TypeMismatchError
-from ..graph.ahead import Stamp
 from .property import PropertyDescription, nearest
 from .transformer import from_bytes, to_bytes
 

@@ -24,8 +24,8 @@ from .. import _abi
 from .._abi import lib, values
 from .._abi.arguments import described, shown
 from .._abi.call import call
+from .._abi.stamps import Stamp
 from ..errors import CallbackError, CorestoneError, TypeMismatchError, UnsupportedError
-from ..graph.ahead import Stamp
 from .archive import archivable, decode_archive, encode_archive
 from .property import PropertyDescription
 

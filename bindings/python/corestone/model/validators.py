@@ -5,20 +5,15 @@ from __future__ import annotations
 import ctypes
 import itertools
 import threading
-from ctypes import byref
 from typing import Any, Callable
 
 from .. import _abi
 from .._abi import lib, optional_text, values
+from .._abi.borrowed import wrapper
 from .._abi.call import call
 from .._abi.callbacks import reported
 from .._abi.interrupt import immortal
-from .._abi.wrappers import find
-from ..errors import ObjectGoneError
-from ..graph.ahead import Stamp, contexts
 
-# `context`: the context that executes a batch request on this thread.
-batches = threading.local()
 _PURPOSES = {_abi.VALIDATE_INSERT: "insert", _abi.VALIDATE_UPDATE: "update", _abi.VALIDATE_DELETE: "delete"}
 
 
@@ -55,30 +50,6 @@ def given(item: Any, key: str, other: Any, value: Any) -> None:
     values.encode(cell.value, other, item._cst_entity.name, key)
     _given[threading.get_ident()] = cell
     ctypes.memmove(value, cell.ref, ctypes.sizeof(_abi.Value))
-
-
-def wrapper(token: int) -> Any:
-    """Returns the Python object of a borrowed handle; None if the object was detached and has no Python object."""
-    item: Any = find(token)
-    if item is None:
-        out = ctypes.c_void_p()
-        try:
-            call(lib.cst_object_context, token, byref(out))
-        except ObjectGoneError:
-            return None
-        # The contexts of batch requests and migrations belong to the library, and may have no Python context yet.
-        found = next((context for context in list(contexts) if context._handle == out.value), None)
-        if found is None:
-            found = getattr(batches, "context", None)
-        if found is None:
-            if not out.value:
-                return None
-            from ..graph.migration_contexts import context_of  # here, because of a circular import
-
-            found = context_of(out.value)
-        item = found._object(token, None)
-    item._cst_context._stamp = Stamp()  # values that were read ahead may be older than those that are saved
-    return item
 
 
 _validators: dict[int, Validator] = {}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
 from .._abi.arguments import shown
 from ..errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
-from ..model.entity_type import described
 from .expression import Expression, ExpressionType, expression
 from .predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
 from .sort import Comparator, SortDescriptor
@@ -322,6 +321,8 @@ class Key(Value[T]):
                 key="name",
                 value=name,
             )
+        from ..model.entity_type import described  # here, because models contain predicates
+
         own = self._cst_property
         is_many = self._cst_is_many or (own is not None and own.is_to_many)
         property, target = described(self._cst_entity, name)

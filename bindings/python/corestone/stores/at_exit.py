@@ -12,8 +12,8 @@ import warnings
 from .. import _abi
 from .._abi import lib
 from .._abi.call import call
+from .._abi.stamps import contexts
 from ..errors import CorestoneError, UnsavedChangesWarning
-from ..graph.ahead import contexts
 from ..graph.context_owners import UnsavedChanges, unsaved_changes
 from ..graph.queue import _exit
 from .coordinator import Coordinator

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, overload
 from .. import _abi
 from .._abi import conversion, lib, optional_text, path_argument, text
 from .._abi.arguments import flag, function, require_instance, shown
+from .._abi.borrowed import wrapper
 from .._abi.call import call, held, made, owned
 from .._abi.callbacks import reported
 from .._abi.handles import Handle, retained
@@ -21,7 +22,6 @@ from ..graph.migration_contexts import closing_migration_contexts, context_of, m
 from ..graph.object import ManagedObject
 from ..graph.results import Results
 from ..model.model import Model, ModelLike
-from ..model.validators import wrapper
 from .coordinator import given_model
 from .mapping import EntityMapping, MappingModel
 from .store_options import StoreOptions, store_options
