@@ -78,10 +78,9 @@ if TYPE_CHECKING:
     from .graph.batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
     from .graph.collections import ToManyList, ToManySet
     from .graph.context import Context
-    from .graph.context_owners import UnsavedChanges, UnsavedCounts
+    from .graph.context_editors import Editor
     from .graph.controller import FetchedResultsController, ResultsSection
     from .graph.cursor import Cursor
-    from .graph.editors import Editor
     from .graph.explanation import FetchExplanation, FetchShare, FetchStep
     from .graph.faulting import InaccessibleFaultHandler
     from .graph.generation import QueryGeneration
@@ -126,6 +125,7 @@ if TYPE_CHECKING:
         StoreReplacement,
         ValueChange,
     )
+    from .graph.owners import UnsavedChanges, UnsavedCounts
     from .graph.queue import MainQueue, main_queue
     from .graph.request import FetchRequest, PersistentStoreRequest
     from .graph.results import Results
@@ -200,10 +200,10 @@ __version__ = "0.1.0"
 _PLACES = {
     name: module
     for module, names in {
-        "graph.editors": "Editor",
+        "graph.context_editors": "Editor",
         "model.archived_object": "ArchivedObject",
         "graph.arrow_import": "UpsertCounts",
-        "graph.context_owners": "UnsavedChanges UnsavedCounts",
+        "graph.owners": "UnsavedChanges UnsavedCounts",
         "_abi.library": "LibraryNotFoundError",
         "model.files": "DraftProblem ModelVersions",
         "graph.notifications": "ChangedIDs Notifications",

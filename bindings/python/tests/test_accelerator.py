@@ -29,7 +29,7 @@ import corestone
 from corestone import Context, InvalidHandleError, Model, ObjectGoneError, TypeMismatchError, WrongThreadError, _abi
 from corestone._abi import values, wrappers
 from corestone._abi.call import call
-from corestone.graph import context
+from corestone.graph import context_fetching
 from corestone.object import ManagedObject
 
 EPOCH = datetime(2020, 1, 1, tzinfo=timezone.utc)
@@ -726,13 +726,13 @@ def test_get_returns_the_object_of_a_row_that_was_inserted_again(ctx: Context, o
 def test_get_of_an_unchanged_object_does_not_call_the_library(
     ctx: Context, one: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    which, calls, real = one.id, [], context._with_id
+    which, calls, real = one.id, [], context_fetching._with_id
 
     def count(*arguments: Any) -> Any:
         calls.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(context, "_with_id", count)
+    monkeypatch.setattr(context_fetching, "_with_id", count)
     for _ in range(5):
         assert ctx.get(which) is one
         assert one.age == 41

@@ -1,14 +1,15 @@
-"""Core Data's lock, try_lock and unlock of a context's queue; `with ctx.perform():` has the same effect."""
+"""A part of Context: Core Data's lock, try_lock and unlock; `with ctx.perform():` has the same effect."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import _abi
 from .._abi import lib
 from .._abi.call import call
 from ..errors import CorestoneError, InvalidArgumentError
 from . import queue
+from .context_core import ContextCore
 
 if TYPE_CHECKING:
     from .context import Context
@@ -16,12 +17,10 @@ if TYPE_CHECKING:
 _NOT_LOCKED = 132000
 
 
-class ContextLocks:
-    """The methods of a context that lock its queue."""
+class ContextLocks(ContextCore):
+    """Locks of the queue."""
 
-    __slots__ = ()
-
-    def lock(self: Any) -> None:
+    def lock(self) -> None:
         """Waits for the queue, and reserves it for this thread until `unlock` was called as often as `lock`.
 
         Prefer `with ctx.perform():`, which cannot forget the unlock. A lock that is acquired in a performed function is
@@ -35,22 +34,22 @@ class ContextLocks:
             finally:
                 ctx.unlock()
         """
-        queue.refuse_other_task(self, queue.task_here())
+        queue.refuse_other_task(self._context, queue.task_here())
         call(lib.cst_context_lock, self._open)
-        _begin(self)
+        _begin(self._context)
 
-    def try_lock(self: Any) -> bool:
+    def try_lock(self) -> bool:
         """Reserves the queue like `lock`, without waiting.
 
         Returns False if another thread holds the queue, if functions are queued there, or if the queue rejects work.
         """
-        queue.refuse_other_task(self, queue.task_here())
+        queue.refuse_other_task(self._context, queue.task_here())
         if call(lib.cst_context_try_lock, self._open) == _abi.UNCHANGED:
             return False
-        _begin(self)
+        _begin(self._context)
         return True
 
-    def unlock(self: Any) -> None:
+    def unlock(self) -> None:
         """Releases one lock. Releasing the last one processes pending changes.
 
         WrongThreadError with code 132000 if this thread does not hold a lock.
@@ -61,9 +60,9 @@ class ContextLocks:
             call(lib.cst_context_unlock, self._open)
         except CorestoneError as error:
             if error.code != _NOT_LOCKED and not isinstance(error, InvalidArgumentError):
-                _end(self)
+                _end(self._context)
             raise
-        _end(self)
+        _end(self._context)
 
 
 def _begin(context: Context) -> None:

@@ -1,4 +1,4 @@
-"""Methods of contexts and results that find an object or insert it."""
+"""Look-ups that find an object or insert it, for contexts and results, and the methods of results."""
 
 from __future__ import annotations
 
@@ -10,72 +10,9 @@ from ..errors import CorestoneError, InvalidArgumentError
 if TYPE_CHECKING:
     from ..model.entity import Entity
     from ..predicate.predicate import Predicate
-    from .context import Context, EntityLike
+    from .context import Context
     from .object import ManagedObject
     from .results import Results
-
-
-class ContextLookups:
-    """The methods of Context that find an object or insert it."""
-
-    __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def _entity(self, entity: EntityLike) -> Entity: ...
-
-        def count(self, *arguments: Any, **options: Any) -> Any: ...
-
-    def exists(self, entity: EntityLike, predicate: str | Predicate | None = None, *arguments: Any) -> bool:
-        """Whether an object satisfies a predicate, including unsaved changes.
-
-        ctx.exists("Employee", "email == %@", address)
-        """
-        return bool(self.count(entity, predicate, *arguments, limit=1))
-
-    def get_or_create(
-        self, entity: EntityLike, /, defaults: Mapping[str, Any] | None = None, **values: Any
-    ) -> tuple[Any, bool]:
-        """Returns the object that has these values and False, or inserts one and returns it and True.
-
-            tag, is_new = ctx.get_or_create("Tag", name="news")
-            show, is_new = ctx.get_or_create("Show", {"rating": 3.5}, feed=url)
-
-        values    attributes and to-one relationships; None finds null. Unsaved objects are found too
-        defaults  further values of a new object; an existing object does not change
-
-        The new object is not saved. Another context or process can insert the same object before the save: a unique
-        constraint makes the save fail with a ConflictError then.
-
-        InvalidArgumentError if several objects have these values, or no values were passed.
-        """
-        return get_or_create(self, self._entity(entity), defaults, values)  # type: ignore[arg-type]
-
-    def upsert(
-        self,
-        entity: EntityLike,
-        values: Mapping[str, Any] | None = None,
-        /,
-        *,
-        match: str | Sequence[str] | None = None,
-        **more: Any,
-    ) -> Any:
-        """Updates the object that has the unique values, or inserts an object, and returns it.
-
-            ctx.upsert("Show", feed=url, title="Daily", rating=4.5)
-            ctx.upsert("Show", {"feed": url, "episodes": [{"guid": "a1", "title": "One"}]}, match="feed")
-
-        values, more  the properties to set, as a dictionary or as keywords; the others keep their values
-        match         the attributes that identify the object; None: the first unique constraint with values
-
-        Values are converted like those of Container.insert: text to dates and numbers, for example. In a relationship,
-        a dictionary updates the object that has its unique values, or inserts an object; members of a to-many
-        relationship are added, and those of an ordered one replaced. If the call fails, nothing is changed. The object
-        is not saved; `is_inserted` is True for a new one.
-
-        InvalidArgumentError if the values do not identify an object.
-        """
-        return upsert(self, self._entity(entity), {**(values or {}), **more}, match)  # type: ignore[arg-type]
 
 
 def get_or_create(

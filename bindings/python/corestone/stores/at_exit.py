@@ -14,7 +14,7 @@ from .._abi import lib
 from .._abi.call import call
 from .._abi.stamps import contexts
 from ..errors import CorestoneError, UnsavedChangesWarning
-from ..graph.context_owners import UnsavedChanges, unsaved_changes
+from ..graph.owners import UnsavedChanges, unsaved_changes
 from ..graph.queue import _exit
 from .coordinator import Coordinator
 from .document import DocumentState, documents

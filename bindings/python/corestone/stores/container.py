@@ -21,9 +21,9 @@ from .._abi.handles import retained
 from .._abi.interrupt import immortal
 from ..errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, WrongThreadError
 from ..graph.context import Context, EntityLike
-from ..graph.context_owners import Contexts, Policy, leave_block, policy_of
 from ..graph.migration_contexts import closing_migration_contexts
 from ..graph.object_id import ObjectID
+from ..graph.owners import Contexts, Policy, leave_block, policy_of
 from ..graph.queue import main_queue
 from ..graph.results import Results
 from ..model.model import Classes, Model, ModelLike, declared_model

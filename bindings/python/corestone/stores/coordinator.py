@@ -21,7 +21,6 @@ from .._abi.handles import retained
 from ..codes import CoordinatorNotification
 from ..errors import ForkedError, InvalidArgumentError, InvalidHandleError, TypeMismatchError
 from ..graph import queue
-from ..graph.context_owners import Contexts, Policy, leave_block, policy_of
 from ..graph.generation import QueryGeneration, optional_generation
 from ..graph.history import (
     DeletedHistory,
@@ -35,6 +34,7 @@ from ..graph.history import (
 from ..graph.migration_contexts import note_model
 from ..graph.notifications import Notifications
 from ..graph.object_id import ObjectID
+from ..graph.owners import Contexts, Policy, leave_block, policy_of
 from ..graph.progress import migrating, progress_callback
 from ..model.model import Classes, Model, ModelLike, declared_model
 from ..predicate.predicate import Predicate

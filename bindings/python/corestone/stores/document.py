@@ -21,8 +21,8 @@ from .._abi.handles import Handle, retained
 from .._abi.interrupt import immortal
 from ..errors import CorestoneError, InvalidArgumentError, InvalidHandleError
 from ..graph.context import Context
-from ..graph.context_owners import QUEUES, ContextOwner, Policy, leave_block, policy_of
 from ..graph.object_id import ObjectID
+from ..graph.owners import QUEUES, ContextOwner, Policy, leave_block, policy_of
 from ..graph.progress import migrating
 from ..graph.undo import UndoManager
 from ..model.model import Model, ModelLike

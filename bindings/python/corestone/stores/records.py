@@ -32,7 +32,7 @@ from .coordinator import Coordinator
 
 if TYPE_CHECKING:
     from ..graph.context import Context
-    from ..graph.context_owners import Policy
+    from ..graph.owners import Policy
 
 Record = dict[str, Any]
 # The number of records from which a call that reads all of them reads columns.

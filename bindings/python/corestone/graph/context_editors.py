@@ -1,4 +1,4 @@
-"""Editors: parts of a program with changes that are not in the objects of a context yet, such as a text field."""
+"""A part of Context: editors, which have changes that are not in objects yet, such as a text field."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .._abi.call import call, owned
 from .._abi.callbacks import reported
 from .._abi.interrupt import immortal
 from ..errors import CallbackError, InvalidArgumentError, TypeMismatchError
+from .context_core import ContextCore
 
 if TYPE_CHECKING:
     from .context import Context
@@ -30,25 +31,23 @@ class Editor(Protocol):
         """Discards the changes."""
 
 
-class ContextEditors:
-    """The methods of a context that register, commit and discard editors."""
+class ContextEditors(ContextCore):
+    """The registration of editors, and their commit and discard."""
 
-    __slots__ = ()
-
-    def object_did_begin_editing(self: Any, editor: Editor) -> None:
+    def object_did_begin_editing(self, editor: Editor) -> None:
         """Registers an editor, which the context retains until its editing ends. Any thread may call it.
 
         Registering an editor again has no effect. TypeMismatchError if the methods of Editor are missing.
         """
-        begin(self, editor)
+        begin(self._context, editor)
 
-    def object_did_end_editing(self: Any, editor: Editor) -> None:
+    def object_did_end_editing(self, editor: Editor) -> None:
         """Deregisters an editor. It has no effect for an editor that is not registered. Any thread may call it."""
         editing = self._editings.pop(id(editor), None)
         if editing is not None:
             editing.cancel()
 
-    def commit_editing(self: Any) -> None:
+    def commit_editing(self) -> None:
         """Makes every editor apply its changes, in the order of registration. A save does not call it.
 
         The exception of the first editor that fails is raised; the editors before it have applied their changes.
@@ -64,7 +63,7 @@ class ContextEditors:
         if cause is not None:
             raise cause
 
-    def discard_editing(self: Any) -> None:
+    def discard_editing(self) -> None:
         """Makes every editor discard its changes, in the order of registration."""
         call(lib.cst_context_discard_editing, self._open)
 
