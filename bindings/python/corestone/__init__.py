@@ -144,19 +144,11 @@ if TYPE_CHECKING:
     from .predicate.predicate import CompareOptions, CompoundType, Modifier, Operator, Predicate, PredicateKind
     from .predicate.query import Attribute, Key, ToMany, Value, key
     from .predicate.sort import Sort, SortDescriptor, SortKey, set_sort_locale, sort, sort_locale
+    from .stores.apple_check import AppleCheck, AppleFinding, check_apple
     from .stores.checking import Comparison, Leftovers, Problem, check, compare, leftovers, remove_leftovers
     from .stores.container import Container, StoreDescription, data_folder, open_container
-    from .stores.coordinator import (
-        AppleCheck,
-        AppleFinding,
-        Checkpoint,
-        Coordinator,
-        Statistics,
-        Store,
-        check_apple,
-        metadata,
-        set_metadata,
-    )
+    from .stores.coordinator import Coordinator, Statistics
+    from .stores.coordinator_stores import Checkpoint
     from .stores.document import Document, DocumentState
     from .stores.host_store import (
         AtomicStore,
@@ -175,6 +167,7 @@ if TYPE_CHECKING:
         unregister_store_type,
     )
     from .stores.mapping import EntityMapping, MappingModel, PropertyMapping
+    from .stores.metadata import metadata, set_metadata
     from .stores.migration import EntityMigration, MigrationPlan, MigrationProblem, backups, migration_plan
     from .stores.migration_guard import MigrationFinding, ModelRelease, check_migration
     from .stores.migration_manager import (
@@ -187,6 +180,7 @@ if TYPE_CHECKING:
     from .stores.past import UNKNOWN, Revision, RevisionValue, Unknown
     from .stores.records import ExactDate
     from .stores.staged_migration import MigrationStage, ModelReference, validate_stages
+    from .stores.store import Store
     from .stores.transfer import LoadCounts, dump, load
     from .stores.views import views
 
@@ -223,9 +217,11 @@ _PLACES = {
         "stores.container": "Container StoreDescription data_folder open_container",
         "graph.context": "Context",
         "graph.controller": "FetchedResultsController ResultsSection",
-        "stores.coordinator": (
-            "AppleCheck AppleFinding Checkpoint Coordinator Statistics Store check_apple metadata set_metadata"
-        ),
+        "stores.apple_check": "AppleCheck AppleFinding check_apple",
+        "stores.coordinator": "Coordinator Statistics",
+        "stores.coordinator_stores": "Checkpoint",
+        "stores.metadata": "metadata set_metadata",
+        "stores.store": "Store",
         "graph.cursor": "Cursor",
         "stores.document": "Document DocumentState",
         "model.entity": "Entity",

@@ -31,7 +31,7 @@ from .results import Results
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
-    from ..stores.coordinator import Store
+    from ..stores.store import Store
     from .context import Context, EntityLike
 
 _RESULTS = ("status", "ids", "count", "changes")

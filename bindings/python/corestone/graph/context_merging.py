@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ..stores.coordinator import Store
     from ..stores.history_functions import HistoryOptions
+    from ..stores.store import Store
     from .context import Context
 from .context_core import ContextCore
 

@@ -21,7 +21,7 @@ from .results import Results
 from .undo import UndoManager, forget_what_was_read
 
 if TYPE_CHECKING:
-    from ..stores.coordinator import Store
+    from ..stores.store import Store
 from .context_core import ContextCore
 
 

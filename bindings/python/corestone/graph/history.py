@@ -25,7 +25,8 @@ from .object_id import ObjectID
 if TYPE_CHECKING:
     import asyncio
 
-    from ..stores.coordinator import Coordinator, Store
+    from ..stores.coordinator import Coordinator
+    from ..stores.store import Store
     from .context import Context
 
 _KINDS = tuple(HistoryChangeKind)
@@ -155,7 +156,7 @@ class HistoryToken:
 
 
 def _identifier(store: Store | str) -> str:
-    from ..stores.coordinator import Store
+    from ..stores.store import Store
 
     if isinstance(store, str):
         return store

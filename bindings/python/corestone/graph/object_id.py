@@ -14,7 +14,7 @@ from .._abi.wrappers import IdentifierBase
 from ..errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from ..stores.coordinator import Store
+    from ..stores.store import Store
 
 
 class ObjectID(IdentifierBase):
@@ -66,7 +66,7 @@ class ObjectID(IdentifierBase):
     @property
     def store(self) -> Store | None:
         """The store with the object's row; None for a temporary ID. The store may be closed meanwhile."""
-        from ..stores.coordinator import Store
+        from ..stores.store import Store
 
         handle = owned(lib.cst_object_id_copy_store, self._handle)
         return Store(handle) if handle else None

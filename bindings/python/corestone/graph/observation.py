@@ -28,7 +28,8 @@ from .object import ManagedObject
 from .object_id import ObjectID
 
 if TYPE_CHECKING:
-    from ..stores.coordinator import Coordinator, Store
+    from ..stores.coordinator import Coordinator
+    from ..stores.store import Store
     from .context import Context
 
 
@@ -228,7 +229,7 @@ def _notify_object(number: int, token: int, payload: Any, observers: dict[int, _
 def _notify_coordinator(
     number: int, handle: int, notification: int, payload: Any, observers: dict[int, _Observer] = _observers
 ) -> None:
-    from ..stores.coordinator import Store
+    from ..stores.store import Store
 
     def keep(store: int) -> Store:
         return Store(retained(store))

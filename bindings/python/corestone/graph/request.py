@@ -26,7 +26,7 @@ from .rows import ColumnLike, ExpressionDescription, LazyRows, read_rows
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
-    from ..stores.coordinator import Store
+    from ..stores.store import Store
     from .context import Context
 
 _RESULTS = {"objects": 0, "ids": 1, "dictionaries": 2, "count": 4}
@@ -308,6 +308,6 @@ def execute(context: Context, request: Any) -> Any:
 
 def store_handles(stores: Sequence[Store]) -> tuple[int, Any]:
     """Returns the number of the stores, and an array of their handles."""
-    from ..stores.coordinator import Store  # here, because coordinators use this room
+    from ..stores.store import Store  # here, because coordinators use this room
 
     return handles(stores, Store, "stores")

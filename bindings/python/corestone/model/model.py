@@ -457,11 +457,24 @@ class _NoEntityError(ModelError, KeyError):
 # Classes that derive from corestone.declarative.Entity.
 Classes = Union["type[ManagedObject]", Sequence["type[ManagedObject]"]]
 
+# A model, declared classes, or the path of a model that Model.load reads.
+ModelLike = Union[Model, str, "os.PathLike[str]", Classes]
+
 
 def declared_model(classes: Classes) -> Model:
     """Returns the model that a class or several classes declare."""
     return Model(*([classes] if isinstance(classes, type) else classes))
 
 
-# A model, declared classes, or the path of a model that Model.load reads.
-ModelLike = Union[Model, str, "os.PathLike[str]", Classes]
+def given_model(model: ModelLike | None, for_store: str | os.PathLike[str] | None = None) -> Model | None:
+    """Freezes and returns a model, or the model at a path; from a bundle, the version of the store at `for_store`."""
+    if model is None:
+        return None
+    if isinstance(model, (type, tuple, list)):
+        given = declared_model(model)
+    elif isinstance(model, Model):
+        given = model
+    else:
+        given = Model.load(os.fsdecode(model), for_store=for_store)  # type: ignore[arg-type]
+    given.freeze()
+    return given

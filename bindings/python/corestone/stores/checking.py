@@ -14,8 +14,8 @@ from .._abi.arguments import require_instance
 from .._abi.call import call, read_error
 from .._abi.handles import Handle
 from ..codes import ProblemKind
-from ..model.model import ModelLike
-from .coordinator import Coordinator, given_model
+from ..model.model import ModelLike, given_model
+from .coordinator import Coordinator
 
 
 class Problem(NamedTuple):

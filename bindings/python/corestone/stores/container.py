@@ -26,13 +26,14 @@ from ..graph.object_id import ObjectID
 from ..graph.owners import Contexts, Policy, leave_block, policy_of
 from ..graph.queue import main_queue
 from ..graph.results import Results
-from ..model.model import Classes, Model, ModelLike, declared_model
+from ..model.model import Classes, Model, ModelLike, declared_model, given_model
 from ..predicate.expression import KeyPath
 from ..predicate.predicate import Predicate
 from ..predicate.sort import SortKey
 from .container_lookups import ContainerLookups
-from .coordinator import Coordinator, Store, given_model
+from .coordinator import Coordinator
 from .open_hosts import host_stores_opened
+from .store import Store
 from .store_options import StoreOptions, store_options
 
 if TYPE_CHECKING:

@@ -25,8 +25,9 @@ from ..graph.object_id import ObjectID
 from ..graph.owners import QUEUES, ContextOwner, Policy, leave_block, policy_of
 from ..graph.progress import migrating
 from ..graph.undo import UndoManager
-from ..model.model import Model, ModelLike
-from .coordinator import Coordinator, Store, given_model
+from ..model.model import Model, ModelLike, given_model
+from .coordinator import Coordinator
+from .store import Store
 from .store_options import StoreOptions, store_options
 
 if TYPE_CHECKING:

@@ -30,7 +30,8 @@ from ..predicate.predicate import Predicate
 from ..predicate.sort import SortKey
 
 if TYPE_CHECKING:
-    from .coordinator import Coordinator, Store
+    from .coordinator import Coordinator
+    from .store import Store
 
 _SUBJECTS = {"transactions": _abi.HISTORY_TRANSACTIONS, "changes": _abi.HISTORY_CHANGES}
 Since = Union[HistoryToken, datetime, None]

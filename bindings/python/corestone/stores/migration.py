@@ -12,8 +12,7 @@ from .. import _abi
 from .._abi import lib, path_argument
 from .._abi.call import call
 from ..errors import InvalidArgumentError
-from ..model.model import ModelLike
-from .coordinator import given_model
+from ..model.model import ModelLike, given_model
 from .migration_upkeep import optional_path
 from .store_options import StoreOptions, store_options
 

@@ -21,8 +21,7 @@ from ..errors import InvalidArgumentError, InvalidHandleError, TypeMismatchError
 from ..graph.migration_contexts import closing_migration_contexts, context_of, model_of, note_model
 from ..graph.object import ManagedObject
 from ..graph.results import Results
-from ..model.model import Model, ModelLike
-from .coordinator import given_model
+from ..model.model import Model, ModelLike, given_model
 from .mapping import EntityMapping, MappingModel
 from .store_options import StoreOptions, store_options
 

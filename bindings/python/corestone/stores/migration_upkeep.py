@@ -15,7 +15,7 @@ from ..graph.progress import progress_callback
 from .store_options import store_options
 
 if TYPE_CHECKING:
-    from .coordinator import Store
+    from .store import Store
 
 
 def optional_path(path: str | os.PathLike[str] | None) -> _abi.InputString:
@@ -91,7 +91,7 @@ class MigrationUpkeep:
 
 
 def _handle_of(store: Store) -> int:
-    from .coordinator import Store
+    from .store import Store
 
     handle: int = require_instance(Store, store, "store")._handle
     return handle

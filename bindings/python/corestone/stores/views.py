@@ -9,8 +9,7 @@ from .. import _abi
 from .._abi import lib, path_argument
 from .._abi.arguments import choice, flag
 from .._abi.call import call
-from ..model.model import ModelLike
-from .coordinator import given_model
+from ..model.model import ModelLike, given_model
 
 _DATES = {"text": 0, "unix": 1, "reference": 2}
 
