@@ -387,7 +387,7 @@ def test_ctrl_c_in_a_callback_is_raised_by_the_next_call(raised: type[BaseExcept
     with pytest.raises(raised):
         context.fetch("Person")
     assert len(context.fetch("Person")) == 100
-    assert store._ended is None
+    assert store._cst_ended is None
 
 
 class Shelf(AtomicStore):

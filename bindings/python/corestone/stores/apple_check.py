@@ -1,4 +1,4 @@
-"""Checks whether Apple's framework would accept a store."""
+"""Checks of stores against Apple's framework: a report on whether it would accept a store."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _guarded(body: Callable[..., int | None]) -> Callable[..., int]:
     def run(number: int, *arguments: Any, stores: dict[int, HostStore] = opened) -> int:
         try:
             store = stores[number]
-            ended, store._ended = store._ended, None
+            ended, store._cst_ended = store._cst_ended, None
             if ended is not None:
                 raise ended
             return body(store, *arguments[:-1]) or _abi.OK
@@ -193,14 +193,14 @@ def _run_save(store: HostStore, changes: Any, sink: int) -> None:
     ]
     request.metadata = _from_plist(given.metadata)
     request.author, request.context_name = _abi.decode(given.author), _abi.decode(given.context_name)
-    request._handle, request._store = given.request or 0, store
+    request._cst_handle, request._cst_store = given.request or 0, store
     try:
         became: Any = store.save(request)
         if isinstance(became, Iterator):
             # If `save` is a generator, it runs only now, and may fail.
             became = list(became)
     finally:
-        request._handle, request._store = 0, None
+        request._cst_handle, request._cst_store = 0, None
     if request.metadata is not None:
         store.metadata = dict(request.metadata)
     if became is not None:
@@ -256,7 +256,9 @@ def _run_obtain(store: HostStore, count: int, rows: Any, out: Any) -> None:
             value=given,
             file=store.opening.path or None,
         )
-    store._references = encoded = conversion.Encoded([identity(each, store, accepts_node=False)[2] for each in given])
+    store._cst_references = encoded = conversion.Encoded(
+        [identity(each, store, accepts_node=False)[2] for each in given]
+    )
     ctypes.memmove(out, encoded.address, CELL * count)
 
 
@@ -374,7 +376,7 @@ def _notifying(body: Callable[[IncrementalStore, Any], None]) -> Callable[..., N
         except Exception:
             raise
         except BaseException as raised:
-            store._ended = raised
+            store._cst_ended = raised
 
     return run
 
@@ -419,7 +421,7 @@ def _telling(body: Callable[[HostStore], None]) -> Callable[[int], None]:
         except Exception:
             raise
         except BaseException as raised:
-            store._ended = raised
+            store._cst_ended = raised
 
     return run
 

@@ -241,9 +241,9 @@ class Reading:
 
 
 def reading_of(handle: int, store: HostStore) -> Reading:
-    found = store._entities.get(handle)
+    found = store._cst_entities.get(handle)
     if found is None:
-        found = store._entities[handle] = Reading(store.model._entity_of(handle))
+        found = store._cst_entities[handle] = Reading(store.model._entity_of(handle))
     reading: Reading = found
     return reading
 

@@ -201,8 +201,8 @@ class SaveChangesRequest(PersistentStoreRequest):
         self.metadata: dict[str, Any] | None = None
         self.author: str | None = None
         self.context_name: str | None = None
-        self._handle = 0
-        self._store: HostStore | None = None
+        self._cst_handle = 0
+        self._cst_store: HostStore | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -221,8 +221,8 @@ class SaveChangesRequest(PersistentStoreRequest):
         from .host_rows import Rows
 
         number = _CONFLICTS[choice(kind, "kind", _CONFLICTS)]
-        rows = Rows([row], self._open_store())
-        call(lib.cst_save_request_add_conflict, self._handle, number, rows.array)
+        rows = Rows([row], self._cst_open_store())
+        call(lib.cst_save_request_add_conflict, self._cst_handle, number, rows.array)
 
     def cache_nodes(self) -> Iterator[AtomicStoreCacheNode]:
         """Yields all rows of an atomic store after this save, entity by entity.
@@ -231,18 +231,18 @@ class SaveChangesRequest(PersistentStoreRequest):
         """
         from .host_rows import node
 
-        store = self._open_store()
+        store = self._cst_open_store()
         array, count = (_abi.Row * 256)(), ctypes.c_size_t()
-        while call(lib.cst_save_request_next, self._handle, len(array), array, byref(count)) == _abi.OK:
+        while call(lib.cst_save_request_next, self._cst_handle, len(array), array, byref(count)) == _abi.OK:
             yield from [node(row, store, AtomicStoreCacheNode) for row in array[: count.value]]
 
-    def _open_store(self) -> HostStore:
-        if self._store is None:
+    def _cst_open_store(self) -> HostStore:
+        if self._cst_store is None:
             raise InvalidHandleError(
                 "the SaveChangesRequest does not belong to a running save; use the request that is passed to save, and "
                 "only until save returns"
             )
-        return self._store
+        return self._cst_store
 
 
 _CONFLICTS = {"version": _abi.CONFLICT_ROW_VERSION, "unique": _abi.CONFLICT_ROW_UNIQUE}
@@ -275,7 +275,10 @@ class StoreOpening(NamedTuple):
 
 
 class HostStore:
-    """The base class of incremental and atomic stores; each opened store has its own instance."""
+    """The base class of incremental and atomic stores; each opened store has its own instance.
+
+    Attributes of a subclass can have any name that is not documented here, except names that begin with `_cst_`.
+    """
 
     #: Whether several threads may read concurrently, even during a save.
     parallel_reads = False
@@ -288,10 +291,10 @@ class HostStore:
         self.opening = opening
         #: The metadata of the store: from load_metadata, then from the saves that change it.
         self.metadata: dict[str, Any] = dict(opening.metadata)
-        self._owner: weakref.ref[Coordinator] | None = None
-        self._entities: dict[int, Any] = {}  # the Reading of each entity, by its handle
-        self._references: Any = None  # the result of obtain_permanent_ids, until the library has copied it
-        self._ended: BaseException | None = None  # an exception that ends the program, raised in a notification
+        self._cst_owner: weakref.ref[Coordinator] | None = None
+        self._cst_entities: dict[int, Any] = {}  # the Reading of each entity, by its handle
+        self._cst_references: Any = None  # the result of obtain_permanent_ids, until the library has copied it
+        self._cst_ended: BaseException | None = None  # an exception that ends the program, raised in a notification
 
     @property
     def type(self) -> str:

@@ -29,7 +29,7 @@ def host_stores_opened(coordinator: Coordinator) -> Iterator[None]:
         yield
     finally:
         for store in _here.stores:
-            store._owner = weakref.ref(coordinator)
+            store._cst_owner = weakref.ref(coordinator)
         _here.stores = former
 
 
@@ -41,11 +41,11 @@ def host_store(coordinator: Coordinator | None, identifier: str, path: str) -> H
     wanted = path, identifier.upper()
     found = [store for store in list(opened.values()) if (store.path, store.identifier.upper()) == wanted]
     for store in found:
-        owner = store._owner() if store._owner is not None else None
+        owner = store._cst_owner() if store._cst_owner is not None else None
         if coordinator is None or owner is coordinator:
             return store
     for store in found:
-        if store._owner is None and coordinator is not None:
-            store._owner = weakref.ref(coordinator)
+        if store._cst_owner is None and coordinator is not None:
+            store._cst_owner = weakref.ref(coordinator)
             return store
     return None
