@@ -21,6 +21,7 @@ import sys
 TYPE_CHECKING = False  # as in `typing`, whose import takes longer than that of this package
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
+    from typing import Any
 
     from . import log
     from ._abi.library import LibraryNotFoundError
@@ -282,29 +283,19 @@ _PLACES = {
 _ALIASES = {"open": ("stores.container", "open_container")}
 
 
-class _Package(type(sys)):  # type: ignore[misc]
-    """The class of this module. An import of a module does not hide the function of the same name, such as `sort`."""
+def _find_former(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+    """Finds a module by the path that it had before the package had rooms, such as corestone.context."""
+    if not name.startswith(f"{__name__}."):
+        return None
+    from ._former import find
 
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in _PLACES or not isinstance(value, type(sys)):
-            super().__setattr__(name, value)
-
-
-class _FormerPaths:
-    """Finds modules by the paths that they had before the package had rooms, such as corestone.context."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if not name.startswith(f"{__name__}."):
-            return None
-        from ._former import find
-
-        return find(name)
+    return find(name)
 
 
-sys.modules[__name__].__class__ = _Package
+_former_paths: Any = type(sys)(f"{__name__}._former_paths")  # a finder; a class takes longer to make
+_former_paths.find_spec = _find_former
 # Last, so that it is asked only for modules that nothing else finds.
-sys.meta_path.append(_FormerPaths)
+sys.meta_path.append(_former_paths)
 
 if not TYPE_CHECKING:
 

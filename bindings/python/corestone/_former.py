@@ -6,9 +6,12 @@ adds the finder of `__init__.py`, which imports this module when Python does not
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+
+from . import _PLACES
 
 # The room of each module, by its former name in the package.
 ROOMS = {
@@ -28,6 +31,17 @@ ROOMS = {
     }.items()
     for name in names.split()
 }
+
+
+class _Package(ModuleType):
+    """The class of the package. An import of a former path does not hide the function of that name, such as `sort`."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _PLACES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules["corestone"].__class__ = _Package
 
 
 class _Loader:

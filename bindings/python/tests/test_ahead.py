@@ -14,7 +14,7 @@ import pytest
 
 from corestone import Context, ObjectGoneError, WrongThreadError
 from corestone._abi import wrappers
-from corestone.graph.ahead import Stamp
+from corestone._abi.stamps import Stamp
 
 pytestmark = pytest.mark.skipif(wrappers.accelerator is not None, reason="the accelerator does not read ahead")
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import _abi
 from ..predicate.predicate import Predicate
-from .arrow_import import Columns, Progress
-from .batch import BatchDeleteRequest, BatchInsertRequest, BatchUpdateRequest
+from .context_core import EntityLike
+from .context_fetching import ContextFetching
 from .request import FetchRequest
 
 if TYPE_CHECKING:
-    pass
-from .context_core import EntityLike
-from .context_fetching import ContextFetching
-
-_entity = _abi.raw("cst_object_entity")
+    from .arrow_import import Columns, Progress
 
 
 class ContextBatches(ContextFetching):
@@ -29,6 +24,8 @@ class ContextBatches(ContextFetching):
         columns: Sequence[str] | None = None,
     ) -> int:
         """Writes one object for each row directly into the store, and returns their number; see BatchInsertRequest."""
+        from .batch import BatchInsertRequest
+
         return int(self.execute(BatchInsertRequest(entity, rows, columns, result_type="count")))
 
     def batch_insert_arrow(
@@ -47,6 +44,8 @@ class ContextBatches(ContextFetching):
 
         Columns can only be attributes. The parameters are those of insert_arrow; see BatchInsertRequest.
         """
+        from .batch import BatchInsertRequest
+
         request = BatchInsertRequest(
             entity,
             arrow=data,
@@ -74,6 +73,8 @@ class ContextBatches(ContextFetching):
         The attributes of `match` must have a unique constraint; by default, the first one whose attributes are columns.
         Only attributes with a column are updated. The other parameters are those of batch_insert_arrow.
         """
+        from .batch import BatchInsertRequest
+
         request = BatchInsertRequest(
             entity,
             arrow=data,
@@ -93,9 +94,13 @@ class ContextBatches(ContextFetching):
 
         ctx.batch_update("Employee", {"salary": Expression("salary * 1.1")}, "age > %d", 40)
         """
+        from .batch import BatchUpdateRequest
+
         return int(self.execute(BatchUpdateRequest(entity, values, predicate, *arguments, result_type="count")))
 
     def batch_delete(self, entity: EntityLike, predicate: str | Predicate | None = None, *arguments: Any) -> int:
         """Deletes all objects that satisfy a predicate, in the store, with delete rules, and returns their number."""
+        from .batch import BatchDeleteRequest
+
         request = FetchRequest(self._entity(entity), predicate, *arguments)
         return int(self.execute(BatchDeleteRequest(request, result_type="count")))

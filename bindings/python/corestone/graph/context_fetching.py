@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from ctypes import byref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _abi
 from .._abi import lib
@@ -17,6 +17,7 @@ from ..errors import InvalidArgumentError, ObjectGoneError
 from ..predicate.expression import KeyPath, listed
 from ..predicate.predicate import Predicate
 from ..predicate.sort import SortKey
+from .context_core import ContextCore, EntityLike
 from .cursor import Cursor
 from .explanation import FetchExplanation, explanation
 from .fetching import new_request
@@ -25,11 +26,6 @@ from .request import execute
 from .results import BLOCK, Results
 from .rows import ColumnLike
 
-if TYPE_CHECKING:
-    pass
-from .context_core import ContextCore, EntityLike
-
-_entity = _abi.raw("cst_object_entity")
 _with_id = _abi.raw("cst_context_object_with_id")
 
 

@@ -15,16 +15,14 @@ from .._abi.stamps import Stamp
 from .._abi.wrappers import accelerator, make_insertion
 from ..errors import InvalidArgumentError
 from ..model.property import PropertyDescription
-from .arrow_import import Columns, ImportSettings, Progress, StreamCapsule, UpsertCounts, import_options
 from .bulk import Block, columns_of, plain_columns
+from .context_core import ContextCore, EntityLike
 from .object import ManagedObject, set_single_values
 
 if TYPE_CHECKING:
-    pass
-from .context_core import ContextCore, EntityLike
+    from .arrow_import import Columns, Progress, UpsertCounts
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
-_entity = _abi.raw("cst_object_entity")
 _delete = _abi.raw("cst_context_delete")
 _insert = _abi.raw("cst_context_insert")
 
@@ -157,6 +155,8 @@ class ContextInserting(ContextCore):
         InvalidArgumentError for an unknown column, for a key without an object, and for a reader, such as a
         pyarrow.RecordBatchReader, that an import has already read, even if that import failed.
         """
+        from .arrow_import import ImportSettings, StreamCapsule, import_options
+
         settings = ImportSettings(columns, None, missing, ignore_unknown, naive_utc, validate, progress)
         handle, stream = self._entity(entity)._handle, StreamCapsule(data)
         inserted = ctypes.c_uint64()
@@ -189,6 +189,8 @@ class ContextInserting(ContextCore):
 
         InvalidArgumentError if several objects have the keys of a row.
         """
+        from .arrow_import import ImportSettings, StreamCapsule, UpsertCounts, import_options
+
         settings = ImportSettings(columns, match, missing, ignore_unknown, naive_utc, validate, progress)
         handle, stream = self._entity(entity)._handle, StreamCapsule(data)
         inserted, updated = ctypes.c_uint64(), ctypes.c_uint64()

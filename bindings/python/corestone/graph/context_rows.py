@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, Any, overload
 
-from .. import _abi
 from .._abi import lib
 from .._abi.handles import Handle
 from ..codes import Aggregate
@@ -22,8 +21,6 @@ from .rows import ColumnLike, key_paths, read_rows
 if TYPE_CHECKING:
     from ..predicate.query import Value
 from .context_core import ContextCore, EntityLike
-
-_entity = _abi.raw("cst_object_entity")
 
 
 class ContextRows(ContextCore):
