@@ -18,6 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from corestone import (
+    Conflict,
     Container,
     Context,
     ContextChanges,
@@ -30,7 +31,6 @@ from corestone import (
     ObjectID,
     main_queue,
 )
-from corestone.graph.merging import Conflict
 
 HELP = """\
   add NAME [AMOUNT]   adds an item                     NUMBER           marks it as bought or not bought

@@ -108,6 +108,7 @@ if TYPE_CHECKING:
         Snapshot,
     )
     from .graph.merging import (
+        Conflict,
         ConflictKind,
         ConstraintConflict,
         MergeConflict,
@@ -251,7 +252,9 @@ _PLACES = {
         "graph.key_value": "set_nil set_value_for_key_path value_for_key_path",
         "graph.live": "Difference IDChange IndexPath LiveQuery ObjectChange ResultsChangeKind SectionChange Snapshot",
         "stores.mapping": "EntityMapping MappingModel PropertyMapping",
-        "graph.merging": "ConflictKind ConstraintConflict MergeConflict MergePolicy MergePolicyType PropertyDifference",
+        "graph.merging": (
+            "Conflict ConflictKind ConstraintConflict MergeConflict MergePolicy MergePolicyType PropertyDifference"
+        ),
         "stores.migration": "EntityMigration MigrationPlan MigrationProblem backups migration_plan",
         "stores.migration_guard": "MigrationFinding ModelRelease check_migration",
         "stores.migration_manager": (
@@ -559,6 +562,7 @@ __all__ = [
     "library_version",
     "handle_count",
     "__version__",
+    "Conflict",
     "ConflictKind",
     "ConstraintConflict",
     "MergeConflict",
