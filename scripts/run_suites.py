@@ -131,6 +131,7 @@ def mypy_commands() -> list[list[str]]:
         "examples/live",
         "examples/stores",
         "examples/history",
+        "examples/podcasts",
         "examples/events",
         "examples/signals",
         "bench",
