@@ -7,9 +7,11 @@ from typing import Any
 
 from .codes import CoreDataCode, Status
 
+_SHOWN = 20  # the maximum number of details in the text of an error
+
 
 class CorestoneError(Exception):
-    """A failure. Its text states the problem and the remedy.
+    """A failure. Its text states the problem and the remedy, and lists at most the first 20 details.
 
     status      the kind of failure, a `codes.Status`
     code        Core Data's code (`codes.CoreDataCode`), 0 where Core Data does not have a code
@@ -65,10 +67,15 @@ class CorestoneError(Exception):
 
     def __str__(self) -> str:
         lines = [self.message]
-        for detail in self.details:
+        details = self.details
+        if len(details) > _SHOWN and details[0].message.partition("; ")[0] in self.message:
+            details = ()  # the message lists them
+        for detail in details[:_SHOWN]:
             # The message of a callback's failure ends with the message of its cause.
             if str(detail) not in self.message:
                 lines += ["  " + line for line in str(detail).split("\n")]
+        if len(details) > _SHOWN:
+            lines.append(f"  and {len(details) - _SHOWN} more")
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ import pytest
 
 import corestone
 from corestone import (
+    ConflictError,
     CorestoneError,
     InvalidArgumentError,
     Model,
@@ -179,3 +180,16 @@ def test_pickled_error_keeps_its_text_when_its_value_cannot_be_pickled() -> None
     error = pickle.loads(pickle.dumps(StoreError("the text", key="progress", value=lambda: None)))
     assert (error.message, error.key) == ("the text", "progress")
     assert "lambda" in error.value
+
+
+def test_text_has_the_first_twenty_of_many_details() -> None:
+    error = ValidationError("25 failures.", details=[ValidationError(f"Number {number}.") for number in range(25)])
+    lines = str(error).split("\n")
+    assert lines[:2] == ["25 failures.", "  Number 0."]
+    assert lines[-2:] == ["  Number 19.", "  and 5 more"]
+
+
+def test_text_does_not_repeat_many_details_that_the_message_lists() -> None:
+    listed = "25 conflicts:\n  Number 0\n  and 24 more\n  resolve each conflict"
+    error = ConflictError(listed, details=[ConflictError(f"Number {number}; change it") for number in range(25)])
+    assert str(error) == listed
