@@ -554,6 +554,19 @@ def test_closed_container_rejects_record_calls(tmp_path: Path) -> None:
     assert uri
 
 
+def test_record_calls_accept_an_entity_and_a_class(shop: Container) -> None:
+    item = shop.model["Item"]
+    cls = item.object_class
+    shop.insert(cls, {"name": "kite", "count": 1})
+    shop.insert(item, [{"name": "ball"}])
+    assert [record["name"] for record in shop.read(cls, sort="name")] == ["ball", "kite"]
+    assert shop.update(item, cls.name == "kite", {"count": 2})[0]["count"] == 2
+    assert shop.delete(cls, cls.count == 2) == 1
+    assert shop.delete_all(item) == 1
+    with pytest.raises(TypeMismatchError, match="entity must be a str, not 3"):
+        shop.read(3)  # type: ignore[arg-type]
+
+
 def test_read_honours_sort_limit_and_offset(things: Container) -> None:
     things.insert("Thing", [{"name": name, "small": small} for name, small in zip("abcdef", (1, 1, 1, 2, 2, None))])
     cases: list[tuple[Any, bool, int, int, str]] = [

@@ -25,6 +25,7 @@ from ..errors import ConflictError, CorestoneError, InvalidArgumentError, TypeMi
 from ..graph.fetching import given_predicate
 from ..graph.object import ManagedObject
 from ..graph.object_id import ObjectID
+from ..model.entity import Entity, declared_entity
 from ..model.model import Model
 from ..model.property import PropertyDescription
 from ..predicate.predicate import Predicate
@@ -32,6 +33,7 @@ from .coordinator import Coordinator
 
 if TYPE_CHECKING:
     from ..graph.context import Context
+    from ..graph.context_core import EntityLike
     from ..graph.owners import Policy
 
 Record = dict[str, Any]
@@ -59,6 +61,15 @@ class ExactDate(datetime):
 
     #: The stored value: seconds since 2001-01-01 UTC.
     seconds: float
+
+
+def entity_name(entity: EntityLike) -> str:
+    """Returns the name of an entity or of the entity of a class. A call of the library rejects other values."""
+    if isinstance(entity, Entity):
+        return entity.name
+    if isinstance(entity, type) and issubclass(entity, ManagedObject):
+        return entity._cst_entity.name if "_cst_entity" in vars(entity) else declared_entity(entity, "entity")
+    return entity  # type: ignore[return-value]
 
 
 def _date(value: str | float) -> datetime | float:
@@ -210,7 +221,7 @@ class Records:
 
     def insert(
         self,
-        entity: str,
+        entity: EntityLike,
         values: Mapping[str, Any] | Iterable[Mapping[str, Any]],
         *,
         success: Callable[[Any], Any] | None = None,
@@ -240,16 +251,17 @@ class Records:
         success, failure  called with the result or the error. With `failure`, the call does not raise the error, but
                           returns None
         """
+        name = entity_name(entity)
         is_one = isinstance(values, Mapping)
-        arguments = (text(entity, "entity"), self._json(entity, values))
+        arguments = (text(name, "entity"), self._json(name, values))
         return self._run_request(
             _insert, lambda: arguments, success, failure,
-            lambda json_text, count: self._one(entity, json_text) if is_one else self._many(entity, json_text),
+            lambda json_text, count: self._one(name, json_text) if is_one else self._many(name, json_text),
         )  # fmt: skip
 
     def read(
         self,
-        entity: str,
+        entity: EntityLike,
         where: Filter = None,
         *arguments: Any,
         sort: str | Iterable[str] = (),
@@ -267,6 +279,7 @@ class Records:
                           of one object (the "@id" of a record). None: all
         limit             the maximum number of records (0: all), after skipping `offset`
         """
+        name = entity_name(entity)
         keys = sort if isinstance(sort, str) else ",".join(sort)
         limit, offset = require_integer(limit, "limit"), require_integer(offset, "offset")
         probe = min(limit or PROBE, PROBE)
@@ -274,21 +287,21 @@ class Records:
 
         def arguments_for(most: int) -> tuple[Any, ...]:
             order = optional_text(keys or None), bool(ascending)
-            return (text(entity, "entity"), condition, *order, most, offset)
+            return (text(name, "entity"), condition, *order, most, offset)
 
         def given() -> tuple[Any, ...]:
             nonlocal condition
-            condition = self._filter(entity, where, arguments)
+            condition = self._filter(name, where, arguments)
             return arguments_for(probe)
 
         def records(json_text: str, count: int) -> list[Record]:
             if count < probe or probe == limit:
-                return self._many(entity, json_text)
+                return self._many(name, json_text)
             # There may be many, for which columns are faster than JSON.
-            found = self._columns(entity, condition, keys, ascending, limit, offset)
+            found = self._columns(name, condition, keys, ascending, limit, offset)
             if found is not None:
                 return found
-            return self._many(entity, self._ask(lib.cst_container_read, arguments_for(limit))[0])
+            return self._many(name, self._ask(lib.cst_container_read, arguments_for(limit))[0])
 
         found: list[Record] = self._run_request(lib.cst_container_read, given, success, failure, records)
         return found
@@ -313,7 +326,7 @@ class Records:
 
     def update(
         self,
-        entity: str,
+        entity: EntityLike,
         where: Filter,
         values: Mapping[str, Any],
         *arguments: Any,
@@ -328,17 +341,18 @@ class Records:
 
         arguments  the arguments of a predicate format
         """
-        json_text = self._json(entity, values)
+        name = entity_name(entity)
+        json_text = self._json(name, values)
         found: list[Record] = self._run_request(
             lib.cst_container_update,
-            lambda: (text(entity, "entity"), self._filter(entity, where, arguments), json_text),
-            success, failure, lambda json_text, count: self._many(entity, json_text),
+            lambda: (text(name, "entity"), self._filter(name, where, arguments), json_text),
+            success, failure, lambda json_text, count: self._many(name, json_text),
         )  # fmt: skip
         return found
 
     def delete(
         self,
-        entity: str,
+        entity: EntityLike,
         where: Filter,
         *arguments: Any,
         success: Callable[[int], Any] | None = None,
@@ -348,29 +362,31 @@ class Records:
 
         `where` must not be None: see `delete_all`.
         """
+        name = entity_name(entity)
         if where is None:
             raise InvalidArgumentError(
-                f"delete of {entity} takes a predicate or an ID, not None; call delete_all to delete all objects",
-                entity=entity,
+                f"delete of {name} takes a predicate or an ID, not None; call delete_all to delete all objects",
+                entity=name,
                 key="where",
             )
         found: int = self._run_request(
-            lib.cst_container_delete, lambda: (text(entity, "entity"), self._filter(entity, where, arguments)),
+            lib.cst_container_delete, lambda: (text(name, "entity"), self._filter(name, where, arguments)),
             success, failure, lambda json_text, count: count,
         )  # fmt: skip
         return found
 
     def delete_all(
         self,
-        entity: str,
+        entity: EntityLike,
         *,
         success: Callable[[int], Any] | None = None,
         failure: Callable[[CorestoneError], Any] | None = None,
     ) -> int:
         """Deletes all objects of an entity and its subentities, and returns their number."""
+        name = entity_name(entity)
         found: int = self._run_request(
             lib.cst_container_delete_all,
-            lambda: (text(entity, "entity"),),
+            lambda: (text(name, "entity"),),
             success,
             failure,
             lambda json_text, count: count,
