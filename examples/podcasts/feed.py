@@ -60,12 +60,8 @@ def make_episode(chance: random.Random, show: int, number: int) -> Record:
         "kind": chance.choice(["full", "full", "full", "trailer", "bonus"]),
         "persons": [{"name": name} for name in sorted({make_name(chance), make_name(chance)})],
         "tags": [{"name": chance.choice(TOPICS)}],
-        "chapters": [make_chapter(f"{show}-{number}", part, seconds) for part in range(number % 3)],
+        "chapters": [{"start": seconds * part // 3, "title": f"Part {part + 1}"} for part in range(number % 3)],
     }
-
-
-def make_chapter(episode: str, part: int, seconds: int) -> Record:
-    return {"guid": f"{episode}#{part}", "start": seconds * part // 3, "title": f"Part {part + 1}"}
 
 
 def make_name(chance: random.Random) -> str:

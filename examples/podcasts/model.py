@@ -20,6 +20,7 @@ from corestone.declarative import (
     now,
     to_many,
     to_one,
+    unique,
 )
 
 
@@ -89,10 +90,10 @@ class Tag(Entity):
 
 
 class Chapter(Entity):
-    guid: Attribute[str] = attribute(unique=True)
     start: Attribute[int32] = attribute(minimum=0)
     title: Attribute[str]
     episode: Attribute[Episode] = to_one(inverse="chapters")
+    one_start = unique("episode", "start")
 
 
 class Playlist(Entity):

@@ -119,7 +119,7 @@ def test_upsert_matches_other_attributes_and_uris(ctx: Context) -> None:
     assert ctx.upsert("Note", {"@id": note.id.uri, "text": "b"}) == note
     assert ctx.fetch("Note").upsert(text="b", match="text") == note
     with pytest.raises(
-        InvalidArgumentError, match=r"Note does not have a unique constraint; pass match, the attributes"
+        InvalidArgumentError, match=r"Note does not have a unique constraint; pass match, the properties"
     ):
         ctx.upsert("Note", text="a")
     with pytest.raises(
@@ -141,6 +141,67 @@ def test_upsert_replaces_ordered_members_and_accepts_objects(ctx: Context) -> No
     assert ctx.upsert("Episode", guid="e", show=show.id if not show.is_inserted else show).show == show
     assert ctx.upsert("Episode", guid="d", show=None) == episode
     assert episode.show is None
+
+
+CHAPTERS: dict[str, dict[str, Any]] = {
+    "Episode": {
+        "guid": "string", "@unique": ["guid"],
+        "chapters": "to-many Chapter inverse episode", "parts": "to-many ordered Part inverse episode",
+    },
+    "Chapter": {"start": "int", "title": "string?", "episode": "to-one Episode? inverse chapters"},
+    "Part": {"start": "int", "title": "string?", "episode": "to-one Episode? inverse parts"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def chapters(tmp_path: Path) -> Iterator[Container]:
+    model = Model(CHAPTERS)
+    for entity in ("Chapter", "Part"):
+        model[entity].unique("episode", "start")
+    with Container(model, tmp_path / "chapters.sqlite", unsaved="discard") as container:
+        yield container
+
+
+@pytest.mark.parametrize("key", ["chapters", "parts"])
+def test_upsert_matches_a_constraint_with_the_owner_of_a_nested_record(chapters: Container, key: str) -> None:
+    entity = "Chapter" if key == "chapters" else "Part"
+    for title in ("one", "two"):
+        members = [{"start": 0}, {"start": 9, "title": title}]
+        chapters.upsert("Episode", [{"guid": "a", key: members}, {"guid": "b", key: members}])
+    assert chapters.count(entity) == 4
+    assert sorted(item.title for item in chapters.fetch(entity, "start == 9")) == ["two", "two"]
+    assert {item.episode.guid for item in chapters.fetch(entity)} == {"a", "b"}
+
+
+def test_upsert_matches_a_constraint_with_a_relationship(chapters: Container) -> None:
+    ctx = chapters.context()
+    episode = ctx.insert("Episode", guid="a")
+    first = ctx.upsert("Chapter", episode=episode, start=1, title="new")
+    assert first.is_inserted
+    assert ctx.upsert("Chapter", episode=episode, start=1, title="unsaved") is first
+    ctx.save()
+    other = chapters.context()
+    for target in (episode.id, episode.id.uri, {"guid": "a"}):
+        found = other.upsert("Chapter", {"episode": target, "start": 1, "title": str(target)})
+        assert (found.is_inserted, found.title, found.episode.guid) == (False, str(target), "a")
+    assert other.upsert("Chapter", episode={"guid": "b"}, start=1).is_inserted
+    assert other.upsert("Chapter", episode={"guid": "a"}, start=2, match=["episode", "start"]).is_inserted
+    with pytest.raises(InvalidArgumentError, match=r"Chapter\.episode is part of match"):
+        other.upsert("Chapter", start=2, match=["episode", "start"])
+    assert [each.count("Chapter") for each in (ctx, other)] == [1, 3]
+
+
+def test_upsert_accepts_keys_of_a_class_as_match(ctx: Context) -> None:
+    cls = ctx.model["Note"].object_class
+    note = ctx.upsert(cls, {"text": "a"}, match=cls.text)
+    assert ctx.upsert(cls, {"text": "a", "plays": 2}, match=[cls.text]) is note
+    with pytest.raises(TypeMismatchError, match="is not a key path"):
+        ctx.upsert(cls, {"text": "a"}, match=3)  # type: ignore[arg-type]
+
+
+def test_upsert_of_a_context_rejects_a_list(ctx: Context) -> None:
+    with pytest.raises(TypeMismatchError, match="takes a dictionary, not a list; call it for each dictionary"):
+        ctx.upsert("Show", [RECORD])  # type: ignore[arg-type]
 
 
 def test_a_failed_upsert_restores_the_context(ctx: Context) -> None:

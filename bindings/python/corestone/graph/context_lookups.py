@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._abi.arguments import shown
+from ..errors import TypeMismatchError
+from ..predicate.expression import KeyPath
 from ..predicate.predicate import Predicate
 from .context_core import EntityLike
 from .context_rows import ContextRows
@@ -45,7 +48,7 @@ class ContextLookups(ContextRows):
         values: Mapping[str, Any] | None = None,
         /,
         *,
-        match: str | Sequence[str] | None = None,
+        match: KeyPath | Sequence[KeyPath] | None = None,
         **more: Any,
     ) -> Any:
         """Updates the object that has the unique values, or inserts an object, and returns it.
@@ -54,13 +57,23 @@ class ContextLookups(ContextRows):
             ctx.upsert("Show", {"feed": url, "episodes": [{"guid": "a1", "title": "One"}]}, match="feed")
 
         values, more  the properties to set, as a dictionary or as keywords; the others keep their values
-        match         the attributes that identify the object; None: the first unique constraint with values
+        match         the attributes and to-one relationships that identify the object; None: the first unique
+                      constraint with values
 
         Values are converted like those of Container.insert: text to dates and numbers, for example. In a relationship,
-        a dictionary updates the object that has its unique values, or inserts an object; members of a to-many
-        relationship are added, and those of an ordered one replaced. If the call fails, nothing is changed. The object
-        is not saved; `is_inserted` is True for a new one.
+        a dictionary updates the object that has its unique values, or inserts an object. If the unique constraint
+        contains the inverse relationship, its value is the object of the outer dictionary. Members of a to-many
+        relationship are added, and those of an ordered one replaced: former members are kept, without an owner. If the
+        call fails, nothing is changed. The object is not saved; `is_inserted` is True for a new one.
 
         InvalidArgumentError if the values do not identify an object.
         """
+        if not isinstance(values, (Mapping, type(None))):
+            what = "a list" if isinstance(values, list) else shown(values)
+            raise TypeMismatchError(
+                f"upsert of a context takes a dictionary, not {what}; call it for each dictionary, or call upsert of "
+                "the container",
+                key="values",
+                value=values,
+            )
         return upsert(self._context, self._entity(entity), {**(values or {}), **more}, match)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._abi.arguments import abridged, shown
 from ..errors import CorestoneError, InvalidArgumentError, TypeMismatchError
 from ..model.property import PropertyDescription
+from ..predicate.expression import KeyPath, key_path, listed
 from .object import ManagedObject, object_id
 from .object_id import ObjectID
 from .record_values import get_value, is_plain, set_value, setting, sorted_values
-from .unique import UniqueIndex, UniqueKey
+from .unique import UniqueIndex, UniqueKey, constraints_of
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
@@ -25,6 +26,13 @@ class _Pending(NamedTuple):
     relationship: PropertyDescription
     names: list[Any]
     place: str
+
+
+class _Owner(NamedTuple):
+    """The object whose relationship contains a nested record."""
+
+    item: ManagedObject
+    relationship: PropertyDescription
 
 
 class Loader:
@@ -56,12 +64,20 @@ class Loader:
         self._undo: list[Callable[[], Any]] = []
 
     def add(
-        self, entity: Entity | None, record: Any, place: str = "", match: tuple[str, ...] = (), *, nested: bool = False
+        self,
+        entity: Entity | None,
+        record: Any,
+        place: str = "",
+        match: tuple[str, ...] = (),
+        *,
+        nested: bool = False,
+        owner: _Owner | None = None,
     ) -> ManagedObject:
         """Inserts or updates the object of a record, and the objects of the records in its relationships.
 
         entity   the entity of a record without "@entity"
-        match    the attributes that identify the object, instead of a unique constraint
+        match    the properties that identify the object, instead of a unique constraint
+        owner    the relationship of a nested record, whose inverse can be part of a unique constraint
         """
         if not isinstance(record, Mapping):
             raise TypeMismatchError(f"a record must be a dictionary, not {shown(record)}", key="record", value=record)
@@ -69,8 +85,11 @@ class Loader:
         name = record.get("@id")
         former = self._named_object(name, entity, is_nested=nested) if name is not None else None
         attributes, relationships = sorted_values(entity, record, skips_unknown=self._skips_unknown)
-        values = {leaf.path: value for leaf, value in attributes}
-        keys = self._keys(entity, values, match) if self._upserts else []
+        values: dict[str, Any] = {leaf.path: value for leaf, value in attributes}
+        keys: list[UniqueKey] = []
+        if self._upserts:
+            relationships = self._resolve(entity, relationships, values, match, owner, place)
+            keys = self._keys(entity, values, match)
         if former is None and keys:
             former = self._index.find(entity, keys)
         item = self._insert(entity, attributes) if former is None else self._update(former, attributes)
@@ -87,7 +106,7 @@ class Loader:
         """Sets the relationships to objects of later records."""
         pending, self._pending = self._pending, []
         for each in pending:
-            members = [self._member(each.item, each.relationship, name) for name in each.names]
+            members = [self._member(each.item._cst_entity, each.relationship, name) for name in each.names]
             wrong = [name for name, member in zip(each.names, members) if member is None]
             if wrong:
                 entity, key = each.item._cst_entity.name, each.relationship.name
@@ -174,20 +193,50 @@ class Loader:
             return None if which is None else self._context.existing(which)
         return None
 
-    # ---- attributes
+    # ---- keys
+
+    def _resolve(
+        self,
+        entity: Entity,
+        relationships: list[tuple[PropertyDescription, Any]],
+        values: dict[str, Any],
+        match: tuple[str, ...],
+        owner: _Owner | None,
+        place: str,
+    ) -> list[tuple[PropertyDescription, Any]]:
+        """Adds the targets of to-one relationships that identify the object to its values.
+
+        Returns the relationships with these targets. A name that a later record may have is not resolved.
+        """
+        names = set(match or (name for _, each in constraints_of(entity) for name in each))
+        resolved = []
+        for relationship, given in relationships:
+            target = given
+            if given is not None and relationship.name in names and not relationship.is_to_many:
+                found = self._member(entity, relationship, given, place)
+                if found is not None:
+                    target = values[relationship.name] = found
+            resolved.append((relationship, target))
+        inverse = owner.relationship.inverse if owner is not None else None
+        if owner is not None and inverse in names and inverse not in values and not entity._key(inverse).is_to_many:
+            values[inverse] = owner.item
+        return resolved
 
     def _keys(self, entity: Entity, values: Mapping[str, Any], match: tuple[str, ...]) -> list[UniqueKey]:
         for name in match:
             description = entity._key(name)
-            if not description.is_attribute or values.get(name) is None:
-                what = "a value" if description.is_attribute else "an attribute"
+            is_single = description.is_attribute or (description.is_relationship and not description.is_to_many)
+            if not is_single or values.get(name) is None:
+                what = "a value" if is_single else "an attribute or a to-one relationship"
                 raise InvalidArgumentError(
                     f"{entity.name}.{name} is part of match, but the record does not have {what} for it; add the "
-                    "value, or match other attributes",
+                    "value, or match other properties",
                     entity=entity.name,
                     key=name,
                 )
         return self._index.keys(entity, values, match)
+
+    # ---- attributes
 
     def _insert(self, entity: Entity, attributes: list[tuple[PropertyDescription, Any]]) -> ManagedObject:
         plain = {leaf.name: value for leaf, value in attributes if is_plain(leaf)}
@@ -230,7 +279,8 @@ class Loader:
             names = list(given)
         else:
             names = [] if given is None else [given]
-        members = [self._member(item, relationship, name, place) for name in names]
+        owner = _Owner(item, relationship)
+        members = [self._member(item._cst_entity, relationship, name, place, owner) for name in names]
         if any(member is None for member in members):
             resolved = [name if member is None else member for name, member in zip(names, members)]
             self._pending.append(_Pending(item, relationship, resolved, place))
@@ -238,15 +288,19 @@ class Loader:
         self._set_members(item, relationship, [member for member in members if member is not None])
 
     def _member(
-        self, item: ManagedObject, relationship: PropertyDescription, given: Any, place: str = ""
+        self,
+        source: Entity,
+        relationship: PropertyDescription,
+        given: Any,
+        place: str = "",
+        owner: _Owner | None = None,
     ) -> ManagedObject | None:
         """Returns the object to which a value of a relationship refers; None for a name that is not known yet."""
-        model = self._context.model
-        target = model._entity_of(relationship.destination)
-        entity = item._cst_entity.name
+        target = self._context.model._entity_of(relationship.destination)
+        entity = source.name
         found: ManagedObject | None
         if isinstance(given, Mapping):
-            return self.add(target, given, place, nested=True)
+            return self.add(target, given, place, nested=True, owner=owner)
         if isinstance(given, ManagedObject):
             found = given if given._cst_context is self._context else self._context.get(object_id(given))
         elif isinstance(given, (str, ObjectID)) or (isinstance(given, int) and not isinstance(given, bool)):
@@ -306,19 +360,15 @@ def placed(error: CorestoneError, place: str) -> CorestoneError:
     return error
 
 
-def names_of(match: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Returns the attributes of `match`: a name, several names, or no names for None."""
-    if match is None:
-        return ()
-    return (match,) if isinstance(match, str) else tuple(match)
+def names_of(match: KeyPath | Iterable[KeyPath] | None) -> tuple[str, ...]:
+    """Returns the properties of `match`: a name or a key, several of them, or no names for None."""
+    return tuple(key_path(each, "match") for each in listed(match))
 
 
 def require_key(entity: Entity, record: Mapping[str, Any], match: tuple[str, ...]) -> None:
     """Raises an error if a record does not have the values of any unique constraint."""
     if match or record.get("@id") is not None:
         return
-    from .unique import constraints_of
-
     constraints = [names for _, names in constraints_of(entity)]
     if any(all(record.get(name) is not None for name in names) for names in constraints):
         return
@@ -327,7 +377,7 @@ def require_key(entity: Entity, record: Mapping[str, Any], match: tuple[str, ...
         f"cannot be compared with existing objects, because {entity.name} does not have a unique constraint"
     )  # fmt: skip
     raise InvalidArgumentError(
-        f"a record of {entity.name} {found}; pass match, the attributes that identify an object",
+        f"a record of {entity.name} {found}; pass match, the properties that identify an object",
         entity=entity.name,
         key="match",
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._abi.arguments import shown
 from ..errors import CorestoneError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
+    from ..predicate.expression import KeyPath
     from ..predicate.predicate import Predicate
     from .context import Context
     from .object import ManagedObject
@@ -52,13 +54,11 @@ def get_or_create(
 
 
 def _shown(values: Mapping[str, Any]) -> str:
-    from .._abi.arguments import shown
-
     return ", ".join(f"{name}={shown(value)}" for name, value in values.items())
 
 
 def upsert(
-    context: Context, entity: Entity, record: Mapping[str, Any], match: str | Sequence[str] | None
+    context: Context, entity: Entity, record: Mapping[str, Any], match: KeyPath | Sequence[KeyPath] | None
 ) -> ManagedObject:
     """Updates or inserts the object of a record in a context, and restores the context if it fails."""
     from .loading import Loader, names_of, require_key
@@ -120,7 +120,7 @@ class ResultsLookups:
         values: Mapping[str, Any] | None = None,
         /,
         *,
-        match: str | Sequence[str] | None = None,
+        match: KeyPath | Sequence[KeyPath] | None = None,
         **more: Any,
     ) -> Any:
         """Calls Context.upsert for the entity of the results. A new object does not become one of the results."""

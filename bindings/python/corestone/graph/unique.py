@@ -120,6 +120,8 @@ class UniqueIndex:
         return item if item is not None and _has(item, key) else None
 
     def _stored(self, key: UniqueKey) -> ManagedObject | None:
+        if any(_is_new(value) for value in key.values):
+            return None  # no stored object refers to an object that is not stored
         condition = equals(dict(zip(key.names, key.values)))
         # Changed objects are compared here, so the store does not have to exclude them.
         found = self._context.fetch(key.entity, condition, limit=2, include_pending_changes=False)
@@ -137,6 +139,13 @@ def _has(item: ManagedObject, key: UniqueKey) -> bool:
     if state(item) & _abi.OBJECT_DELETED:
         return False
     return all(ManagedObject.__getitem__(item, name) == value for name, value in zip(key.names, key.values))
+
+
+def _is_new(value: Any) -> bool:
+    """Whether a value of a key is an object that was not saved yet."""
+    from .object import ManagedObject, state
+
+    return isinstance(value, ManagedObject) and bool(state(value) & _abi.OBJECT_INSERTED)
 
 
 def _uri(item: ManagedObject) -> str:

@@ -83,7 +83,7 @@ class ContainerLookups(Records):
         entity: EntityLike,
         values: Mapping[str, Any] | Iterable[Mapping[str, Any]],
         *,
-        match: str | Sequence[str] | None = None,
+        match: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
         """Updates the objects that have the unique values of dictionaries, inserts the others, and saves.
 
