@@ -16,12 +16,15 @@ from corestone import (
     Container,
     Context,
     CorestoneError,
+    Expression,
     InvalidArgumentError,
     InvalidHandleError,
     ManagedObject,
     Model,
     ModelError,
     ObjectGoneError,
+    Operator,
+    Predicate,
     PredicateError,
     TypeMismatchError,
     ValidationError,
@@ -40,6 +43,23 @@ def test_attributes_and_relationships_can_be_read_and_set(staff: Context) -> Non
     ada.department = sales
     assert ada in sales.employees
     assert ada.department is sales
+
+
+def test_probes_for_protocols_do_not_search_for_similar_names(staff: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada = staff.first("Employee", "name == 'Ada'")
+    searched: list[str] = []
+
+    def nearest(name: str, known: object) -> str:
+        searched.append(name)
+        return ""
+
+    monkeypatch.setattr("corestone.object.nearest", nearest)
+    assert not hasattr(ada, "__array__")
+    assert staff.count("Employee", "SELF == %@", ada) == 1
+    assert staff.first("Employee", Predicate.comparison(Expression.evaluated_object(), Operator.EQUAL, ada)) is ada
+    assert searched == []
+    assert not hasattr(ada, "_name")
+    assert searched == ["_name"]
 
 
 def test_misspelt_property_error_suggests_the_name(staff: Context) -> None:

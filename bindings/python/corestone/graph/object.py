@@ -421,6 +421,8 @@ def _has_member(item: ManagedObject, name: str) -> bool:
 
 def _no_property(item: ManagedObject, name: str) -> str:
     entity = type(item)._cst_entity.name
+    if name.startswith(("__", "_cst_")):  # a probe for a protocol, such as hasattr(item, "__array__")
+        return f'{entity} does not have a property "{name}"'
     known = [known for known in dir(type(item)) if not known.startswith("_")]
     return f'{entity} does not have a property "{name}"{nearest(name, known)}'
 
