@@ -23,7 +23,7 @@ class UpsertCounts(NamedTuple):
 
     #: The rows that inserted an object.
     inserted: int
-    #: The rows that set values of an existing object.
+    #: The rows of existing objects, also those whose values did not change.
     updated: int
 
 

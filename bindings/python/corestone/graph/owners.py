@@ -177,7 +177,11 @@ class Contexts(ContextOwner):
     """
 
     def context(self, *, unsaved: Policy | None = None) -> Context:
-        """Creates a context that is confined to the calling thread."""
+        """Creates a context that is confined to the calling thread.
+
+        unsaved  the policy of the context's own `close` and `with` block; None: that of the container. Closing the
+                 container applies the policy of the container to all contexts.
+        """
         return self._context(_abi.QUEUE_CALLER, unsaved=unsaved)
 
     def background_context(self, *, unsaved: Policy | None = None) -> Context:

@@ -29,6 +29,7 @@ class LoadCounts(NamedTuple):
     """The numbers of objects that a load inserted and updated."""
 
     inserted: int
+    #: The existing objects of records, also those whose values did not change.
     updated: int
 
 
@@ -220,7 +221,8 @@ def load(
                   objects are not saved; call this on its queue
     source        a path, a file object for text or bytes, or an iterable of dictionaries
     entity        the entity of records without "@entity"
-    upsert        True: a record updates the object that has its unique values, or whose URI is its "@id"
+    upsert        True: a record updates the object that has its unique values, or whose URI is its "@id"; see
+                  Context.upsert. The number of updates includes objects whose values do not change
     skip_unknown  True: properties that the model does not have are ignored
     format        "jsonl" or "json"; None: "json" for a file of that extension
 
