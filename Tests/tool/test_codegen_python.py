@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -60,6 +61,15 @@ def generate(model: Path, folder: Path, *more: str) -> list[str]:
     return [Path(line).name for line in written.stdout.splitlines()]
 
 
+def check_with_pyright(folder: Path) -> None:
+    pytest.importorskip("basedpyright")
+    settings = {"extraPaths": [str(ROOT / "bindings" / "python")], "typeCheckingMode": "standard"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "basedpyright", "--project", "pyrightconfig.json"]
+    checked = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert checked.stdout.splitlines()[-1:] == ["0 errors, 0 warnings, 0 notes"], checked.stdout
+
+
 def check_types(folder: Path) -> None:
     places = {**os.environ, "MYPYPATH": str(ROOT / "bindings" / "python")}
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "."]
@@ -81,6 +91,7 @@ def test_generated_python_runs_and_type_checks(tmp_path: Path) -> None:
     program = PROGRAM + f"\n\nwork(Path({str(ODD)!r}), Path({str(tmp_path / 'odd.sqlite')!r}))\n"
     (tmp_path / "program.py").write_text(program)
     check_types(tmp_path)
+    check_with_pyright(tmp_path)
     done = subprocess.run(
         [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
     )
@@ -102,6 +113,7 @@ def test_generated_types_match_the_model(tmp_path: Path) -> None:
     wrong = (
         "from odd import Note\ndef f(n: Note) -> int:\n    n.price = 'a'\n    return n.score + len(n.tags)\n"
         "condition = Note.price > 'a'\nif (Note.price == 1).format > 1: pass\nmore = Note.rank > 1.5\n"
+        "def g(n: Note) -> None:\n    print(n.prise)\nprint(Note.prise)\n"
     )
     (tmp_path / "wrong.py").write_text(wrong)
     command = [sys.executable, "-m", "mypy", "--strict", "wrong.py"]
@@ -111,6 +123,8 @@ def test_generated_types_match_the_model(tmp_path: Path) -> None:
     assert "wrong.py:5: error: Unsupported operand types for >" in checked.stdout
     assert "wrong.py:6: error: Unsupported operand types for >" in checked.stdout
     assert "wrong.py:7" not in checked.stdout
+    assert 'wrong.py:9: error: "Note" has no attribute "prise"' in checked.stdout
+    assert 'wrong.py:10: error: "type[Note]" has no attribute "prise"' in checked.stdout
 
 
 def test_fetch_without_subentities_passes_the_option(tmp_path: Path) -> None:

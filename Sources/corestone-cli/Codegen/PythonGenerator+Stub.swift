@@ -52,7 +52,7 @@ extension PythonGenerator {
         return ["    \(name(relationship.name)): \(type)\(remark(relationship.name))"]
     }
 
-    private func className(_ entity: Entity?) -> String { model.generated(entity)?.name ?? "ManagedObject" }
+    private func className(_ entity: Entity?) -> String { model.generated(entity)?.name ?? "DynamicObject" }
 
     /// The names of types in a stub. A type gets an underscore if a property or a class has the same name.
     private struct TypeWords {
@@ -101,7 +101,7 @@ extension PythonGenerator {
                 "        sort: \(sort) | Sequence[\(sort)] = (),",
                 "        limit: \(number) | None = None,",
                 "        offset: \(number) = 0,", "        prefetch: \(text) | Sequence[\(text)] = (),",
-                "    ) -> Sequence[Self]:",
+                "    ) -> \(words["Results"])[Self]:",
                 "        \"\"\"Fetches the objects that satisfy a predicate; see Context.fetch.\"\"\"",
             ]
         } else {
@@ -111,7 +111,7 @@ extension PythonGenerator {
             let parameters = request.parameters.map { ", \(name($0)): Any" }.joined()
             lines += [
                 "    @classmethod",
-                "    def \(PythonGenerator.fetcher(template))(cls, context: \(words["Context"])\(parameters.isEmpty ? "" : ", *\(parameters)")) -> Sequence[Self]:",
+                "    def \(PythonGenerator.fetcher(template))(cls, context: \(words["Context"])\(parameters.isEmpty ? "" : ", *\(parameters)")) -> \(words["Results"])[Self]:",
                 "        \"\"\"The model's fetch request \(Spelling.comment(template)): \(Spelling.comment(request.template.predicate)).\"\"\"",
             ]
         }
@@ -148,7 +148,10 @@ extension PythonGenerator {
             + from("decimal", ["Decimal"]) + from("typing", ["Any", "Final"]) + from("uuid", ["UUID"]) + [""]
             + from(
                 "corestone",
-                ["Attribute", "Context", "ManagedObject", "Predicate", "SortKey", "ToMany", "ToManyList", "ToManySet"])
+                [
+                    "Attribute", "Context", "DynamicObject", "ManagedObject", "Predicate", "Results", "SortKey",
+                    "ToMany", "ToManyList", "ToManySet",
+                ])
             + ["from typing_extensions import Self", ""]
             + others.map { "from .\(moduleOfClass($0)) import \($0.name)" }.sorted()
     }
