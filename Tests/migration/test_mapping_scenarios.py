@@ -134,8 +134,8 @@ def test_mapping_can_rename_an_entity(tmp_path: Path) -> None:
     with Container(old, path) as container:
         context = container.view_context
         rows = [(9753134, "voluptatem", "veritatis"), (2, "b", "c"), (1, "a", "d")]
-        found = [context.insert("Attribute", id=id, key=key, value=value) for id, key, value in rows]
-        context.insert("ProductVariation", attributes=found)
+        attributes = [context.insert("Attribute", id=id, key=key, value=value) for id, key, value in rows]
+        context.insert("ProductVariation", attributes=attributes)
         context.save()
     mapping = MappingModel(
         [
@@ -219,9 +219,9 @@ def test_two_mappings_of_one_entity_refer_to_each_other(tmp_path: Path, form: st
     )
     with Container(old, path) as container:
         for number in range(6):
-            note = container.view_context.insert("Note", title=f"note {number}")
+            made = container.view_context.insert("Note", title=f"note {number}")
             if number % 2:
-                set_raw_value(note, "image", b"image %d" % number)
+                set_raw_value(made, "image", b"image %d" % number)
         container.view_context.save()
     note = EntityMapping(
         source="Note",

@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings/python/te
 import binary_reader
 import corestone
 import xml_reader
-from corestone import ConflictError, Container, Context, ManagedObject, Model, StoreBusyError
+from corestone import ConflictError, Container, Context, DynamicObject, Model, StoreBusyError
 
 COUNTERS, ACCOUNTS, BALANCE = 4, 6, 1000
 PATIENCE = 5.0  # seconds until a context must have merged
@@ -75,7 +75,7 @@ class Worker:
         self.shown = self.container.background_context()
         self.shown.automatically_merges_remote_changes = True
         self.shown.automatically_merges = True
-        self.rows: list[ManagedObject] = self.shown.perform_and_wait(self.read_all, self.shown)
+        self.rows: list[DynamicObject] = self.shown.perform_and_wait(self.read_all, self.shown)
 
     def hear(self, _: Any, changes: corestone.StoreChanges) -> None:
         assert changes.remote is not None and not changes.remote.is_own
@@ -105,7 +105,7 @@ class Worker:
 
     # Steps.
 
-    def pick(self, entity: str, count: int) -> list[ManagedObject]:
+    def pick(self, entity: str, count: int) -> list[DynamicObject]:
         numbers = self.random.sample(range(COUNTERS if entity == "Tally" else ACCOUNTS), count)
         found = list(self.ctx.fetch(entity, "number IN %@", numbers))
         if self.random.random() < 0.5:
@@ -159,7 +159,7 @@ class Worker:
 
     # What the context that merges shows.
 
-    def read_all(self, ctx: Context) -> list[ManagedObject]:
+    def read_all(self, ctx: Context) -> list[DynamicObject]:
         return [*ctx.fetch("Tally", sort=["number"]), *ctx.fetch("Account", sort=["number"])]
 
     def values(self) -> list[int]:

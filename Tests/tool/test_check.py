@@ -305,11 +305,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("kept") / "kept.sqlite"
     with Container(model, path) as container:
         context = container.context()
-        owner, tag = context.insert("Owner", name="Ada"), context.insert("Tag", name="t")
+        ada, tag = context.insert("Owner", name="Ada"), context.insert("Tag", name="t")
         for number in range(3):
             data = bytes(200_000 if number == 0 else 1)
             values = {"name": f"n{number}", "code": f"c{number}", "x": float(number), "y": 1.0, "data": data}
-            context.insert("Note", **values, owner=owner, tags={tag})
+            context.insert("Note", **values, owner=ada, tags={tag})
         context.save()
     return path
 

@@ -23,7 +23,7 @@ from corestone import (
     Context,
     ContextChanges,
     CorestoneError,
-    ManagedObject,
+    DynamicObject,
     MergeConflict,
     MergePolicy,
     MergePolicyType,
@@ -53,12 +53,12 @@ class ShoppingList:
         self.ctx.automatically_merges_remote_changes = True
         self.token = self.ctx.observe("did_merge_object_ids", self.merged)
         self.message = 'Type "help" for the commands.'
-        self.shown: Sequence[ManagedObject] = []
+        self.shown: Sequence[DynamicObject] = []
         self.fresh: set[ObjectID] = set()  # the items that other programs changed last
         self.is_stale = True  # the screen must be drawn again
         self.is_open = True
 
-    def items(self) -> Sequence[ManagedObject]:
+    def items(self) -> Sequence[DynamicObject]:
         return list(self.ctx.fetch("Item", sort=["bought", "added", "name"]))
 
     # Changes of other programs.
@@ -120,14 +120,14 @@ class ShoppingList:
             item.author = self.author
         self.ctx.save()
 
-    def item(self, number: str) -> ManagedObject:
+    def item(self, number: str) -> DynamicObject:
         items = self.items()
         if not number.isdigit() or not 1 <= int(number) <= len(items):
             raise UsageError(f"there is no item {number}")
         return items[int(number) - 1]
 
     def add(self, name: str, amount: str = "1") -> None:
-        known: ManagedObject | None = self.ctx.first("Item", "name ==[c] %@", name)
+        known: DynamicObject | None = self.ctx.first("Item", "name ==[c] %@", name)
         if known is None:
             self.ctx.insert("Item", name=name, amount=int(amount), added=datetime.now(timezone.utc))
         elif known.bought:

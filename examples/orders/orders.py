@@ -19,7 +19,7 @@ from corestone import (
     ConflictError,
     Container,
     CorestoneError,
-    ManagedObject,
+    DynamicObject,
     MergeConflict,
     MergePolicy,
     Model,
@@ -50,7 +50,7 @@ class Editor:
     def __init__(self, container: Container) -> None:
         self.ctx = container.context()
         self.undo_manager = self.ctx.undo_manager = UndoManager()
-        self.order: ManagedObject | None = None
+        self.order: DynamicObject | None = None
         self.message = 'Type "help" for the commands.'
         self.problems: dict[tuple[str | None, str | None], str] = {}  # by the object's URI and the field
         self.forget_what_is_gone()
@@ -64,9 +64,9 @@ class Editor:
         self.order.customer = self.customer(customer)
         return f"new order {number}"
 
-    def customer(self, name: str) -> ManagedObject:
+    def customer(self, name: str) -> DynamicObject:
         found = self.ctx.fetch("Customer", "name ==[cd] %@", name, limit=1)
-        customer: ManagedObject = found[0] if found else self.ctx.insert("Customer", name=name)
+        customer: DynamicObject = found[0] if found else self.ctx.insert("Customer", name=name)
         return customer
 
     def open(self, number: str) -> None:
@@ -185,17 +185,17 @@ class Editor:
 
     # Drawing.
 
-    def shown(self) -> ManagedObject:
+    def shown(self) -> DynamicObject:
         if self.order is None:
             raise UsageError('no order is open; type "new CUSTOMER" to add one')
         return self.order
 
-    def line_at(self, number: str) -> ManagedObject:
+    def line_at(self, number: str) -> DynamicObject:
         lines = self.shown().lines
         place = whole(number, "line")
         if not 1 <= place <= len(lines):
             raise UsageError(f"there is no line {place}")
-        line: ManagedObject = lines[place - 1]
+        line: DynamicObject = lines[place - 1]
         return line
 
     def forget_what_is_gone(self) -> None:
@@ -204,7 +204,7 @@ class Editor:
         if self.order not in orders:
             self.order = orders[0] if orders else None
 
-    def problem(self, item: ManagedObject, field: str) -> str:
+    def problem(self, item: DynamicObject, field: str) -> str:
         text = self.problems.get((object_id(item).uri, field))
         return f"   <-- {text}" if text else ""
 
@@ -218,7 +218,7 @@ class Editor:
         lines += [f"  {text}" for (uri, _), text in self.problems.items() if uri not in known]
         return "\n".join([*lines, "", self.message])
 
-    def draw_order(self, order: ManagedObject) -> list[str]:
+    def draw_order(self, order: DynamicObject) -> list[str]:
         customer = order.customer.name if order.customer else "-"
         lines = [
             f"  number    {order.number}" + self.problem(order, "number"),
@@ -305,11 +305,11 @@ def money(text: str) -> Decimal:
         raise UsageError(f'"{text}" is not a valid price') from None
 
 
-def cost(line: ManagedObject) -> Decimal:
+def cost(line: DynamicObject) -> Decimal:
     return (line.quantity or 0) * (line.price or Decimal(0))
 
 
-def total(order: ManagedObject) -> Decimal:
+def total(order: DynamicObject) -> Decimal:
     return sum((cost(line) for line in order.lines), Decimal(0))
 
 

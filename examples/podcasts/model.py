@@ -74,8 +74,7 @@ class Episode(Entity):
         self.played = self.played or seconds >= self.seconds - 60
         context = self.context
         assert context is not None, "the episode was detached from its context"
-        heard: Listen = context.insert(Listen, seconds=seconds, episode=self)
-        return heard
+        return context.insert(Listen, seconds=seconds, episode=self)
 
 
 class Person(Entity):

@@ -162,7 +162,7 @@ def import_in_background(library: Container, feed: Feed) -> str:
     news = FetchRequest(
         Episode, Episode.title.ends_with("(again)") | (Episode.published > latest(view)), sort="-published"
     )
-    differences: list[Difference] = []
+    differences: list[Difference[Episode]] = []
     reads = 0
     with view.observe(news, lambda ctx, difference: differences.append(difference)):
         future = library.perform_background_task(load_feed, feed)

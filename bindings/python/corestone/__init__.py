@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         PropertyDifference,
     )
     from .graph.notifications import ChangedIDs, Notifications
-    from .graph.object import ManagedObject
+    from .graph.object import DynamicObject, ManagedObject
     from .graph.object_id import ObjectID
     from .graph.observation import (
         ContextChanges,
@@ -262,7 +262,7 @@ _PLACES = {
             "unregister_migration_policy"
         ),
         "model.model": "LintFinding Model ModelChange",
-        "graph.object": "ManagedObject",
+        "graph.object": "DynamicObject ManagedObject",
         "graph.object_id": "ObjectID",
         "graph.observation": "ContextChanges Observation RemoteChange StoreChanges StoreReplacement ValueChange",
         "stores.past": "UNKNOWN Revision RevisionValue Unknown",
@@ -451,6 +451,7 @@ __all__ = [
     "UndoManager",
     "UndoNotification",
     "ManagedObject",
+    "DynamicObject",
     "ObjectID",
     "Notifications",
     "Observation",

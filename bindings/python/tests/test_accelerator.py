@@ -26,11 +26,19 @@ import pytest
 from checkout import ROOT
 
 import corestone
-from corestone import Context, InvalidHandleError, Model, ObjectGoneError, TypeMismatchError, WrongThreadError, _abi
+from corestone import (
+    Context,
+    DynamicObject,
+    InvalidHandleError,
+    Model,
+    ObjectGoneError,
+    TypeMismatchError,
+    WrongThreadError,
+    _abi,
+)
 from corestone._abi import values, wrappers
 from corestone._abi.call import call
 from corestone.graph import context_fetching
-from corestone.object import ManagedObject
 
 EPOCH = datetime(2020, 1, 1, tzinfo=timezone.utc)
 ATTRIBUTES = {
@@ -527,7 +535,7 @@ def test_objects_are_not_created_directly(ctx: Context) -> None:
     kind = ctx.model["Employee"].object_class
     with pytest.raises(TypeError, match="without a context"):
         kind()
-    empty = object.__new__(kind)
+    empty: Any = object.__new__(kind)
     for name in ("_cst_handle", "_cst_token", "_cst_context"):
         with pytest.raises(AttributeError):
             getattr(empty, name)
@@ -822,7 +830,7 @@ def test_objects_are_copied_and_pickled_as_before(one: Any) -> None:
     assert hash(one) == hash(one._cst_token)
 
 
-class Person(ManagedObject, entity="Employee"):
+class Person(DynamicObject, entity="Employee"):
     def __init__(self) -> None:
         super().__init__()
 

@@ -93,7 +93,7 @@ ASKED: dict[str, Callable[[Context], Any]] = {
     "descending": lambda ctx: names(ctx.fetch("Person", sort=["-age", "name"])),
     "nulls": lambda ctx: names(ctx.fetch("Person", sort=["age", "name"])),
     "without case": lambda ctx: names(ctx.fetch("Person", sort=[Sort("name", case_insensitive=True), "age", "name"])),
-    "fetched property": lambda ctx: names(ctx.fetch("Person", "name == 'Bob0'").first.peers),
+    "fetched property": lambda ctx: names(ctx.fetch("Person", "name == 'Bob0'")[0].peers),
     "window": lambda ctx: names(ctx.fetch("Person", sort=BY_NAME, limit=7, offset=11)),
     "window behind the end": lambda ctx: names(ctx.fetch("Person", sort=BY_NAME, limit=7, offset=57)),
     "predicate": lambda ctx: names(ctx.fetch("Person", "age > 3 AND name BEGINSWITH[cd] 'a'", sort=BY_NAME)),
@@ -175,7 +175,7 @@ def test_controller_sections_cover_all_stores(both: tuple[Context, Context]) -> 
 def test_relationship_across_stores_fails_and_names_both_objects(both: tuple[Context, Context]) -> None:
     ctx = both[1]
     first, second = ctx.container.coordinator.stores
-    team = ctx.fetch("Team", sort="name").first
+    team = ctx.fetch("Team", sort="name")[0]
     far = second if team.id.uri.split("/")[2] == first.identifier else first
     person = ctx.insert("Person", name="New")
     ctx.assign(person, far)

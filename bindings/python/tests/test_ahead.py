@@ -50,7 +50,9 @@ def read_all(people: Any) -> list[Any]:
 def is_ahead(person: Any, name: str) -> bool:
     ahead = person._cst_ahead
     return (
-        ahead is not None and ahead.stamp is person.context._stamp and person._cst_properties[name].key in ahead.columns
+        ahead is not None
+        and ahead.stamp is person.context._mark.stamp
+        and person._cst_properties[name].key in ahead.columns
     )
 
 
@@ -60,7 +62,7 @@ def test_prefetched_values_equal_those_read_one_by_one(people: Any) -> None:
     ahead = [[getattr(person, name) for name in names] for person in kept]
     assert is_ahead(kept[0], "hired")
     assert not is_ahead(kept[0], "photo")
-    people[0].context._stamp = Stamp()
+    people[0].context._mark.stamp = Stamp()
     one_by_one = [list(people[at].get(*names)) for at in range(len(people))]
     assert ahead == one_by_one
     assert [[type(value) for value in row] for row in ahead] == [[type(value) for value in row] for row in one_by_one]

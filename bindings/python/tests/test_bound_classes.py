@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from corestone import Container, InvalidArgumentError, ManagedObject, Model
+from corestone import Attribute, Container, InvalidArgumentError, ManagedObject, Model
 
 DEFINITION: dict[str, dict[str, Any]] = {
     "Animal": {"@abstract": True, "name": "string"},
@@ -20,6 +20,8 @@ DEFINITION: dict[str, dict[str, Any]] = {
 
 class Animal(ManagedObject, entity="Animal"):
     __slots__ = ()
+
+    name: Attribute[str]
 
     def shout(self) -> str:
         return f"{self.name}!"
@@ -73,7 +75,7 @@ def test_attribute_error_of_a_getter_or_setter_reaches_the_caller(tmp_path: Path
 
         @property
         def shout(self) -> str:
-            return str(self.nmae.upper())
+            return str(self.nmae.upper())  # type: ignore[attr-defined]
 
     with Container(Model(DEFINITION).bind(Fish), tmp_path / "a.sqlite", unsaved="discard") as container:
         fish: Any = container.context().insert("Fish", name="carp")
@@ -123,13 +125,14 @@ class Loud(abc.ABC):
 class Goose(ManagedObject, Loud, entity="Bird"):
     __slots__ = ()
 
+    name: Attribute[str]
+
     def volume(self) -> int:
         return 11
 
 
 def test_bound_class_may_inherit_abstract_bases(tmp_path: Path) -> None:
     """A bound class may implement an abstract base class, and isinstance treats it as a plain class."""
-    cls: Any = Goose
     with Container(Model(DEFINITION).bind(Goose), tmp_path / "a.sqlite") as container:
         context = container.context()
         goose = context.insert(Goose, name="Akka")
@@ -139,4 +142,4 @@ def test_bound_class_may_inherit_abstract_bases(tmp_path: Path) -> None:
         assert issubclass(Goose, Loud)
         assert goose.volume() == 11
         assert not isinstance("goose", ManagedObject)
-        assert [each.name for each in context.fetch(Goose, cls.name == "Akka")] == ["Akka"]
+        assert [each.name for each in context.fetch(Goose, Goose.name == "Akka")] == ["Akka"]

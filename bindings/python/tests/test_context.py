@@ -53,7 +53,7 @@ def test_fetch_honours_limit_and_offset(staff: Context) -> None:
     assert staff.count("Employee", limit=4, offset=3) == 3
     for wrong in ({"limit": -1}, {"offset": -1}):
         with pytest.raises(InvalidArgumentError, match="must be at least 0"):
-            staff.fetch("Employee", **wrong)  # type: ignore[arg-type]
+            staff.fetch("Employee", **wrong)  # type: ignore[call-overload]
 
 
 def test_fetch_includes_subentities_by_default(staff: Context) -> None:

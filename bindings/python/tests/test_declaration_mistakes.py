@@ -200,7 +200,7 @@ def test_classes() -> None:
             pass
 
     refused("A: the class Third inherits from the entities Second and B", None, two_parents)
-    with pytest.raises(TypeMismatchError, match="does not declare an entity; pass classes that derive from"):
+    with pytest.raises(TypeMismatchError, match="does not declare an entity; derive it from"):
         Model(Plain)
     with pytest.raises(TypeMismatchError, match="does not declare an entity"):
         Model(Entity)

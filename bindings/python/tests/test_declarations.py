@@ -260,7 +260,7 @@ def test_class_variables_are_keys_of_queries(context: Context) -> None:
 
 
 def test_a_value_outside_an_enumeration_is_refused(context: Context) -> None:
-    episode = context.insert(Episode, title="a")
+    episode: Any = context.insert(Episode, title="a")
     episode.state = "played"
     assert episode.state is State.PLAYED
     with pytest.raises(InvalidArgumentError, match=r"Episode\.state takes a member of State .* not \"gone\"") as caught:
@@ -292,7 +292,7 @@ def test_validation_methods_and_bounds(context: Context) -> None:
 
 
 def test_an_object_does_not_take_unknown_attributes(context: Context) -> None:
-    episode = context.insert(Episode, title="a")
+    episode: Any = context.insert(Episode, title="a")
     with pytest.raises(AttributeError, match='did you mean "title"'):
         episode.titel = "b"
 
@@ -303,7 +303,7 @@ def test_classes_work_before_they_belong_to_a_model() -> None:
 
     assert str(Draft.title) == "title"
     with pytest.raises(AttributeError, match='does not have a property "titel"; did you mean "title"'):
-        Draft.titel  # noqa: B018
+        Draft.titel  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(TypeError, match="cannot be created without a context"):
         Draft()
 

@@ -80,7 +80,7 @@ def test_names_of_an_incremental_store_are_free() -> None:
         ctx.save()
         uri = ada.id.uri
         ctx.reset()
-        found = ctx.fetch("Person", "name == 'Ada'").first
+        found = ctx.first("Person", "name == 'Ada'")
         assert found.id.uri == uri
         found.name = "Grace"
         ctx.save()

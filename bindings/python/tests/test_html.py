@@ -69,13 +69,13 @@ def test_representations_fire_only_shown_faults_and_change_nothing(ctx: Context)
 
 def test_an_object_shows_its_state(ctx: Context) -> None:
     draft = ctx.insert("Draft", title="x" * 200)
-    page = draft._repr_html_()
+    page = draft._repr_html_() or ""
     assert "<caption>Draft new (inserted)</caption>" in page
     assert cells(page)[:2] == ["title", "x" * 79 + "…"]
     show = ctx.fetch("Show")[0]
     show.price = 3
-    assert "<caption>Show p1 (updated)</caption>" in show._repr_html_()
-    assert cells(show._repr_html_())[-2:] == ["episodes", "25 objects"]
+    assert "<caption>Show p1 (updated)</caption>" in (show._repr_html_() or "")
+    assert cells(show._repr_html_() or "")[-2:] == ["episodes", "25 objects"]
     ctx.delete(show)
     ctx.process_pending_changes()
     assert "(deleted)" in (show._repr_html_() or "")

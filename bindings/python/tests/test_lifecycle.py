@@ -140,7 +140,7 @@ def test_lifecycle_hooks_are_called(ctx: Context) -> None:
 def test_did_save_is_called_for_unreferenced_deleted_objects(ctx: Context) -> None:
     ctx.insert(Person)
     ctx.save()
-    ctx.delete(ctx.first(Person))
+    ctx.delete(ctx.fetch(Person)[0])
     calls.clear()
     ctx.save()
     assert ("did", False, False) in taken()
@@ -436,7 +436,8 @@ def test_assignment_of_none_restores_the_object_when_the_set_nil_hook_fails(tmp_
         middle = ctx.insert("Thing", name="b", next=last)
         thing = ctx.insert("Thing", name="a", size=3, next=middle)
         ctx.save()
-        for change in (lambda: setattr(thing, "size", None), lambda: thing.set(name="d", size=None)):
+        changes: list[Any] = [lambda: setattr(thing, "size", None), lambda: thing.set(name="d", size=None)]
+        for change in changes:
             with pytest.raises(CallbackError):
                 change()
             assert thing.get("name", "size", "next") == ("a", 3, middle)

@@ -192,16 +192,16 @@ def test_upsert_matches_a_constraint_with_a_relationship(chapters: Container) ->
 
 
 def test_upsert_accepts_keys_of_a_class_as_match(ctx: Context) -> None:
-    cls = ctx.model["Note"].object_class
+    cls: Any = ctx.model["Note"].object_class
     note = ctx.upsert(cls, {"text": "a"}, match=cls.text)
     assert ctx.upsert(cls, {"text": "a", "plays": 2}, match=[cls.text]) is note
     with pytest.raises(TypeMismatchError, match="is not a key path"):
-        ctx.upsert(cls, {"text": "a"}, match=3)  # type: ignore[arg-type]
+        ctx.upsert(cls, {"text": "a"}, match=3)  # type: ignore[call-overload]
 
 
 def test_upsert_of_a_context_rejects_a_list(ctx: Context) -> None:
     with pytest.raises(TypeMismatchError, match="takes a dictionary, not a list; call it for each dictionary"):
-        ctx.upsert("Show", [RECORD])  # type: ignore[arg-type]
+        ctx.upsert("Show", [RECORD])  # type: ignore[call-overload]
 
 
 def test_a_failed_upsert_restores_the_context(ctx: Context) -> None:
@@ -271,7 +271,7 @@ def test_results_count_and_test_in_memory(ctx: Context) -> None:
     assert notes.count(notes[0]) == 1
     assert notes.exists()
     assert not notes.exists("plays > 5")
-    assert notes.first.text == "a"
+    assert notes[0].text == "a"
 
 
 def test_conflicts_of_nested_records_offer_the_existing_object(container: Container) -> None:

@@ -17,6 +17,7 @@ from corestone import (
     Container,
     Context,
     Coordinator,
+    DynamicObject,
     EntityMapping,
     InvalidArgumentError,
     InvalidHandleError,
@@ -224,7 +225,7 @@ def test_wrappers_are_invalid_after_the_migration(path: Path, models: tuple[Mode
 
 
 def test_objects_have_the_classes_of_the_bound_model(path: Path) -> None:
-    class Car(ManagedObject, entity="Car"):
+    class Car(DynamicObject, entity="Car"):
         def awake_from_insert(self) -> None:
             self.label = "fresh"
 
@@ -415,7 +416,7 @@ def test_objects_of_other_contexts_are_rejected(path: Path, models: tuple[Model,
     @register_migration_policy("CarPolicy")
     class CarPolicy(MigrationPolicy):
         def create_destination_instances(
-            self, source: ManagedObject, mapping: EntityMapping, manager: MigrationManager
+            self, source: DynamicObject, mapping: EntityMapping, manager: MigrationManager
         ) -> None:
             context: Context = manager.destination_context
             made = context.insert("Car", plate=source.plate)

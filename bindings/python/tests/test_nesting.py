@@ -701,8 +701,8 @@ def test_reference_to_another_context_has_a_remedy_that_works(container: Contain
         for each in (member, child.insert("Person", name="Bob")):
             with pytest.raises(InvalidArgumentError, match="of another coordinator; insert a copy in this context"):
                 context.insert("Team").members = [each]
-    for each in (parent, child, other):
-        each.rollback()
+    for used in (parent, child, other):
+        used.rollback()
 
 
 def test_merge_error_names_the_invalid_id(container: Container) -> None:

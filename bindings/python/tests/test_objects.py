@@ -53,7 +53,7 @@ def test_probes_for_protocols_do_not_search_for_similar_names(staff: Context, mo
         searched.append(name)
         return ""
 
-    monkeypatch.setattr("corestone.object.nearest", nearest)
+    monkeypatch.setattr("corestone.graph.object.nearest", nearest)
     assert not hasattr(ada, "__array__")
     assert staff.count("Employee", "SELF == %@", ada) == 1
     assert staff.first("Employee", Predicate.comparison(Expression.evaluated_object(), Operator.EQUAL, ada)) is ada
@@ -262,7 +262,7 @@ def test_property_may_shadow_a_method(ctx: Context) -> None:
     model = Model({"Thing": {"id": "int = 7", "context": "string?", "get": "string?", "is_fault": "bool = true"}})
     with Container(model, f"{ctx.container.path}.things") as container:
         things = container.context()
-        thing = things.insert("Thing", context="c", get="g")
+        thing: Any = things.insert("Thing", context="c", get="g")
         things.save()
         assert (thing.id, thing.context, thing.get, thing.is_fault) == (7, "c", "g", True)
         assert object_id(thing).entity_name == "Thing"

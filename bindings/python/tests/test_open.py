@@ -42,7 +42,7 @@ def test_store_opens_with_its_cached_model(staff: Context, container: Container,
         manager = opened.model["Manager"].parent
         assert manager is not None
         assert manager.name == "Employee"
-        grace = opened.fetch("Employee", "name == 'Grace'").first
+        grace = opened.fetch("Employee", "name == 'Grace'")[0]
         assert grace.department.name == "R&D"
         assert type(grace) is opened.model["Manager"].object_class
         assert opened.model["Employee"].version_hash == container.model["Employee"].version_hash
@@ -118,7 +118,7 @@ def test_store_opens_with_the_path_of_a_model(tmp_path: Path) -> None:
     for model in (bundle, str(bundle)):
         with corestone.open(path, model) as opened:
             assert opened.model_source == "given"
-            assert opened.fetch("Note").first.title == "first"
+            assert opened.fetch("Note")[0].title == "first"
         assert corestone.check_apple(path, model).problems == []
     source.write_text(source.read_text().replace("String", "Date"))
     with pytest.raises(ModelMismatchError) as raised:
@@ -137,7 +137,7 @@ def test_store_opens_with_an_inferred_model(staff: Context, container: Container
     with corestone.open(path, writable=True) as opened:
         assert opened.model_source == "inferred"
         assert "inferred" in (opened.read_only_reason or "")
-        grace = opened.fetch("Employee", "name == 'Grace'").first
+        grace = opened.fetch("Employee", "name == 'Grace'")[0]
         assert grace.id.entity_name == "Manager"
         assert grace.department.name == "R&D"
         assert {project.title for project in opened.fetch("Project")} == {

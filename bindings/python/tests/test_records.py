@@ -141,7 +141,7 @@ def test_success_and_failure_callbacks_are_called(shop: Container) -> None:
     shop.delete_all("Item", success=told.append)
     assert told[2] == 1
     with pytest.raises(TypeMismatchError):
-        shop.insert("Item", {"name": "a"}, success=3)  # type: ignore[arg-type]
+        shop.insert("Item", {"name": "a"}, success=3)  # type: ignore[call-overload]
     with pytest.raises(TypeMismatchError):
         shop.insert("Item", {"name": object()})
 
@@ -210,7 +210,7 @@ def test_unsupported_values_are_rejected_by_name(shop: Container) -> None:
     with pytest.raises(TypeMismatchError, match=r"Item\.made: "):
         shop.update("Item", None, {"made": day})
     with pytest.raises(TypeMismatchError, match="type int"):
-        shop.insert("Item", 5)  # type: ignore[arg-type]
+        shop.insert("Item", 5)  # type: ignore[call-overload]
     assert shop.read("Item") == shop.read("Shop") == []
 
 
@@ -556,7 +556,7 @@ def test_closed_container_rejects_record_calls(tmp_path: Path) -> None:
 
 def test_record_calls_accept_an_entity_and_a_class(shop: Container) -> None:
     item = shop.model["Item"]
-    cls = item.object_class
+    cls: Any = item.object_class
     shop.insert(cls, {"name": "kite", "count": 1})
     shop.insert(item, [{"name": "ball"}])
     assert [record["name"] for record in shop.read(cls, sort="name")] == ["ball", "kite"]

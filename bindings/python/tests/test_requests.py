@@ -58,7 +58,7 @@ def context(container: Container) -> Context:
 
 
 def test_execute_returns_every_result_type(context: Context) -> None:
-    request = FetchRequest("Person", "age >= %d", 97, sort="name")
+    request: FetchRequest = FetchRequest("Person", "age >= %d", 97, sort="name")
     found = context.execute(request)
     assert isinstance(found, Results)
     assert [each.age for each in found] == [97, 98, 99]
@@ -97,7 +97,7 @@ def test_lazy_results_read_batches(context: Context) -> None:
     assert [each.age for each in lazy] == list(range(99, -1, -1))
     assert [each.age for each in lazy[50:53]] == [49, 48, 47]
     assert lazy[-1].age == 0
-    assert lazy.first.age == 99
+    assert lazy[0].age == 99
     assert lazy.first in lazy
     assert copy.copy(lazy) is lazy
     assert lazy.column("age") == list(range(99, -1, -1))
@@ -221,7 +221,7 @@ def test_predicates_may_contain_fetches(context: Context) -> None:
 
 def test_asynchronous_fetch_returns_its_result(container: Container) -> None:
     context = container.background_context()
-    request = FetchRequest("Person", "age < 10", sort="age")
+    request: FetchRequest = FetchRequest("Person", "age < 10", sort="age")
     with context.perform():
         fetch = context.fetch_asynchronously(request, lambda people: [each.age for each in people], estimated_count=50)
     assert fetch.result(30) == list(range(10))
@@ -297,7 +297,7 @@ def test_new_request_has_default_settings() -> None:
 )  # fmt: skip
 def test_every_setting_survives_copy_and_pickling(context: Context, name: str, value: object) -> None:
     """To the library and back, into a copy, and into another process."""
-    request, usual = FetchRequest("Person", **{name: value}), FetchRequest("Person")  # type: ignore[arg-type]
+    request, usual = FetchRequest("Person", **{name: value}), FetchRequest("Person")  # type: ignore[call-overload]
     given = request._build(context)
     told = FetchRequest._of(made(lib.cst_fetch_request_copy, given.handle))
     for same in (told, request.copy(), copy.copy(request), pickle.loads(pickle.dumps(request))):
@@ -371,7 +371,7 @@ def test_request_entity_is_resolved_by_every_use(container: Container, context: 
 
 
 def test_limit_and_offset_apply_to_every_result_type(context: Context) -> None:
-    request = FetchRequest("Person", "age >= 90", sort="name", offset=3, limit=4)
+    request: FetchRequest = FetchRequest("Person", "age >= 90", sort="name", offset=3, limit=4)
     assert [each.age for each in context.execute(request)] == [93, 94, 95, 96]
     request.result_type = "ids"
     assert [context.get(each).age for each in context.execute(request)] == [93, 94, 95, 96]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from corestone import (
+    Attribute,
     Container,
     Context,
     Expression,
@@ -37,6 +38,9 @@ STAFF = {
 
 class Human(ManagedObject, entity="Person"):
     __slots__ = ()
+
+    name: Attribute[str]
+    boss: Attribute[Human | None]
 
 
 P: Any = Human
@@ -81,14 +85,16 @@ def test_typed_keys_can_be_groups(staff: Context) -> None:
 def test_typed_keys_can_be_sort_and_prefetch_keys(staff: Context) -> None:
     for sort in (P.name, [P.name], Sort(P.name), SortDescriptor(P.name), key("name"), [key("team.name"), P.name]):
         assert [each.name for each in staff.fetch(Human, sort=sort)] == ["Ada", "Bob", "Cyd"]
-    assert staff.fetch(Human, sort=Sort(key("age"), descending=True), prefetch=P.boss).first.boss.name == "Bob"
+    oldest = staff.fetch(Human, sort=Sort(key("age"), descending=True), prefetch=P.boss)[0]
+    assert oldest.boss is not None
+    assert oldest.boss.name == "Bob"
     assert staff.fetch(Human, prefetch=[P.boss, key("boss.team"), "reports"]).first is not None
     with pytest.raises(TypeMismatchError, match=r"is not a sort key; .*Employee.name.desc\(\)"):
         staff.fetch(Human, sort=P.age * 2)
     with pytest.raises(TypeMismatchError, match="7 is not a key path"):
-        staff.fetch(Human, prefetch=7)  # type: ignore[arg-type]
+        staff.fetch(Human, prefetch=7)  # type: ignore[call-overload]
     with pytest.raises(TypeMismatchError, match=r"^the predicate for Person must be .*Employee.active == True, not 5"):
-        staff.fetch(Human, 5)  # type: ignore[arg-type]
+        staff.fetch(Human, 5)  # type: ignore[call-overload]
 
 
 def test_fetch_rows_accepts_query_options(staff: Context) -> None:

@@ -37,5 +37,5 @@ def wrapper(token: int) -> Any:
 
             found = context_of(out.value)
         item = found._object(token, None)
-    item._cst_context._stamp = Stamp()  # values that were read ahead may be older than those that are saved
+    item._cst_context._mark.stamp = Stamp()  # values that were read ahead may be older than those that are saved
     return item

@@ -141,7 +141,15 @@ def text(value: str, name: str | None = None) -> InputString:
 
 def path_argument(path: str | os.PathLike[str]) -> InputString:
     """Returns a path as a cst_string. The library rejects a path that is not UTF-8."""
-    data = os.fsencode(os.fspath(path))
+    try:
+        data = os.fsencode(path)
+    except TypeError:
+        from ..errors import TypeMismatchError
+        from .arguments import shown
+
+        raise TypeMismatchError(
+            f"path must be a str or an os.PathLike, not {shown(path)}", key="path", value=path
+        ) from None
     return InputString(data, len(data))
 
 

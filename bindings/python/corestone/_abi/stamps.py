@@ -16,6 +16,15 @@ class Stamp:
     __slots__ = ()
 
 
+class Mark:
+    """The current stamp of a context: not an attribute of the context, because setting those is checked, and slow."""
+
+    __slots__ = ("stamp",)
+
+    def __init__(self) -> None:
+        self.stamp = Stamp()
+
+
 # All contexts. In a forked child, every library call fails. Reads of values that were read ahead must fail there, too,
 # so these values become invalid.
 contexts: weakref.WeakSet[Context] = weakref.WeakSet()
@@ -23,7 +32,7 @@ contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 
 def _after_fork() -> None:
     for context in list(contexts):
-        context._stamp = Stamp()
+        context._mark.stamp = Stamp()
 
 
 if hasattr(os, "register_at_fork"):

@@ -189,18 +189,20 @@ else:
         _cst_ahead: Ahead | None  # the last block of results that contained the object, and its row there
         _cst_row: int
 
-        def __setattr__(self, name: str, value: Any) -> None:
-            try:
-                object.__setattr__(self, name, value)
-            except AttributeError:
-                other = _refusal(self, name)
-                if other is None:
-                    raise
-                raise other from None
+        if not TYPE_CHECKING:  # type checkers report unknown names; see DynamicObject
 
-        # Called if no property and no method has that name, or if a getter raises AttributeError.
-        def __getattr__(self, name: str) -> Any:
-            return _missing(self, name)
+            def __setattr__(self, name: str, value: Any) -> None:
+                try:
+                    object.__setattr__(self, name, value)
+                except AttributeError:
+                    other = _refusal(self, name)
+                    if other is None:
+                        raise
+                    raise other from None
+
+            # Called if no property and no method has that name, or if a getter raises AttributeError.
+            def __getattr__(self, name: str) -> Any:
+                return _missing(self, name)
 
     class Reference(weakref.ref["ManagedObject"]):
         """The map's weak reference to a wrapper. When the wrapper is freed, the reference removes itself from the map.

@@ -17,7 +17,7 @@ from ..errors import ModelError
 from ..graph.object import ManagedObject
 from ..model.editing import UNSET
 from ..model.entity_type import EntityType, _entity, _key
-from ..model.property import nearest
+from ..model.property import nearest, no_attribute
 from .annotations import is_class_variable, local_names, own_annotations
 from .specs import Index, Spec, Unique, is_callable_default
 
@@ -109,15 +109,18 @@ class DeclarativeType(EntityType):
         made.append(super().__new__(mcls, name, bases, body, entity=declared.entity, **options))
         return cast("DeclarativeType", made[0])
 
-    def __getattr__(cls, name: str) -> Any:  # noqa: N805
-        """Returns a key for a property."""
-        key = cls._cst_names.get(name)
-        if key is not None:
-            return _key(_entity(cls), key)
-        if _entity(cls) is None and not name.startswith("_"):
-            known = [*cls._cst_names, *(each for each in dir(cls) if not each.startswith("_"))]
-            raise AttributeError(f'the class {cls.__name__} does not have a property "{name}"{nearest(name, known)}')
-        return super().__getattr__(name)
+    if not TYPE_CHECKING:  # type checkers report unknown names
+
+        def __getattr__(cls, name: str) -> Any:  # noqa: N805
+            """Returns a key for a property."""
+            key = cls._cst_names.get(name)
+            if key is not None:
+                return _key(_entity(cls), key)
+            if _entity(cls) is None and not name.startswith("_"):
+                known = [*cls._cst_names, *(each for each in dir(cls) if not each.startswith("_"))]
+                near = nearest(name, known)
+                raise no_attribute(f'the class {cls.__name__} does not have a property "{name}"{near}', name)
+            return super().__getattr__(name)
 
     if sys.version_info < (3, 10):
 

@@ -57,7 +57,8 @@ class Declarations:
         declaration = declaration_of(own)
         if declaration is None:
             raise TypeMismatchError(
-                f"{shown(own)} does not declare an entity; pass classes that derive from corestone.declarative.Entity",
+                f"{shown(own)} does not declare an entity; derive it from corestone.declarative.Entity, or pass it "
+                "to Model.bind",
                 key="classes",
                 value=own,
             )

@@ -58,7 +58,7 @@ def aggregate_of_computed_groups(
     which: Aggregate,
     entity: EntityLike,
     key: Any,
-    predicate: str | Predicate | None,
+    predicate: str | Predicate | bool | None,
     arguments: tuple[Any, ...],
     by: KeyPath | Sequence[KeyPath] | None,
     **options: Any,

@@ -52,8 +52,8 @@ class Ahead:
 
     def note(self, context: Context, description: PropertyDescription) -> None:
         """Records a separate read of an attribute; its second read in the block reads the recorded attributes ahead."""
-        if self.stamp is not context._stamp or self.thread != get_ident():
-            self.stamp, self.thread = context._stamp, get_ident()
+        if self.stamp is not context._mark.stamp or self.thread != get_ident():
+            self.stamp, self.thread = context._mark.stamp, get_ident()
             self.columns = {}
             self._seen = {description.key: description}
         elif description.key not in self._seen:

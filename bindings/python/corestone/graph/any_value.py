@@ -48,7 +48,7 @@ def any_property(description: PropertyDescription, entity: str, documentation: s
 
     def set_value(self: ManagedObject, value: Any) -> None:
         cell = AnyCell(value)
-        self._cst_context._stamp = Stamp()
+        self._cst_context._mark.stamp = Stamp()
         call(lib.cst_object_set, self._cst_handle, key, cell.ref)
 
     return property(get, set_value, doc=documentation)

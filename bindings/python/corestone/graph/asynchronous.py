@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Generator
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, cast
 
 from .. import _abi
 from .._abi import lib
@@ -15,6 +15,7 @@ from .._abi.call import call, owned
 from .._abi.interrupt import immortal
 from . import queue
 from .request import FetchRequest
+from .typing import Found_co
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -33,7 +34,7 @@ class FetchProgress(NamedTuple):
     is_finished: bool
 
 
-class AsynchronousFetch:
+class AsynchronousFetch(Generic[Found_co]):
     """An asynchronous fetch, which Context.fetch_asynchronously returns. Any thread can use it.
 
     `result` blocks until the fetch has finished; `await` waits without blocking the event loop. Both return the fetched
@@ -44,7 +45,11 @@ class AsynchronousFetch:
     __slots__ = ("__weakref__", "_context", "_function", "_future", "_handle", "_request")
 
     def __init__(
-        self, context: Context, request: FetchRequest, function: Callable[[Any], Any] | None, estimated_count: int
+        self,
+        context: Context,
+        request: FetchRequest[Any, Any],
+        function: Callable[[Any], Any] | None,
+        estimated_count: int,
     ) -> None:
         self._handle = 0
         self._context = context
@@ -81,25 +86,25 @@ class AsynchronousFetch:
         return call(lib.cst_asynchronous_fetch_cancel, self._handle) == _abi.OK
 
     @property
-    def future(self) -> Future[Any]:
+    def future(self) -> Future[Found_co]:
         """The future that is done when the fetch has finished, like the future of Context.perform."""
         return self._future
 
-    def result(self, timeout: float | None = None) -> Any:
+    def result(self, timeout: float | None = None) -> Found_co:
         """Waits for the fetch to finish, and returns its result.
 
         WrongThreadError on the queue of the context while the fetch has not finished, because the wait would deadlock.
         """
-        return self._future.result(timeout)
+        return cast("Found_co", self._future.result(timeout))
 
-    def __await__(self) -> Generator[Any, None, Any]:
+    def __await__(self) -> Generator[Any, None, Found_co]:
         return self._wait().__await__()
 
-    async def _wait(self) -> Any:
+    async def _wait(self) -> Found_co:
         import asyncio
 
         try:
-            return await asyncio.wrap_future(self._future)
+            return cast("Found_co", await asyncio.wrap_future(self._future))
         except asyncio.CancelledError:
             self.cancel()
             raise

@@ -6,7 +6,7 @@ import ctypes
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Union, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Union, cast
 
 from .. import _abi
 from .._abi import conversion, lib, text, values
@@ -14,6 +14,7 @@ from .._abi.arguments import elements, function, handles, plural, quoted, requir
 from .._abi.borrowed import batches
 from .._abi.call import call, owned
 from .._abi.callbacks import reported
+from .._abi.checked import Checked
 from .._abi.handles import Handle, Token, retained_owner
 from .._abi.interrupt import immortal
 from ..errors import InvalidArgumentError, TypeMismatchError, UnsupportedError
@@ -52,7 +53,7 @@ def _name_of(entity: Any) -> str | None:
     return getattr(entity, "name", None)
 
 
-class _BatchRequest(PersistentStoreRequest):
+class _BatchRequest(Checked, PersistentStoreRequest):
     """The common base of the three batch requests.
 
     result_type   "status" (True), "ids" (a list), "count" (an int) or "changes": the IDs by kind of change, as
@@ -60,6 +61,8 @@ class _BatchRequest(PersistentStoreRequest):
     merge         False: contexts do not merge the changes automatically
     stores        the stores to change; None: all stores for the entity; an empty list: no store
     """
+
+    _cst_attributes: ClassVar[tuple[str, ...]] = ("merge", "result_type", "stores")
 
     def __init__(self, result_type: str, merge: bool, stores: Sequence[Store] | None) -> None:
         self.result_type = result_type
@@ -132,6 +135,10 @@ class BatchInsertRequest(_BatchRequest):
     """
 
     request_type = 5
+    _cst_attributes = (
+        *_BatchRequest._cst_attributes, "arrow", "columns", "entity", "handler", "ignore_unknown", "match", "naive_utc",
+        "objects", "progress", "rows",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -392,12 +399,13 @@ class BatchUpdateRequest(_BatchRequest):
     """
 
     request_type = 6
+    _cst_attributes = (*_BatchRequest._cst_attributes, "entity", "include_subentities", "predicate", "values")
 
     def __init__(
         self,
         entity: EntityLike,
         values: Mapping[str, Any],
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         include_subentities: bool = True,
         result_type: str = "status",
@@ -417,7 +425,7 @@ class BatchUpdateRequest(_BatchRequest):
             )
         self.entity, self.values, self.include_subentities = entity, values, include_subentities
         require_instance(Mapping, values, "values", "a dictionary")
-        self.predicate = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
+        self.predicate: Any = Predicate(predicate, *arguments) if isinstance(predicate, str) else predicate
         if self.predicate is not None:
             self.predicate = required_predicate(self.predicate, "predicate")
 
@@ -464,6 +472,7 @@ class BatchDeleteRequest(_BatchRequest):
     """
 
     request_type = 7
+    _cst_attributes = (*_BatchRequest._cst_attributes, "objects")
 
     def __init__(
         self,

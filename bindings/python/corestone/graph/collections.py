@@ -6,10 +6,11 @@ import ctypes
 from collections.abc import Iterable, Iterator, MutableSequence, MutableSet, Sequence
 from collections.abc import Set as AbstractSet
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar, overload
 
 from .. import _abi
 from .._abi import lib
+from .._abi.arguments import elements
 from .._abi.call import call, owned
 from ..model.property import PropertyDescription
 from .object import ManagedObject, handles
@@ -49,7 +50,7 @@ class _ToMany(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self.snapshot())
 
-    def snapshot(self) -> Results:
+    def snapshot(self) -> Results[T]:
         """Returns the current members as results, which later changes do not affect."""
         handle = owned(lib.cst_object_copy_members, self._owner._cst_handle, self._description.key)
         return Results(self._owner._cst_context, handle, self._target)
@@ -63,7 +64,7 @@ class _ToMany(Generic[T]):
         return call(lib.cst_object_add_member, owner, key, one[0]) == _abi.OK
 
     def _add_all(self, members: Iterable[Any]) -> None:
-        kept = list(members)
+        kept = list(elements(members, self._path, "a list or set of managed objects"))
         array = self._handles(kept)
         call(lib.cst_object_add_members, self._owner._cst_handle, self._description.key, len(array), array)
 
@@ -76,9 +77,13 @@ class _ToMany(Generic[T]):
     def _replace(self, members: Iterable[Any] | None) -> None:
         if isinstance(members, _ToMany) and members._is_same(self):
             return  # person.friends |= {x} changes the set, and then assigns the same set
-        kept = [] if members is None else list(members)
+        kept = [] if members is None else list(elements(members, self._path, "a list or set of managed objects"))
         array = self._handles(kept)
         call(lib.cst_object_set_members, self._owner._cst_handle, self._description.key, len(array), array)
+
+    @property
+    def _path(self) -> str:
+        return f"{self._owner._cst_entity.name}.{self._description.name}"
 
     def _is_same(self, other: _ToMany[Any]) -> bool:
         return self._owner == other._owner and self._description.key == other._description.key
@@ -194,7 +199,7 @@ class ToManyList(_ToMany[T], MutableSequence[T]):
         """Reverses the order of the members."""
         self._replace(list(self)[::-1])
 
-    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+    def sort(self, *, key: Callable[[T], Any] | None = None, reverse: bool = False) -> None:
         """Sorts the members."""
         self._replace(sorted(self, key=key, reverse=reverse))
 

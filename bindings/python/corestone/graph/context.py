@@ -147,7 +147,7 @@ class Context(
 
     def _forget_handle(self) -> None:
         end_all(self)
-        self._stamp = Stamp()
+        self._mark.stamp = Stamp()
         self._watcher = None
         self._cst_is_held = False
         self._handle = self._argument = self._remote = None

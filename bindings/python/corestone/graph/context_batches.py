@@ -88,7 +88,11 @@ class ContextBatches(ContextFetching):
         return int(self.execute(request))
 
     def batch_update(
-        self, entity: EntityLike, values: Mapping[str, Any], predicate: str | Predicate | None = None, *arguments: Any
+        self,
+        entity: EntityLike,
+        values: Mapping[str, Any],
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
     ) -> int:
         """Sets attributes of all objects that satisfy a predicate, in the store, and returns their number.
 
@@ -98,7 +102,7 @@ class ContextBatches(ContextFetching):
 
         return int(self.execute(BatchUpdateRequest(entity, values, predicate, *arguments, result_type="count")))
 
-    def batch_delete(self, entity: EntityLike, predicate: str | Predicate | None = None, *arguments: Any) -> int:
+    def batch_delete(self, entity: EntityLike, predicate: str | Predicate | bool | None = None, *arguments: Any) -> int:
         """Deletes all objects that satisfy a predicate, in the store, with delete rules, and returns their number."""
         from .batch import BatchDeleteRequest
 

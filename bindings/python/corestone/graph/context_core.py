@@ -6,14 +6,15 @@ import ctypes
 import time
 import weakref
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Union, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Union, cast
 
 from .. import _abi
 from .._abi import interrupt, lib
 from .._abi.arguments import require_instance
 from .._abi.call import call, failure, made_quickly, owned, raisable
+from .._abi.checked import Checked
 from .._abi.handles import Handle, retained_owner
-from .._abi.stamps import Stamp, contexts
+from .._abi.stamps import Mark, Stamp, contexts
 from .._abi.wrappers import ContextBase, accelerator, find, place, wrap, wrap_all
 from ..errors import InvalidArgumentError, InvalidHandleError
 from ..model.entity import Entity, declared_entity
@@ -36,8 +37,25 @@ _entity = _abi.raw("cst_object_entity")
 _MAKERS = {_abi.QUEUE_CALLER: "context", _abi.QUEUE_PRIVATE: "background_context", _abi.QUEUE_MAIN: "main_context"}
 
 
-class ContextCore(ContextBase):
+class ContextCore(Checked, ContextBase):
     """What the parts of `Context` have in common."""
+
+    _cst_attributes = ("coordinator", "model", "user_info")
+
+    #: Data of the application.
+    user_info: Any = None
+
+    # Initial values are those of the class, so that a context is created faster.
+    _watcher: interrupt.Watch | None = None
+    _task: object = None  # the asyncio task whose block is open
+    _user = 0  # the thread whose Python block or function holds the queue
+    _is_closing = False
+    _name: str | None = None
+    _author: str | None = None
+    _undo_manager: UndoManager | None = None
+    _merge_policy = MergePolicy.ERROR
+    _inaccessible: faulting.InaccessibleFaultHandler | None = None
+    _remote: Observation | None = None
 
     def __init__(
         self,
@@ -57,24 +75,12 @@ class ContextCore(ContextBase):
         self.coordinator = owner._beneath
         self._parent = parent
         self.model = owner.model
-        self._stamp = Stamp()  # values that were read ahead are valid while this is unchanged
-        self._watcher: interrupt.Watch | None = None
+        self._mark = Mark()  # values that were read ahead are valid while its stamp is unchanged
         self._is_main = queue_type == _abi.QUEUE_MAIN
-        self._task: object = None  # the asyncio task whose block is open
-        self._user = 0  # the thread whose Python block or function holds the queue
         self._sequences: weakref.WeakSet[Notifications[Any]] = weakref.WeakSet()
-        self._is_closing = False
         self._locks: list[int] = []  # what `unlock` restores, for each lock
         self._editings: dict[int, Observation] = {}  # by the id of the editor
         self._queue_type = queue_type
-        self._name: str | None = None
-        self._author: str | None = None
-        self._undo_manager: UndoManager | None = None
-        self._merge_policy = MergePolicy.ERROR
-        self._inaccessible: faulting.InaccessibleFaultHandler | None = None
-        self._remote: Observation | None = None
-        #: Data of the application.
-        self.user_info: Any = None
         self._cst_is_held = handle is None
         if handle is None:
             handle = (
@@ -136,6 +142,14 @@ class ContextCore(ContextBase):
             is_generated = "_cst_entity" in vars(entity)
             return entity._cst_entity if is_generated else self.model[declared_entity(entity, "entity")]
         return self.model[require_instance(str, entity, "entity", "a name, a subclass of ManagedObject or an Entity")]
+
+    def _refuse(self, item: Any, call_name: str) -> NoReturn:
+        """Raises the error for a value in place of an object, or for an object of another context."""
+        from .mistakes import other_context, wrong_object
+
+        if isinstance(item, ManagedObject):
+            other_context(item, call_name)
+        wrong_object(item, call_name)
 
     def _class(self, token: int, entity: Entity | None) -> type[ManagedObject]:
         """Returns the class of an object, whose entity may be a subentity of `entity`."""
@@ -219,7 +233,7 @@ class ContextCore(ContextBase):
         """Does the same as `_work`, with a handle that belongs to the context."""
         if self._is_main:
             self._watch()
-        self._stamp = Stamp()
+        self._mark.stamp = Stamp()
         error = Handle()
         status: int = function(handle, *arguments, byref(error))
         raised = self._watcher.take() if self._watcher is not None else None

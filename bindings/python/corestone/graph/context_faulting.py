@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _abi
-from .._abi.arguments import require_integer
+from .._abi.arguments import flag, require_instance, require_integer
+from .._abi.arguments import function as function_given
 from . import faulting
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class ContextFaulting(ContextCore):
 
     @counts_single_faults.setter
     def counts_single_faults(self, counts: bool) -> None:
-        self._set_option(_abi.OPTION_COUNTS_SINGLE_FAULTS, counts)
+        self._set_option(_abi.OPTION_COUNTS_SINGLE_FAULTS, flag(counts, "counts_single_faults"))
         faulting.follow(self._open)
 
     @property
@@ -72,6 +73,8 @@ class ContextFaulting(ContextCore):
 
     @staleness_interval.setter
     def staleness_interval(self, seconds: float | None) -> None:
+        if seconds is not None:
+            require_instance((int, float), seconds, "staleness_interval", "a number of seconds or None")
         self._set_option(_abi.OPTION_STALENESS_MS, -1 if seconds is None or seconds < 0 else round(seconds * 1000))
 
     @property
@@ -81,7 +84,7 @@ class ContextFaulting(ContextCore):
 
     @retains_registered_objects.setter
     def retains_registered_objects(self, retains: bool) -> None:
-        self._set_option(_abi.OPTION_RETAINS_REGISTERED_OBJECTS, retains)
+        self._set_option(_abi.OPTION_RETAINS_REGISTERED_OBJECTS, flag(retains, "retains_registered_objects"))
 
     @property
     def should_delete_inaccessible_faults(self) -> bool:
@@ -93,7 +96,7 @@ class ContextFaulting(ContextCore):
 
     @should_delete_inaccessible_faults.setter
     def should_delete_inaccessible_faults(self, deletes: bool) -> None:
-        self._set_option(_abi.OPTION_DELETES_INACCESSIBLE_FAULTS, deletes)
+        self._set_option(_abi.OPTION_DELETES_INACCESSIBLE_FAULTS, flag(deletes, "should_delete_inaccessible_faults"))
 
     @property
     def inaccessible_fault_handler(self) -> faulting.InaccessibleFaultHandler | None:
@@ -106,6 +109,8 @@ class ContextFaulting(ContextCore):
 
     @inaccessible_fault_handler.setter
     def inaccessible_fault_handler(self, handler: faulting.InaccessibleFaultHandler | None) -> None:
+        if handler is not None:
+            function_given(handler, "inaccessible_fault_handler")
         faulting.set_handler(self._open, handler)
         self._inaccessible = handler
 
@@ -116,7 +121,7 @@ class ContextFaulting(ContextCore):
 
     @propagates_deletes_at_end_of_event.setter
     def propagates_deletes_at_end_of_event(self, propagates: bool) -> None:
-        self._set_option(_abi.OPTION_DELETES_AT_END_OF_EVENT, propagates)
+        self._set_option(_abi.OPTION_DELETES_AT_END_OF_EVENT, flag(propagates, "propagates_deletes_at_end_of_event"))
 
     @property
     def merges_batches(self) -> bool:
@@ -125,4 +130,4 @@ class ContextFaulting(ContextCore):
 
     @merges_batches.setter
     def merges_batches(self, merges: bool) -> None:
-        self._set_option(_abi.OPTION_MERGES_BATCHES, merges)
+        self._set_option(_abi.OPTION_MERGES_BATCHES, flag(merges, "merges_batches"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from ctypes import byref
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .. import _abi
 from .._abi import lib
@@ -21,10 +21,21 @@ from .context_core import ContextCore, EntityLike
 from .cursor import Cursor
 from .explanation import FetchExplanation, explanation
 from .fetching import new_request
+from .object import object_id
 from .object_id import ObjectID
-from .request import execute
+from .request import FetchRequest, execute
 from .results import BLOCK, Results
 from .rows import ColumnLike
+from .typing import Item, Kind
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..model.entity import Entity
+    from .object import DynamicObject
+    from .typing import CursorOptions, FetchOptions
+
+Found = TypeVar("Found")
 
 _with_id = _abi.raw("cst_context_object_with_id")
 
@@ -32,10 +43,26 @@ _with_id = _abi.raw("cst_context_object_with_id")
 class ContextFetching(ContextCore):
     """Fetches of objects, and objects of IDs."""
 
+    @overload
+    def fetch(
+        self,
+        entity: type[Kind],
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        **options: Unpack[FetchOptions],
+    ) -> Results[Kind]: ...
+    @overload
+    def fetch(
+        self,
+        entity: str | Entity,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        **options: Unpack[FetchOptions],
+    ) -> Results[DynamicObject]: ...
     def fetch(
         self,
         entity: EntityLike,
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
@@ -46,7 +73,7 @@ class ContextFetching(ContextCore):
         as_faults: bool = True,
         nulls: str = "memory",
         split: bool = True,
-    ) -> Results:
+    ) -> Results[Any]:
         """Returns the objects that satisfy a predicate, in order.
 
             ctx.fetch("Employee", "age > %d AND department.name == %@", 40, "R&D", sort=["-salary"], limit=50)
@@ -67,6 +94,10 @@ class ContextFetching(ContextCore):
         self._work(lib.cst_context_fetch, request.handle, byref(out))
         return Results(self._context, out.token, request.entity, BLOCK)  # the request does not have a batch size
 
+    @overload
+    def execute(self, request: FetchRequest[Item, Found]) -> Found: ...
+    @overload
+    def execute(self, request: Any) -> Any: ...
     def execute(self, request: Any) -> Any:
         """Executes a fetch request or a batch request, and returns the result that its `result_type` selects.
 
@@ -74,7 +105,7 @@ class ContextFetching(ContextCore):
         """
         return execute(self._context, request)
 
-    def fetch_template(self, name: str, /, **variables: Any) -> Results:
+    def fetch_template(self, name: str, /, **variables: Any) -> Results[DynamicObject]:
         """Executes a fetch request template of the model, with values for its variables; None means nil.
 
         InvalidArgumentError if there is no template of that name.
@@ -87,10 +118,26 @@ class ContextFetching(ContextCore):
         self._work(lib.cst_context_fetch, request, byref(out))
         return Results(self._context, out.token, self.model._template_entity(name))
 
+    @overload
+    def stream(
+        self,
+        entity: type[Kind],
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        **options: Unpack[CursorOptions],
+    ) -> Cursor[Kind]: ...
+    @overload
+    def stream(
+        self,
+        entity: str | Entity,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        **options: Unpack[CursorOptions],
+    ) -> Cursor[DynamicObject]: ...
     def stream(
         self,
         entity: EntityLike,
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
@@ -101,7 +148,7 @@ class ContextFetching(ContextCore):
         include_pending_changes: bool = True,
         nulls: str = "memory",
         split: bool = True,
-    ) -> Cursor:
+    ) -> Cursor[Any]:
         """Returns a cursor over the results of a fetch. The cursor keeps only a window of the results in memory.
 
             for item in ctx.stream("Reading", "value > 100", sort="time"):
@@ -121,10 +168,26 @@ class ContextFetching(ContextCore):
         )
         return Cursor(self._context, cursor.token, request.entity)
 
+    @overload
+    def first(
+        self,
+        entity: type[Kind],
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+    ) -> Kind | None: ...
+    @overload
+    def first(
+        self,
+        entity: str | Entity,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+    ) -> Any: ...
     def first(
         self,
         entity: EntityLike,
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] = (),
     ) -> Any:
@@ -134,14 +197,14 @@ class ContextFetching(ContextCore):
     def explain(
         self,
         entity: EntityLike,
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
         offset: int = 0,
         columns: ColumnLike | Iterable[ColumnLike] = (),
         group_by: KeyPath | Sequence[KeyPath] = (),
-        having: str | Predicate | None = None,
+        having: str | Predicate | bool | None = None,
         distinct: bool = False,
         include_subentities: bool = True,
         include_pending_changes: bool = True,
@@ -171,7 +234,7 @@ class ContextFetching(ContextCore):
     def fetch_ids(
         self,
         entity: EntityLike,
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
@@ -190,10 +253,30 @@ class ContextFetching(ContextCore):
         return Results(self._context, out.token, request.entity).ids()
 
     def _id(self, which: ObjectID | str) -> ObjectID | None:
-        return self.coordinator.object_id(which) if isinstance(which, str) else which
+        if isinstance(which, str):
+            return self.coordinator.object_id(which)
+        if isinstance(which, ObjectID):
+            return which
+        from .mistakes import wrong_id
 
-    def get(self, which: ObjectID | str) -> Any:
-        """Returns the object of an ID or URI, as a fault unless it is registered. Does not read the store."""
+        return wrong_id(which)
+
+    @overload
+    def get(self, which: ObjectID | str) -> DynamicObject: ...
+    @overload
+    def get(self, entity: type[Kind], which: ObjectID | str, /) -> Kind: ...
+    @overload
+    def get(self, entity: str | Entity, which: ObjectID | str, /) -> DynamicObject: ...
+    def get(self, which: Any, of: Any = ...) -> Any:
+        """Returns the object of an ID or URI, as a fault unless it is registered. Does not read the store.
+
+            ctx.get(uri)
+            ctx.get(Employee, uri)  # an Employee, also for type checkers
+
+        InvalidArgumentError for a URI of another store, and for an object of another entity.
+        """
+        if of is not ...:
+            return self._of_entity(which, self.get(of))
         if accelerator is not None:
             item = registered(self, which)
             if item is not None:
@@ -215,8 +298,34 @@ class ContextFetching(ContextCore):
             remember(found, item, found._handle, self._handle or 0)
         return item
 
-    def existing(self, which: ObjectID | str) -> Any:
-        """Returns the object of an ID or URI with its values; ObjectGoneError (133000) if no store has the object."""
+    def _of_entity(self, entity: EntityLike, item: Any) -> Any:
+        """Returns an object, whose entity must be the given one or one of its subentities."""
+        expected = self._entity(entity)
+        if item is None or type(item)._cst_entity.is_kind_of(expected):
+            return item
+        uri = object_id(item).uri
+        raise InvalidArgumentError(
+            f'"{uri}" is the ID of an object of {type(item)._cst_entity.name}, not of {expected.name}; pass the entity '
+            "of the object, or only the ID",
+            entity=expected.name,
+            key="which",
+            value=uri,
+            object_uri=uri,
+        )
+
+    @overload
+    def existing(self, which: ObjectID | str) -> DynamicObject: ...
+    @overload
+    def existing(self, entity: type[Kind], which: ObjectID | str, /) -> Kind: ...
+    @overload
+    def existing(self, entity: str | Entity, which: ObjectID | str, /) -> DynamicObject: ...
+    def existing(self, which: Any, of: Any = ...) -> Any:
+        """Returns the object of an ID or URI with its values; ObjectGoneError (133000) if no store has the object.
+
+        An entity before the ID is checked, as for `get`.
+        """
+        if of is not ...:
+            return self._of_entity(which, self.existing(of))
         if which is None:
             raise ObjectGoneError("which is None; pass the ID or the URI of an object", code=133000, key="which")
         found = self._id(which)
@@ -231,8 +340,21 @@ class ContextFetching(ContextCore):
             )
         return self._adopt(held(lib.cst_context_existing_object, self._open, found._handle), None)
 
-    def registered(self, which: ObjectID | str) -> Any:
-        """Returns the object of an ID or URI if it is registered with the context, else None."""
+    @overload
+    def registered(self, which: ObjectID | str) -> Any: ...
+    @overload
+    def registered(self, entity: type[Kind], which: ObjectID | str, /) -> Kind | None: ...
+    @overload
+    def registered(self, entity: str | Entity, which: ObjectID | str, /) -> Any: ...
+    def registered(self, which: Any, of: Any = ...) -> Any:
+        """Returns the object of an ID or URI if it is registered with the context, else None.
+
+        An entity before the ID is checked, as for `get`.
+        """
+        if of is not ...:
+            return self._of_entity(which, self.registered(of))
+        if which is None:
+            return None
         found = self._id(which)
         hold = held(lib.cst_context_registered_object, self._open, found._handle) if found is not None else None
         return self._adopt(hold, None) if hold else None

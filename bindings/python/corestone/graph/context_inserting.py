@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .. import _abi
 from .._abi import lib
@@ -18,9 +18,12 @@ from ..model.property import PropertyDescription
 from .bulk import Block, columns_of, plain_columns
 from .context_core import ContextCore, EntityLike
 from .object import ManagedObject, set_single_values
+from .typing import Kind
 
 if TYPE_CHECKING:
+    from ..model.entity import Entity
     from .arrow_import import Columns, Progress, UpsertCounts
+    from .object import DynamicObject
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _delete = _abi.raw("cst_context_delete")
@@ -30,6 +33,10 @@ _insert = _abi.raw("cst_context_insert")
 class ContextInserting(ContextCore):
     """Insertion and deletion of objects."""
 
+    @overload
+    def insert(self, entity: type[Kind], /, **new: Any) -> Kind: ...
+    @overload
+    def insert(self, entity: str | Entity, /, **new: Any) -> DynamicObject: ...
     def insert(self, entity: EntityLike, /, **new: Any) -> Any:
         """Inserts an object and returns it: ctx.insert("Employee", name="Ada", department=research).
 
@@ -59,7 +66,7 @@ class ContextInserting(ContextCore):
         except BaseException:
             # A signal handler may have raised this exception. Before this single C call, no other handler can run.
             _delete(context, hold, None)
-            self._stamp = Stamp()
+            self._mark.stamp = Stamp()
             raise
         if accelerator is not None and quick is None:
             description._insertion = make_insertion(description)
@@ -68,7 +75,7 @@ class ContextInserting(ContextCore):
     def insert_many(
         self,
         entity: EntityLike,
-        rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
+        rows: Iterable[Mapping[str, Any] | Sequence[Any]],
         columns: Sequence[str] | None = None,
     ) -> int:
         """Inserts one object for each row, and returns their number. If the call fails, no object is inserted.
@@ -78,10 +85,24 @@ class ContextInserting(ContextCore):
         """
         return self._insert_many(entity, rows, columns, False)[0]
 
+    @overload
+    def insert_objects(
+        self,
+        entity: type[Kind],
+        rows: Iterable[Mapping[str, Any] | Sequence[Any]],
+        columns: Sequence[str] | None = None,
+    ) -> list[Kind]: ...
+    @overload
+    def insert_objects(
+        self,
+        entity: str | Entity,
+        rows: Iterable[Mapping[str, Any] | Sequence[Any]],
+        columns: Sequence[str] | None = None,
+    ) -> list[DynamicObject]: ...
     def insert_objects(
         self,
         entity: EntityLike,
-        rows: Iterable[Mapping[str, Any]] | Iterable[Sequence[Any]],
+        rows: Iterable[Mapping[str, Any] | Sequence[Any]],
         columns: Sequence[str] | None = None,
     ) -> list[Any]:
         """Inserts objects like insert_many, and returns them."""
@@ -199,6 +220,10 @@ class ContextInserting(ContextCore):
             self._work(lib.cst_context_upsert_arrow, handle, address, byref(options), byref(inserted), byref(updated))
         return UpsertCounts(inserted.value, updated.value)
 
+    @overload
+    def new(self, entity: type[Kind], /, **new: Any) -> Kind: ...
+    @overload
+    def new(self, entity: str | Entity, /, **new: Any) -> DynamicObject: ...
     def new(self, entity: EntityLike, /, **new: Any) -> Any:
         """Creates an object without inserting it into the context; see insert_object."""
         description = self._entity(entity)
@@ -209,12 +234,16 @@ class ContextInserting(ContextCore):
 
     def insert_object(self, item: ManagedObject) -> None:
         """Inserts an object that `new` created."""
-        self._stamp = Stamp()
+        if not isinstance(item, ManagedObject):
+            self._refuse(item, "insert_object")
+        self._mark.stamp = Stamp()
         call(lib.cst_context_insert_object, self._open, item._cst_handle)
         if item._cst_context is not self:
             object.__setattr__(item, "_cst_context", self)
 
     def delete(self, item: ManagedObject) -> None:
         """Marks an object for deletion at the next save. Processing of pending changes applies the delete rules."""
-        self._stamp = Stamp()
+        if not isinstance(item, ManagedObject):
+            self._refuse(item, "delete")
+        self._mark.stamp = Stamp()
         call(lib.cst_context_delete, self._open, item._cst_handle)

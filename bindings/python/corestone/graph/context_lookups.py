@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .._abi.arguments import shown
 from ..errors import TypeMismatchError
@@ -12,18 +12,31 @@ from ..predicate.predicate import Predicate
 from .context_core import EntityLike
 from .context_rows import ContextRows
 from .lookups import get_or_create, upsert
+from .typing import Kind
+
+if TYPE_CHECKING:
+    from ..model.entity import Entity
+    from .object import DynamicObject
 
 
 class ContextLookups(ContextRows):
     """Methods that find an object or insert it."""
 
-    def exists(self, entity: EntityLike, predicate: str | Predicate | None = None, *arguments: Any) -> bool:
+    def exists(self, entity: EntityLike, predicate: str | Predicate | bool | None = None, *arguments: Any) -> bool:
         """Whether an object satisfies a predicate, including unsaved changes.
 
         ctx.exists("Employee", "email == %@", address)
         """
         return bool(self.count(entity, predicate, *arguments, limit=1))
 
+    @overload
+    def get_or_create(
+        self, entity: type[Kind], /, defaults: Mapping[str, Any] | None = None, **values: Any
+    ) -> tuple[Kind, bool]: ...
+    @overload
+    def get_or_create(
+        self, entity: str | Entity, /, defaults: Mapping[str, Any] | None = None, **values: Any
+    ) -> tuple[DynamicObject, bool]: ...
     def get_or_create(
         self, entity: EntityLike, /, defaults: Mapping[str, Any] | None = None, **values: Any
     ) -> tuple[Any, bool]:
@@ -42,6 +55,26 @@ class ContextLookups(ContextRows):
         """
         return get_or_create(self._context, self._entity(entity), defaults, values)
 
+    @overload
+    def upsert(
+        self,
+        entity: type[Kind],
+        values: Mapping[str, Any] | None = None,
+        /,
+        *,
+        match: KeyPath | Sequence[KeyPath] | None = None,
+        **more: Any,
+    ) -> Kind: ...
+    @overload
+    def upsert(
+        self,
+        entity: str | Entity,
+        values: Mapping[str, Any] | None = None,
+        /,
+        *,
+        match: KeyPath | Sequence[KeyPath] | None = None,
+        **more: Any,
+    ) -> DynamicObject: ...
     def upsert(
         self,
         entity: EntityLike,

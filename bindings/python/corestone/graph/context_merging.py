@@ -9,6 +9,7 @@ from ctypes import byref
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._abi import lib
+from .._abi.arguments import require_instance
 from .._abi.call import call, owned
 from ..predicate.predicate import Predicate
 from . import nesting, queue
@@ -49,6 +50,7 @@ class ContextMerging(ContextCore):
         a rollback journal. ObjectGoneError if a store of the generation was removed; the other stores are then pinned.
         """
         chosen = QueryGeneration.current() if generation is None else generation
+        require_instance(QueryGeneration, chosen, "generation", "a QueryGeneration or None")
         call(lib.cst_context_set_query_generation, self._open, chosen._handle)
 
     def unpin(self) -> None:

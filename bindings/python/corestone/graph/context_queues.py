@@ -12,6 +12,7 @@ from . import queue
 from .asynchronous import AsynchronousFetch
 from .notifications import ChangedIDs, Notifications
 from .request import FetchRequest
+from .typing import Item
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -23,14 +24,23 @@ if TYPE_CHECKING:
 from .context_core import ContextCore
 
 T = TypeVar("T")
+Found = TypeVar("Found")
 
 
 class ContextQueues(ContextCore):
     """Work on the queue of a context, observation, and notifications."""
 
+    @overload
     def fetch_asynchronously(
-        self, request: FetchRequest, function: Callable[[Any], Any] | None = None, *, estimated_count: int = 0
-    ) -> AsynchronousFetch:
+        self, request: FetchRequest[Item, Found], function: None = None, *, estimated_count: int = 0
+    ) -> AsynchronousFetch[Found]: ...
+    @overload
+    def fetch_asynchronously(
+        self, request: FetchRequest[Item, Found], function: Callable[[Found], T], *, estimated_count: int = 0
+    ) -> AsynchronousFetch[T]: ...
+    def fetch_asynchronously(
+        self, request: FetchRequest[Any, Any], function: Callable[[Any], Any] | None = None, *, estimated_count: int = 0
+    ) -> AsynchronousFetch[Any]:
         """Begins an asynchronous fetch, whose rows another thread reads, and returns it.
 
             with ctx.perform():
@@ -42,14 +52,14 @@ class ContextQueues(ContextCore):
         """
         return AsynchronousFetch(self._context, request, function, estimated_count)
 
-    async def afetch(self, request: FetchRequest, function: Callable[[Any], T]) -> T:
+    async def afetch(self, request: FetchRequest[Item, Found], function: Callable[[Found], T]) -> T:
         """Fetches asynchronously, without blocking the event loop, and returns the result of `function`.
 
             names = await ctx.afetch(request, lambda people: [each.name for each in people])
 
         `function` is called with the fetched result, on the queue. When the task is cancelled, the fetch stops.
         """
-        found: T = await (await self.aperform(self.fetch_asynchronously, request, function))
+        found: T = await (await self.aperform(lambda: self.fetch_asynchronously(request, function)))
         return found
 
     @overload
@@ -60,8 +70,8 @@ class ContextQueues(ContextCore):
     @overload
     def observe(
         self,
-        notification: FetchRequest,
-        function: Callable[[Context, Difference], Any],
+        notification: FetchRequest[Item, Any],
+        function: Callable[[Context, Difference[Item]], Any],
         *,
         sections: str | None = None,
         dependencies: Sequence[str] = (),
@@ -70,17 +80,17 @@ class ContextQueues(ContextCore):
     @overload
     def observe(
         self,
-        notification: FetchRequest,
+        notification: FetchRequest[Item, Any],
         function: None = None,
         *,
         sections: str | None = None,
         dependencies: Sequence[str] = (),
         timeout: float | None = None,
-    ) -> LiveQuery: ...
+    ) -> LiveQuery[Item]: ...
 
     def observe(
         self,
-        notification: ContextNotification | str | FetchRequest,
+        notification: ContextNotification | str | FetchRequest[Any, Any],
         function: Callable[[Context, Any], Any] | None = None,
         *,
         sections: str | None = None,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _abi
 from .._abi import lib
+from .._abi.arguments import elements, flag, require_instance
 from .._abi.call import call, owned
 from .._abi.stamps import Stamp
 from .._abi.wrappers import objects
-from ..errors import CorestoneError
+from ..errors import CorestoneError, InvalidArgumentError
 from . import nesting
 from .merging import MergePolicy, PolicyLike, policy
 from .object import ManagedObject, drop_held_values
@@ -22,6 +23,7 @@ from .undo import UndoManager, forget_what_was_read
 
 if TYPE_CHECKING:
     from ..stores.store import Store
+    from .object import DynamicObject
 from .context_core import ContextCore
 
 
@@ -83,6 +85,8 @@ class ContextSaving(ContextCore):
 
         Another version is a conflict. A rollback or a reset cancels the check.
         """
+        if not isinstance(item, ManagedObject):
+            self._refuse(item, "detect_conflicts")
         call(lib.cst_context_detect_conflicts, self._open, item._cst_handle)
 
     def validate(self) -> None:
@@ -95,12 +99,12 @@ class ContextSaving(ContextCore):
 
     def rollback(self) -> None:
         """Discards all unsaved changes and all undo steps."""
-        self._stamp = Stamp()
+        self._mark.stamp = Stamp()
         call(lib.cst_context_rollback, self._open)
 
     def reset(self) -> None:
         """Deregisters every object and discards unsaved changes; existing objects then raise ObjectGoneError."""
-        self._stamp = Stamp()
+        self._mark.stamp = Stamp()
         known = list(self.known) if self.model._is_hooked else []
         call(lib.cst_context_reset, self._open)
         known.clear()
@@ -120,13 +124,15 @@ class ContextSaving(ContextCore):
 
     def refresh(self, item: ManagedObject, merge: bool = True) -> None:
         """Refreshes an object to its newest state. `merge` keeps its unsaved changes; otherwise they are discarded."""
-        self._stamp = Stamp()
+        if not isinstance(item, ManagedObject) or item._cst_context is not self:
+            self._refuse(item, "refresh")
+        self._mark.stamp = Stamp()
         drop_held_values(item)
-        call(lib.cst_object_refresh, item._cst_handle, merge)
+        call(lib.cst_object_refresh, item._cst_handle, flag(merge, "merge"))
 
     def refresh_all(self) -> None:
         """Refreshes every object to the store's newest state, and keeps its unsaved changes."""
-        self._stamp = Stamp()
+        self._mark.stamp = Stamp()
         for item in objects():
             if item._cst_context is self:
                 drop_held_values(item)
@@ -149,21 +155,33 @@ class ContextSaving(ContextCore):
 
     @undo_manager.setter
     def undo_manager(self, manager: UndoManager | None) -> None:
+        if manager is not None:
+            require_instance(UndoManager, manager, "undo_manager", "an UndoManager, as in UndoManager(), or None")
         call(lib.cst_context_set_undo_manager, self._open, manager._handle if manager is not None else None)
         self._undo_manager = manager
 
     def undo(self) -> bool:
         """Undoes the newest step of the undo manager, including pending changes.
 
-        Returns False if there is nothing to undo, or no manager.
+        Returns False if there is nothing to undo. InvalidArgumentError if the context does not have a manager.
         """
         return self._step(lib.cst_context_undo)
 
     def redo(self) -> bool:
-        """Redoes the step that was undone last. Returns False if there is nothing to redo."""
+        """Redoes the step that was undone last. Returns False if there is nothing to redo.
+
+        InvalidArgumentError if the context does not have a manager.
+        """
         return self._step(lib.cst_context_redo)
 
     def _step(self, function: Any) -> bool:
+        if self._undo_manager is None:
+            self._require_open()
+            raise InvalidArgumentError(
+                "the context does not have an undo manager and did not record its changes; set its undo_manager to an "
+                "UndoManager before the changes",
+                key="undo_manager",
+            )
         try:
             return self._work(function) == _abi.OK
         finally:
@@ -175,11 +193,18 @@ class ContextSaving(ContextCore):
         InvalidArgumentError for an object that was saved or has a permanent ID, for a store of another coordinator, and
         for a store whose configuration lacks the object's entity.
         """
-        call(lib.cst_context_assign, self._open, item._cst_token, store._handle)
+        from ..stores.store import Store
+
+        if not isinstance(item, ManagedObject):
+            self._refuse(item, "assign")
+        chosen = require_instance(Store, store, "store", "a Store, such as container.store")
+        call(lib.cst_context_assign, self._open, item._cst_token, chosen._handle)
 
     def obtain_permanent_ids(self, items: Iterable[ManagedObject]) -> None:
         """Assigns permanent IDs to inserted objects before they are saved."""
-        kept = list(items)
+        kept = list(elements(items, "items", "a list of managed objects"))
+        for number, item in enumerate(kept):
+            require_instance(ManagedObject, item, f"items[{number}]", "a managed object")
         array = (ctypes.c_void_p * len(kept))(*[item._cst_token for item in kept])
         call(lib.cst_context_obtain_permanent_ids, self._open, len(kept), array)
 
@@ -221,25 +246,25 @@ class ContextSaving(ContextCore):
         call(lib.cst_context_has_persistent_changes, self._open, byref(out))
         return out.value
 
-    def _changed(self, which: int) -> Results:
+    def _changed(self, which: int) -> Results[DynamicObject]:
         return Results(self._context, owned(lib.cst_context_copy_changed, self._open, which), None)
 
     @property
-    def inserted(self) -> Results:
+    def inserted(self) -> Results[DynamicObject]:
         """The objects that the next save inserts."""
         return self._changed(_abi.CHANGED_INSERTED)
 
     @property
-    def updated(self) -> Results:
+    def updated(self) -> Results[DynamicObject]:
         """The objects that the next save updates."""
         return self._changed(_abi.CHANGED_UPDATED)
 
     @property
-    def deleted(self) -> Results:
+    def deleted(self) -> Results[DynamicObject]:
         """The objects that the next save deletes."""
         return self._changed(_abi.CHANGED_DELETED)
 
     @property
-    def known(self) -> Results:
+    def known(self) -> Results[DynamicObject]:
         """All objects that are registered with the context."""
         return self._changed(_abi.CHANGED_REGISTERED)

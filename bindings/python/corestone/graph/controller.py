@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from ctypes import byref
-from typing import Any, Callable
+from typing import Any, Callable, Generic, cast
 
 from .. import _abi
 from .._abi import lib, values
@@ -16,6 +16,7 @@ from .._abi.arguments import MOST, elements, plural, require_instance, require_i
 from .._abi.borrowed import wrapper
 from .._abi.call import call, failure
 from .._abi.callbacks import isolating_exceptions, reported
+from .._abi.checked import Checked
 from .._abi.handles import Handle, Token, retained_owner
 from .._abi.interrupt import immortal
 from .._abi.stamps import Stamp
@@ -25,14 +26,15 @@ from .live import ALL, IndexPath, Snapshot, difference, id_change, key_path_text
 from .object import ManagedObject
 from .request import FetchRequest
 from .results import Results
+from .typing import Item
 
 
-class ResultsSection:
+class ResultsSection(Generic[Item]):
     """A section of a controller's results, as of the call that returned it."""
 
     __slots__ = ("_controller", "index", "name", "number_of_objects")
 
-    def __init__(self, controller: FetchedResultsController, index: int, name: str, count: int) -> None:
+    def __init__(self, controller: FetchedResultsController[Item], index: int, name: str, count: int) -> None:
         self._controller = controller
         self.index = index
         self.name = name  # empty for objects without a section name, and without sections
@@ -44,7 +46,7 @@ class ResultsSection:
         return self._controller.section_index_title(self.name)
 
     @property
-    def objects(self) -> Results:
+    def objects(self) -> Results[Item]:
         """The current objects of the section."""
         found = self._controller._objects(self.index)
         if found is None:
@@ -57,21 +59,21 @@ class ResultsSection:
     def __len__(self) -> int:
         return self.number_of_objects
 
-    def __getitem__(self, row: int) -> Any:
+    def __getitem__(self, row: int) -> Item:
         if not -self.number_of_objects <= row < self.number_of_objects:
             amount = plural(self.number_of_objects, "object")
             name = f'section "{self.name}"' if self.name else f"section {self.index}"
             raise IndexError(f"index {shown(row)} is out of range: {name} has {amount}")
         return self._controller.object_at(self.index, row % self.number_of_objects)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Item]:
         return iter(self.objects)
 
     def __repr__(self) -> str:
         return f"<ResultsSection {self.name!r}: {self.number_of_objects} objects>"
 
 
-class FetchedResultsController:
+class FetchedResultsController(Checked, Generic[Item]):
     """The results of a request by section and row. A delegate is notified of their changes.
 
         people = FetchedResultsController(ctx, FetchRequest("Employee", sort=["team", "name"]), "team")
@@ -100,18 +102,20 @@ class FetchedResultsController:
     names the method, the controller and its context.
     """
 
+    _cst_attributes = ("context", "dependencies", "request")
+
     def __init__(
         self,
         context: Context,
-        request: FetchRequest,
-        sections: str | Callable[[Any], str | None] | None = None,
+        request: FetchRequest[Item, Any],
+        sections: str | Callable[[Item], str | None] | None = None,
         *,
         cache_name: str | None = None,
         dependencies: Sequence[str] = (),
         delegate: Any = None,
     ) -> None:
         self.context = require_instance(Context, context, "context")
-        self.request = require_instance(FetchRequest, request, "request")
+        self.request: FetchRequest[Item, Any] = require_instance(FetchRequest, request, "request")
         self.dependencies = dependencies
         self._sections = sections
         self._cache_name = cache_name
@@ -199,7 +203,7 @@ class FetchedResultsController:
         """The current results; None before perform_fetch, and after a reset."""
         return self._snapshot()
 
-    def _objects(self, section: int) -> Results | None:
+    def _objects(self, section: int) -> Results[Item] | None:
         out = Handle()
         if self._handle is None:
             return None
@@ -207,12 +211,12 @@ class FetchedResultsController:
         return Results(self.context, out.token, self._entity) if out else None
 
     @property
-    def fetched_objects(self) -> Results | None:
+    def fetched_objects(self) -> Results[Item] | None:
         """All objects; None before perform_fetch, and after a reset."""
         return self._objects(ALL)
 
     @property
-    def sections(self) -> list[ResultsSection] | None:
+    def sections(self) -> list[ResultsSection[Item]] | None:
         """The current sections; without section names, a single one. None before perform_fetch, and after a reset."""
         found = self._snapshot()
         if found is None:
@@ -220,7 +224,7 @@ class FetchedResultsController:
         names = found.section_names
         return [ResultsSection(self, index, name, found.count(index)) for index, name in enumerate(names)]
 
-    def object_at(self, section: int, row: int) -> Any:
+    def object_at(self, section: int, row: int) -> Item:
         """Returns the object at an index path: `object_at(*path)`."""
         section, row = require_integer(section, "section", -MOST), require_integer(row, "row", -MOST)
         if self._handle is None:
@@ -236,9 +240,9 @@ class FetchedResultsController:
             )
         out = Handle()
         self.context._work_on(self._handle, lib.cst_controller_copy_object, section, row, byref(out))
-        return self.context._adopt(out, None)
+        return cast("Item", self.context._adopt(out, None))
 
-    def __getitem__(self, path: tuple[int, int]) -> Any:
+    def __getitem__(self, path: tuple[int, int]) -> Item:
         return self.object_at(*require_instance(tuple, path, "path"))
 
     def index_path(self, item: Any) -> IndexPath | None:
@@ -303,7 +307,7 @@ class FetchedResultsController:
 
 # ---- callbacks
 
-_controllers: dict[int, weakref.ref[FetchedResultsController]] = {}
+_controllers: dict[int, weakref.ref[FetchedResultsController[Any]]] = {}
 _namers: dict[int, Callable[[Any], str | None]] = {}
 _numbers = itertools.count(1)
 _given: dict[int, values.Cell] = {}
@@ -314,17 +318,19 @@ def _forget(number: int) -> None:
     _namers.pop(number, None)
 
 
-def _delegate_method(number: int, name: str) -> tuple[FetchedResultsController, Any] | None:
+def _delegate_method(number: int, name: str) -> tuple[FetchedResultsController[Any], Any] | None:
     """Returns a controller and its delegate's method; None if one does not exist, or the context is being closed."""
     found = _controllers.get(number, lambda: None)()
     method = getattr(found.delegate, name, None) if found is not None else None
     if found is None or method is None or found.context._is_closing:
         return None
-    found.context._stamp = Stamp()
+    found.context._mark.stamp = Stamp()
     return found, method
 
 
-def _call_delegate(number: int, name: str, arguments: Callable[[FetchedResultsController], tuple[Any, ...]]) -> None:
+def _call_delegate(
+    number: int, name: str, arguments: Callable[[FetchedResultsController[Any]], tuple[Any, ...]]
+) -> None:
     """Calls a delegate's method with the arguments that `arguments` returns."""
     found = _delegate_method(number, name)
     if found:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from ctypes import byref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._abi import lib
+from .._abi.checked import Checked
 from .._abi.handles import Handle
 from .results import Results
+from .typing import Item_co
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
     from .context import Context
 
 
-class Cursor(Iterable[Any]):
+class Cursor(Checked, Iterable[Item_co]):
     """The cursor that Context.stream returns. It can be iterated once.
 
     A batch is freed when the batch and its objects are no longer referenced. Use the cursor on the queue of its
@@ -27,13 +29,13 @@ class Cursor(Iterable[Any]):
         self._handle = handle
         self._entity = entity
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Item_co]:
         for batch in self.batches():
             for item in batch:
                 self._context._require_open()
                 yield item
 
-    def batches(self) -> Iterator[Results]:
+    def batches(self) -> Iterator[Results[Item_co]]:
         """Yields the objects in batches, as Results. Each column of a batch can be read in one call."""
         while True:
             self._context._require_open()

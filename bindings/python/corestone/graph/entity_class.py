@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .. import _abi
 from .._abi import lib, text, values
+from .._abi.arguments import shown
 from .._abi.call import call, owned, quick_failure
 from .._abi.stamps import Stamp
 from .._abi.wrappers import accelerator, find, make_property, own_properties
 from ..codes import AttributeType
-from ..errors import CorestoneError
+from ..errors import CorestoneError, InvalidArgumentError
 from ..model.composite import composite_property
 from ..model.property import PropertyDescription
 from ..model.transformer import transformed_property
@@ -180,7 +181,7 @@ def _reading_ahead(description: PropertyDescription, direct: Getter) -> Getter:
         ahead = self._cst_ahead
         if ahead is None:
             return direct(self)
-        if ahead.stamp is self._cst_context._stamp and ahead.thread == thread():
+        if ahead.stamp is self._cst_context._mark.stamp and ahead.thread == thread():
             try:
                 return ahead.columns[key][self._cst_row]
             except KeyError:
@@ -230,7 +231,7 @@ def _setter(description: PropertyDescription, entity: str) -> Setter:
             cell.size.value = len(data)
         else:
             encode(cell.value, values.suited(AttributeType.DECIMAL, value) if is_decimal else value, entity, name)
-        self._cst_context._stamp = stamp()
+        self._cst_context._mark.stamp = stamp()
         status = set_(self._cst_handle, key, cell.ref, cell.error_ref)
         if status < 0:
             raise quick_failure(cell, status)
@@ -310,6 +311,8 @@ def make_class(entity: Entity) -> type[ManagedObject]:
             body[name] = property(_fetched_getter(name, fetched), doc="a fetched property: a tuple of objects")
             continue
         hidden = own is not None and _defines(own, name)
+        if own is not None and hidden:
+            _refuse_value(own, entity, name)
         place = body["_cst_primitives"] if hidden else body
         target = entity._model._entity_of(description.destination) if description.is_relationship else None
         if target is not None and description.is_to_many:
@@ -346,6 +349,20 @@ def make_class(entity: Entity) -> type[ManagedObject]:
 def _alias(name: str) -> property:
     """Returns a Python property that reads and sets the property of another name."""
     return property(attrgetter(name), lambda self, value: setattr(self, name, value), doc=f"the property {name}")
+
+
+def _refuse_value(own: type[ManagedObject], entity: Entity, name: str) -> None:
+    """Raises the error for a bound class with a plain value that hides a property of the model, as in `age = 0`."""
+    kind = next(kind for kind in own.__mro__ if name in vars(kind))
+    value = vars(kind)[name]
+    if not hasattr(type(value), "__get__"):
+        raise InvalidArgumentError(
+            f"{kind.__name__}.{name} is {shown(value)}, which hides {entity.name}.{name} of the model; remove the "
+            "value, and set the default in the model",
+            entity=entity.name,
+            key=name,
+            value=value,
+        )
 
 
 def _defines(own: type[ManagedObject], name: str) -> bool:

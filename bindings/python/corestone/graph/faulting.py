@@ -22,13 +22,12 @@ from ..errors import InvalidUTF8Error
 from .object_id import ObjectID
 
 if TYPE_CHECKING:
-    from .object import ManagedObject
     from .single_faults import SingleFaults
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # the folder of the package
 
 #: A function(object, id, property) that returns whether an object whose row is missing counts as deleted.
-InaccessibleFaultHandler = Callable[["ManagedObject", ObjectID, "str | None"], bool]
+InaccessibleFaultHandler = Callable[[Any, ObjectID, "str | None"], bool]
 
 
 def option(handle: int, which: int) -> int:

@@ -41,7 +41,7 @@ def sort_array(sort: SortKey | Sequence[SortKey]) -> Any:
 
 
 def given_predicate(
-    predicate: str | Predicate | None, arguments: Sequence[Any], entity: str | None = None
+    predicate: str | Predicate | bool | None, arguments: Sequence[Any], entity: str | None = None
 ) -> Predicate | None:
     """Returns the predicate, parsed with `arguments` if it is a format. `entity` is the entity of errors."""
     if isinstance(predicate, str):
@@ -83,7 +83,7 @@ def required_predicate(given: Any, name: str) -> Predicate:
 
 def new_request(
     entity: Entity | str | None,
-    predicate: str | Predicate | None,
+    predicate: str | Predicate | bool | None,
     arguments: Sequence[Any] = (),
     sort: SortKey | Sequence[SortKey] | None = None,
     limit: int | None = None,
@@ -97,7 +97,7 @@ def new_request(
     *,
     columns: ColumnLike | Iterable[ColumnLike] = (),
     group_by: KeyPath | Sequence[KeyPath] = (),
-    having: str | Predicate | None = None,
+    having: str | Predicate | bool | None = None,
     distinct: bool = False,
     in_memory: bool = False,
     batch_size: int = 0,

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple
 
 from .. import _abi
 from .._abi import lib
@@ -25,6 +25,7 @@ from ..errors import CorestoneError, ObjectGoneError
 from .notifications import Notifications
 from .object_id import ObjectID
 from .observation import Observation
+from .typing import Item
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
@@ -59,14 +60,27 @@ class SectionChange:
     name: str
 
 
-class ObjectChange(NamedTuple):
-    """The change of an object. A move changes the index path; the values of the object may have changed too."""
+if TYPE_CHECKING:
 
-    kind: ResultsChangeKind
-    object: Any
-    object_id: ObjectID | None  # can be passed to other threads
-    path: IndexPath | None  # before the event
-    new_path: IndexPath | None  # after the event
+    class ObjectChange(NamedTuple, Generic[Item]):
+        """As below; Python 3.9 and 3.10 do not have generic named tuples."""
+
+        kind: ResultsChangeKind
+        object: Item | None  # None if a live query replaced unread differences by a reset
+        object_id: ObjectID | None
+        path: IndexPath | None
+        new_path: IndexPath | None
+
+else:
+
+    class ObjectChange(NamedTuple):
+        """The change of an object. A move changes the index path; the values of the object may have changed too."""
+
+        kind: ResultsChangeKind
+        object: Any
+        object_id: ObjectID | None  # can be passed to other threads
+        path: IndexPath | None  # before the event
+        new_path: IndexPath | None  # after the event
 
 
 class IDChange(NamedTuple):
@@ -114,7 +128,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Generic[Item]):
     """The difference between former and new results.
 
     To apply it, remove deleted and moved objects at their former index paths, from the last to the first. Then insert
@@ -122,29 +136,35 @@ class Difference:
     """
 
     sections: list[SectionChange]
-    changes: list[ObjectChange]  # deletions, insertions, moves, updates
+    changes: list[ObjectChange[Item]]  # deletions, insertions, moves, updates
     snapshot: Snapshot  # the new results
     is_reset: bool  # the former results are invalid, and the changes insert all objects
     error: CorestoneError | None  # in the last difference, the error that ended the observation
     # The former and the new ID of objects whose IDs were temporary; stored IDs must be replaced.
     renamed: list[tuple[ObjectID, ObjectID]] = field(default_factory=list)
 
-    def _of(self, kind: ResultsChangeKind) -> list[ObjectChange]:
+    def _of(self, kind: ResultsChangeKind) -> list[ObjectChange[Item]]:
         return [change for change in self.changes if change.kind is kind]
 
-    removals = property(
-        lambda self: self._of(ResultsChangeKind.DELETE), doc="The changes that delete objects from the results."
-    )
-    insertions = property(
-        lambda self: self._of(ResultsChangeKind.INSERT), doc="The changes that insert objects into the results."
-    )
-    moves = property(
-        lambda self: self._of(ResultsChangeKind.MOVE), doc="The changes that move objects to another index path."
-    )
-    updates = property(
-        lambda self: self._of(ResultsChangeKind.UPDATE),
-        doc="The changes of values of objects that keep their index paths.",
-    )
+    @property
+    def removals(self) -> list[ObjectChange[Item]]:
+        """The changes that delete objects from the results."""
+        return self._of(ResultsChangeKind.DELETE)
+
+    @property
+    def insertions(self) -> list[ObjectChange[Item]]:
+        """The changes that insert objects into the results."""
+        return self._of(ResultsChangeKind.INSERT)
+
+    @property
+    def moves(self) -> list[ObjectChange[Item]]:
+        """The changes that move objects to another index path."""
+        return self._of(ResultsChangeKind.MOVE)
+
+    @property
+    def updates(self) -> list[ObjectChange[Item]]:
+        """The changes of values of objects that keep their index paths."""
+        return self._of(ResultsChangeKind.UPDATE)
 
 
 def borrowed(context: Context, token: int, entity: Entity) -> Any:
@@ -166,7 +186,7 @@ def section_change(told: _abi.SectionChange) -> SectionChange:
     return SectionChange(ResultsChangeKind(told.kind), told.index, _abi.decode(told.name) or "")
 
 
-def object_change(told: _abi.ObjectChange, context: Context, entity: Entity) -> ObjectChange:
+def object_change(told: _abi.ObjectChange, context: Context, entity: Entity) -> ObjectChange[Any]:
     found = borrowed(context, told.object, entity)
     identity = Handle()
     known = lib.cst_object_copy_id(told.object, ctypes.byref(identity), None) == _abi.OK
@@ -181,7 +201,7 @@ def id_change(told: _abi.IDChange) -> IDChange:
     )
 
 
-def difference(told: _abi.Difference, context: Context, entity: Entity) -> Difference:
+def difference(told: _abi.Difference, context: Context, entity: Entity) -> Difference[Any]:
     """Returns a copy of a difference of the library, which is valid only during the callback."""
     error = failure(lib.cst_error_status(told.error), retained_owner(told.error)) if told.error else None
     return Difference(
@@ -201,7 +221,7 @@ def _identity(borrowed: int) -> ObjectID:
 class _Query(NamedTuple):
     context: weakref.ref[Context]
     entity: Entity
-    function: Callable[[Context, Difference], Any]
+    function: Callable[[Context, Difference[Any]], Any]
 
 
 _queries: dict[int, _Query] = {}
@@ -212,10 +232,10 @@ def _notify_query(number: int, _handle: int, difference_struct: Any, queries: di
     query = queries.get(number)
     context = query.context() if query is not None else None
     if query is not None and context is not None and not context._is_closing:
-        context._stamp = Stamp()
+        context._mark.stamp = Stamp()
         with isolating_exceptions(f"the fetch observer for {query.entity.name}", context, context):
             query.function(context, difference(difference_struct[0], context, query.entity))
-        context._stamp = Stamp()
+        context._mark.stamp = Stamp()
 
 
 def _forget(number: int, queries: dict[int, _Query] = _queries) -> None:
@@ -232,8 +252,8 @@ def key_path_text(path: str | None) -> Any:
 
 def observe_fetch(
     context: Context,
-    request: FetchRequest,
-    function: Callable[[Context, Difference], Any],
+    request: FetchRequest[Item, Any],
+    function: Callable[[Context, Difference[Item]], Any],
     section_name_key_path: str | None,
     dependencies: Sequence[str],
 ) -> Observation:
@@ -251,7 +271,7 @@ def observe_fetch(
     return Observation(out.token)
 
 
-class LiveQuery(Notifications[Difference], Iterator[Difference]):
+class LiveQuery(Notifications[Difference[Item]], Iterator[Difference[Item]], Generic[Item]):
     """The differences of a request's results, for one reader: first all results as insertions, then one per event.
 
         for difference in ctx.observe(request, timeout=1): ...
@@ -269,7 +289,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
     def __init__(
         self,
         context: Context,
-        request: FetchRequest,
+        request: FetchRequest[Item, Any],
         section_name_key_path: str | None,
         dependencies: Sequence[str],
         timeout: float | None,
@@ -283,7 +303,7 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
             lambda difference: difference,
         )
 
-    def _add(self, news: Difference) -> None:
+    def _add(self, news: Difference[Item]) -> None:
         with self._lock:
             self._unread.append(news)
             if len(self._unread) > self.most:
@@ -302,31 +322,31 @@ class LiveQuery(Notifications[Difference], Iterator[Difference]):
         with self._arrived:
             self._arrived.notify_all()
 
-    def next(self, timeout: float | None = None) -> Difference | None:
+    def next(self, timeout: float | None = None) -> Difference[Item] | None:
         """Returns the next difference; None at the end, and after `timeout` seconds. A `timeout` of None: no limit."""
         with self._arrived:
             self._arrived.wait_for(lambda: self._unread or self._has_ended, timeout)
         with self._lock:
             return self._unread.popleft() if self._unread else None
 
-    def __iter__(self) -> LiveQuery:
+    def __iter__(self) -> LiveQuery[Item]:
         return self
 
-    def __next__(self) -> Difference:
+    def __next__(self) -> Difference[Item]:
         found = self.next(self._timeout)
         if found is None:
             raise StopIteration
         return found
 
-    def __aiter__(self) -> LiveQuery:
+    def __aiter__(self) -> LiveQuery[Item]:
         return self
 
 
-def _as_reset(last: Difference) -> Difference:
+def _as_reset(last: Difference[Item]) -> Difference[Item]:
     """Returns a reset difference that inserts all results of `last`. Must be called on the context's queue."""
     kind = ResultsChangeKind.INSERT
     names = last.snapshot.section_names
-    changes = [
+    changes: list[ObjectChange[Item]] = [
         ObjectChange(kind, None, which, None, IndexPath(section, row))
         for section in range(len(names))
         for row, which in enumerate(last.snapshot.ids(section))

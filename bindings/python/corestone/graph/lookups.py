@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from .._abi.arguments import shown
 from ..errors import CorestoneError, InvalidArgumentError
+from .typing import Item_co
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
@@ -75,7 +76,7 @@ def upsert(
     return item
 
 
-class ResultsLookups:
+class ResultsLookups(Generic[Item_co]):
     """The methods of Results that find an object of the entity or insert it."""
 
     __slots__ = ()
@@ -86,9 +87,11 @@ class ResultsLookups:
 
         def __len__(self) -> int: ...
 
-        def __iter__(self) -> Iterator[Any]: ...
+        def __iter__(self) -> Iterator[Item_co]: ...
 
-        def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results: ...
+        def filtered(
+            self, predicate: str | Predicate | bool, /, *arguments: Any, **variables: Any
+        ) -> Results[Item_co]: ...
 
     def count(self, value: Any = ..., /, *arguments: Any) -> int:
         """Returns the number of objects, or of those that satisfy a predicate, evaluated in memory.
@@ -104,11 +107,11 @@ class ResultsLookups:
             return len(self.filtered(value, *arguments))
         return sum(map(value.__eq__, self)) if isinstance(value, ManagedObject) else 0
 
-    def exists(self, predicate: str | Predicate | None = None, *arguments: Any) -> bool:
+    def exists(self, predicate: str | Predicate | bool | None = None, *arguments: Any) -> bool:
         """Whether there is an object, or one that satisfies a predicate, evaluated in memory."""
         return bool(len(self) if predicate is None else len(self.filtered(predicate, *arguments)))
 
-    def get_or_create(self, defaults: Mapping[str, Any] | None = None, /, **values: Any) -> tuple[Any, bool]:
+    def get_or_create(self, defaults: Mapping[str, Any] | None = None, /, **values: Any) -> tuple[Item_co, bool]:
         """Calls Context.get_or_create for the entity of the results. A new object does not become one of the results.
 
         InvalidArgumentError for results without an entity.
@@ -122,9 +125,10 @@ class ResultsLookups:
         *,
         match: KeyPath | Sequence[KeyPath] | None = None,
         **more: Any,
-    ) -> Any:
+    ) -> Item_co:
         """Calls Context.upsert for the entity of the results. A new object does not become one of the results."""
-        return upsert(self._context, self._required_entity("upsert"), {**(values or {}), **more}, match)
+        entity, given = self._required_entity("upsert"), {**(values or {}), **more}
+        return cast("Item_co", upsert(self._context, entity, given, match))
 
     def _required_entity(self, name: str) -> Entity:
         if self._entity is None:

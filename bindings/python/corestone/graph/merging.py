@@ -13,6 +13,7 @@ from .._abi import lib, text, values
 from .._abi.arguments import function, shown
 from .._abi.call import call, made
 from .._abi.callbacks import reported
+from .._abi.checked import Checked
 from .._abi.handles import Handle, Token, retained
 from .._abi.interrupt import immortal
 from .._abi.stamps import Stamp, contexts
@@ -22,7 +23,7 @@ from .object_id import ObjectID
 
 if TYPE_CHECKING:
     from .context import Context
-    from .object import ManagedObject
+    from .object import DynamicObject
 
 
 class MergePolicyType(enum.IntEnum):
@@ -94,7 +95,7 @@ class Snapshot(Mapping[str, Any]):
         return f"Snapshot({dict(self)!r})"
 
 
-class Conflict:
+class Conflict(Checked):
     """A conflict of a save: a MergeConflict or a ConstraintConflict.
 
     Any thread may use a conflict. Its objects belong to the context's queue.
@@ -134,7 +135,7 @@ class Conflict:
         return [ObjectID._borrowed(lib.cst_conflict_object_id_at(self._handle, index)) for index in range(count)]
 
     @property
-    def objects(self) -> list[ManagedObject]:
+    def objects(self) -> list[DynamicObject]:
         """The objects in conflict that are still registered with the context. Use it on the context's queue."""
         if self._context is None:
             return []
@@ -156,7 +157,7 @@ class Conflict:
         """
         kind = policy.type if isinstance(policy, MergePolicy) else policy
         if self._context is not None:
-            self._context._stamp = Stamp()
+            self._context._mark.stamp = Stamp()
         call(lib.cst_conflict_resolve, self._handle, kind)
 
     def _snapshot(self, number: int, index: int = 0) -> Snapshot | None:
@@ -249,7 +250,7 @@ class ConstraintConflict(Conflict):
         return self._snapshot(_SNAPSHOT_THEIRS)
 
     @property
-    def conflicting_objects(self) -> list[ManagedObject]:
+    def conflicting_objects(self) -> list[DynamicObject]:
         """The unsaved objects of the context that have the values."""
         return self.objects
 
@@ -262,7 +263,7 @@ class ConstraintConflict(Conflict):
 Resolve = Callable[[list[Conflict]], None]
 
 
-class MergePolicy:
+class MergePolicy(Checked):
     """The rule by which a context resolves the conflicts of its saves.
 
     MergePolicy.ERROR, STORE_TRUMP, OBJECT_TRUMP, OVERWRITE and ROLLBACK are shared. A custom policy:
@@ -285,6 +286,8 @@ class MergePolicy:
     OBJECT_TRUMP: MergePolicy
     OVERWRITE: MergePolicy
     ROLLBACK: MergePolicy
+
+    _cst_attributes = ("type",)
 
     def __init__(self, type: MergePolicyType = MergePolicyType.ERROR, resolve: Resolve | None = None) -> None:
         try:
@@ -331,6 +334,8 @@ def policy(given: PolicyLike) -> MergePolicy:
     if isinstance(given, int):
         return MergePolicy(MergePolicyType(given))
     what = "a MergePolicy, a MergePolicyType or a function"
+    if isinstance(given, type):  # a class can be called, but not with conflicts
+        raise TypeMismatchError(f"merge_policy must be {what}, not {shown(given)}", key="merge_policy", value=given)
     return MergePolicy(resolve=None if given is None else function(given, "merge_policy", what))
 
 
@@ -344,14 +349,14 @@ def _run(
     known = next((each for each in list(contexts) if each._handle == context), None)
     try:
         if known is not None:
-            known._stamp = Stamp()  # values that were read ahead may be older than the merged ones
+            known._mark.stamp = Stamp()  # values that were read ahead may be older than the merged ones
         policies[number].resolve([Conflict._borrowed(conflicts[index], known) for index in range(count)])
         return _abi.OK
     except BaseException as raised:  # any exception makes the save fail
         return reported(raised, error)
     finally:
         if known is not None:
-            known._stamp = Stamp()
+            known._mark.stamp = Stamp()
 
 
 def _forget(number: int, policies: dict[int, MergePolicy] = _policies) -> None:

@@ -58,7 +58,7 @@ def saved(context: Context) -> None:
 
 
 def _refresh_all(context: Context) -> None:
-    context._stamp = Stamp()
+    context._mark.stamp = Stamp()
     for item in objects():
         if item._cst_context is context:
             drop_held_values(item)

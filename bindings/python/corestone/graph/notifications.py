@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
 from .._abi.arguments import require_integer
+from .._abi.checked import Checked
 from ..errors import InvalidArgumentError
 from .object_id import ObjectID
 
@@ -32,7 +33,7 @@ class ChangedIDs(NamedTuple):
     invalidated_all: bool  # the context was reset
 
 
-class Notifications(AsyncIterator[T], Generic[T]):
+class Notifications(Checked, AsyncIterator[T], Generic[T]):
     """An iterator over the notifications that a context or a coordinator posts after the iterator's creation.
 
     The iterator is for one asyncio task: `async for … in ctx.notifications(…)`. It ends when `close()` is called, when

@@ -17,7 +17,7 @@ from ..codes import AttributeType, SnapshotEvents
 from ..errors import CorestoneError, InvalidHandleError, TypeMismatchError
 from ..model.composite import compose, decompose, leaves
 from ..model.entity_type import EntityType
-from ..model.property import PropertyDescription, nearest
+from ..model.property import PropertyDescription, nearest, no_attribute
 from ..model.transformer import from_bytes, to_bytes
 from ..predicate.expression import KeyPath, key_path
 from .object_changes import ObjectChanges
@@ -55,10 +55,6 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
     _cst_names: ClassVar[Mapping[str, str]] = {}  # of properties, by the variable of a declared class
     _cst_aliases: ClassVar[Mapping[str, str]] = {}  # the names that differ from the variable
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
     _cst_context: Context
     _cst_handle: Any
     _cst_token: int
@@ -70,14 +66,28 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
         The class applies to the models to which Model.bind binds it.
         """
         super().__init_subclass__(**options)
+        if not cls.__module__.startswith("corestone."):
+            _refuse_reserved(cls)
         if entity is not None:
             cls._cst_entity_name = entity
 
-    def __init__(self) -> None:
-        raise TypeError(
-            f"an object of the class {type(self).__name__} cannot be created without a context; call context.insert or "
-            "context.fetch"
-        )
+    if TYPE_CHECKING:
+
+        def __init__(self) -> None: ...
+
+    else:
+
+        def __init__(self, *given: Any, **new: Any) -> None:
+            name = type(self).__name__
+            values = "".join(f", {each}=..." for each in new)
+            raise TypeError(
+                f"an object of the class {name} cannot be created without a context; call "
+                f"context.insert({name}{values}), or context.fetch for stored objects"
+            )
+
+    # Without these, __getitem__ would be called with integers.
+    __iter__ = None
+    __contains__ = None
 
     # ---- identity
 
@@ -228,7 +238,7 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
             return
         for leaf, part in decompose(description, value, entity):
             data = part
-            self._cst_context._stamp = Stamp()
+            self._cst_context._mark.stamp = Stamp()
             if leaf.is_undefined:
                 from .any_value import AnyCell
 
@@ -289,7 +299,7 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
             return
         cell = values.Cell()
         values.encode(cell.value, value, self._cst_entity.name, path)
-        self._cst_context._stamp = Stamp()
+        self._cst_context._mark.stamp = Stamp()
         call(lib.cst_object_set_path, self._cst_handle, _abi.text(path, "path"), cell.ref)
 
     def primitive_value(self, name: str) -> Any:
@@ -355,7 +365,7 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
         chosen = tuple(map(key_path, names)) or tuple(n for n, p in known.items() if p.is_attribute)
         paths = [n for n in chosen if "." in n and self._cst_entity._element_at(n) is None]
         single = [n for n in chosen if n not in paths and (n not in known or not known[n].is_to_many)]
-        found = dict(zip(single, ManagedObject.get(self, *single)))
+        found = dict(zip(single, item_values(self, single)))
         if paths:
             from .paths import value_at
 
@@ -383,6 +393,26 @@ class ManagedObject(ObjectChanges, Base, metaclass=EntityType):
             f"cannot pickle an object of {self._cst_entity.name}: objects belong to their context; call save and "
             "pickle id.uri, or pickle to_dict()"
         )
+
+
+if TYPE_CHECKING:
+    from ..model.entity_type import DynamicType
+
+    class DynamicObject(ManagedObject, metaclass=DynamicType):
+        """An object whose properties type checkers do not know, of an entity that was passed by name.
+
+        At run time, this is ManagedObject.
+        """
+
+        # Properties of these names are frequent.
+        id: Any
+        context: Any
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+
+else:
+    DynamicObject = ManagedObject
 
 
 def _validate(item: ManagedObject, purpose: int, name: str) -> None:
@@ -419,10 +449,35 @@ def _has_member(item: ManagedObject, name: str) -> bool:
     return any(name in vars(kind) for kind in type(item).__mro__)
 
 
+# The members that the metaclass of declared classes adds.
+_ADDED = frozenset(["_cst_aliases", "_cst_calls", "_cst_declaration", "_cst_names"])
+
+
+def _refuse_reserved(kind: type) -> None:
+    """Raises the error for a class with a member whose name the package reserves."""
+    for name in vars(kind):
+        if name.startswith("_cst_") and name not in _ADDED:
+            raise TypeError(
+                f'{kind.__name__}.{name}: names that begin with "_cst_" are reserved for corestone; rename it'
+            )
+
+
+# Names of other libraries' methods, and the calls that replace them.
+_ELSEWHERE = {
+    "save": "call save of its context",
+    "delete": "call delete of its context",
+    "refresh": "call refresh of its context",
+    "objects": "call fetch of a context",
+    "query": "call fetch of a context",
+}
+
+
 def _no_property(item: ManagedObject, name: str) -> str:
     entity = type(item)._cst_entity.name
     if name.startswith(("__", "_cst_")):  # a probe for a protocol, such as hasattr(item, "__array__")
         return f'{entity} does not have a property "{name}"'
+    if name in _ELSEWHERE:
+        return f'{entity} does not have a property "{name}"; {_ELSEWHERE[name]}'
     known = [known for known in dir(type(item)) if not known.startswith("_")]
     return f'{entity} does not have a property "{name}"{nearest(name, known)}'
 
@@ -441,7 +496,7 @@ def missing(item: Any, name: str) -> Any:
     # Python has discarded the error of a getter that raised AttributeError, so the getter runs again to raise it.
     if _has_member(item, name):
         return object.__getattribute__(item, name)
-    raise AttributeError(_no_property(item, name))
+    raise no_attribute(_no_property(item, name), name)
 
 
 set_functions(_refusal, missing)
@@ -536,7 +591,7 @@ def set_single_values(item: ManagedObject, new: dict[str, Any]) -> list[str]:
         row = plan.take_row()
         several = plan.many or plan.made
         row.fill([new[name] for name in single] if several else new.values(), item._cst_entity.name, single)
-        item._cst_context._stamp = Stamp()
+        item._cst_context._mark.stamp = Stamp()
         status = _set_many(item._cst_handle, plan.count, plan.keys_ref, row.ref, row.error_ref)
         if status < 0:
             raise quick_failure(row, status)

@@ -138,7 +138,7 @@ class ObjectChanges:
 
     def _set_primitive_members(self, description: PropertyDescription, members: Iterable[Any] | None) -> None:
         array = self._member_handles(description, members or ())
-        self._cst_context._stamp = Stamp()
+        self._cst_context._mark.stamp = Stamp()
         call(lib.cst_object_set_primitive_members, self._cst_handle, description.key, len(array), array)
 
     def _member_handles(self, description: PropertyDescription, members: Iterable[Any]) -> Any:
@@ -175,7 +175,7 @@ class ObjectChanges:
         self, plain: Any, of_members: Any, name: str, mutation: str | None, members: Iterable[Any]
     ) -> None:
         description = self._cst_entity._key(name)
-        self._cst_context._stamp = Stamp()
+        self._cst_context._mark.stamp = Stamp()
         if mutation is None:
             call(plain, self._cst_handle, description.key)
             return
@@ -231,7 +231,7 @@ class ObjectChanges:
         paths = None if including is None else [key_path(path, "including") for path in including]
         texts = None if paths is None else _abi.texts(paths)
         out = Handle()
-        self._cst_context._stamp = Stamp()
+        self._cst_context._mark.stamp = Stamp()
         count = len(paths or ())
         call(lib.cst_object_clone, self._cst_handle, depth, count, texts, keeps_unique, byref(out))
         return self._cst_context._adopt(out, None)

@@ -24,11 +24,17 @@ class ObjectID(IdentifierBase):
     _handle: int
     _argument: Any
 
-    def __init__(self) -> None:
-        raise TypeError(
-            "an ObjectID cannot be created directly; use the id of an object, or call object_id(uri) of a container or "
-            "coordinator"
-        )
+    if TYPE_CHECKING:
+
+        def __init__(self) -> None: ...
+
+    else:
+
+        def __init__(self, *given: Any) -> None:
+            raise TypeError(
+                "an ObjectID cannot be created directly; use the id of an object, or call object_id(uri) of a "
+                "container or coordinator"
+            )
 
     @classmethod
     def _owned(cls, hold: Handle) -> ObjectID:

@@ -200,16 +200,16 @@ def _notify_context(
     observer = observers.get(number)
     context = observer.subject() if observer is not None else None
     if observer is not None and context is not None:
-        context._stamp = Stamp()
+        context._mark.stamp = Stamp()
         observer.function(context, ContextChanges(context, payload[0]))
-        context._stamp = Stamp()
+        context._mark.stamp = Stamp()
 
 
 def _notify_object(number: int, token: int, payload: Any, observers: dict[int, _Observer] = _observers) -> None:
     observer = observers.get(number)
     context = observer.subject() if observer is not None else None
     if observer is not None and context is not None:
-        context._stamp = Stamp()
+        context._mark.stamp = Stamp()
         change: _abi.ValueChange = payload[0]
         indexes = list(change.indexes[: change.index_count]) if change.index_count else []
         observer.function(
@@ -223,7 +223,7 @@ def _notify_object(number: int, token: int, payload: Any, observers: dict[int, _
                 indexes,
             ),
         )
-        context._stamp = Stamp()
+        context._mark.stamp = Stamp()
 
 
 def _notify_coordinator(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from .. import _abi
 from .._abi import lib
 from .._abi.call import call, failure, raisable
+from .._abi.checked import Checked
 from .._abi.handles import Handle, Token, retained
 from .._abi.interrupt import immortal
 from .._abi.stamps import Stamp
@@ -134,7 +135,7 @@ def _enter(context: Context) -> int:
 
 def _leave(context: Context, former: int) -> None:
     context._user = former
-    context._stamp = Stamp()  # values that this thread read ahead must not be used on another thread
+    context._mark.stamp = Stamp()  # values that this thread read ahead must not be used on another thread
 
 
 def task_here() -> object:
@@ -257,7 +258,7 @@ def _now(ask: Callable[..., int], handle: int, run: Any, task: Task) -> Any:
         task.exception = None
 
 
-class MainQueue:
+class MainQueue(Checked):
     """The main queue. The queue does not have a run loop: the thread that binds it must drain it.
 
     For example:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Sequence
 from ctypes import byref
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Generic, Literal, Union, cast, overload
 
 from .. import _abi
 from .._abi import lib
@@ -23,14 +23,19 @@ from .object import ManagedObject
 from .object_id import ObjectID
 from .results import Results
 from .rows import ColumnLike, ExpressionDescription, LazyRows, read_rows
+from .typing import Found_co, Item, Kind
 
 if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
     from ..model.entity import Entity
     from ..stores.store import Store
     from .context import Context
+    from .object import DynamicObject
+    from .typing import RequestOptions
 
 _RESULTS = {"objects": 0, "ids": 1, "dictionaries": 2, "count": 4}
-FetchResult = Union[Results, "list[ObjectID]", "list[dict[str, Any]]", LazyRows, int]
+FetchResult = Union["Results[Any]", "list[ObjectID]", "list[dict[str, Any]]", LazyRows, int]
 
 
 def result_type_name(number: int) -> str:
@@ -49,7 +54,7 @@ class PersistentStoreRequest:
     request_type = 0
 
 
-class FetchRequest(PersistentStoreRequest):
+class FetchRequest(PersistentStoreRequest, Generic[Item, Found_co]):
     """A fetch request, with the parameters of Context.fetch.
 
     None means that `entity`, `predicate`, `sort`, `prefetch`, `columns`, `group_by`, `having` or `stores` is not set.
@@ -76,10 +81,66 @@ class FetchRequest(PersistentStoreRequest):
         "predicate", "prefetch", "refresh", "result_type", "sort", "split", "stores",
     )  # fmt: skip
 
+    # The overloads follow `result_type`; after a change of `result_type` or `entity`, declare the request as Any.
+    @overload
+    def __init__(
+        self: FetchRequest[Kind, Results[Kind]],
+        entity: type[Kind],
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        result_type: Literal["objects"] = "objects",
+        **options: Unpack[RequestOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: FetchRequest[DynamicObject, Results[DynamicObject]],
+        entity: str | Entity | None = None,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        result_type: Literal["objects"] = "objects",
+        **options: Unpack[RequestOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: FetchRequest[DynamicObject, list[ObjectID]],
+        entity: str | Entity | type | None = None,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        result_type: Literal["ids"],
+        **options: Unpack[RequestOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: FetchRequest[DynamicObject, Sequence[dict[str, Any]]],
+        entity: str | Entity | type | None = None,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        result_type: Literal["dictionaries"],
+        **options: Unpack[RequestOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: FetchRequest[DynamicObject, int],
+        entity: str | Entity | type | None = None,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        result_type: Literal["count"],
+        **options: Unpack[RequestOptions],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: FetchRequest[Any, Any],
+        entity: str | Entity | type | None = None,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        result_type: str = "objects",
+        **options: Unpack[RequestOptions],
+    ) -> None: ...
+
     def __init__(
         self,
         entity: str | Entity | type | None = None,
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] | None = None,
         limit: int = 0,
@@ -89,7 +150,7 @@ class FetchRequest(PersistentStoreRequest):
         prefetch: KeyPath | Sequence[KeyPath] | None = None,
         columns: ColumnLike | Iterable[ColumnLike] | None = None,
         group_by: KeyPath | Sequence[KeyPath] | None = None,
-        having: str | Predicate | None = None,
+        having: str | Predicate | bool | None = None,
         distinct: bool = False,
         include_subentities: bool = True,
         include_pending_changes: bool = True,
@@ -168,9 +229,9 @@ class FetchRequest(PersistentStoreRequest):
             )
         return context.model[self.entity_name]
 
-    def copy(self) -> FetchRequest:
+    def copy(self) -> Self:
         """Returns a copy of the request, with copies of its lists."""
-        copy = FetchRequest()
+        copy = cast("Self", FetchRequest())
         for field in FetchRequest.__slots__:
             value = getattr(self, field)
             setattr(copy, field, value.copy() if isinstance(value, list) else value)
@@ -185,7 +246,7 @@ class FetchRequest(PersistentStoreRequest):
         return _abi.take_bytes(buffer)
 
     @classmethod
-    def from_archive(cls, archive: bytes) -> FetchRequest:
+    def from_archive(cls, archive: bytes) -> FetchRequest[DynamicObject, Any]:
         """Returns the request that a keyed archive contains."""
         archive = require_instance(bytes, archive, "archive")
         return cls._of(owned(lib.cst_fetch_request_new_from_archive, _abi.InputString(archive, len(archive))))
@@ -245,7 +306,7 @@ class FetchRequest(PersistentStoreRequest):
         return results.ids() if result.type == _RESULTS["ids"] else results
 
     @classmethod
-    def _of(cls, handle: int) -> FetchRequest:
+    def _of(cls, handle: int) -> FetchRequest[DynamicObject, Any]:
         """Returns a FetchRequest with the contents of a library request."""
         buffer, number, found = _abi.Buffer(), ctypes.c_int64(), Handle()
         call(lib.cst_fetch_request_copy_json, handle, byref(buffer))
@@ -296,7 +357,7 @@ class FetchRequest(PersistentStoreRequest):
 def execute(context: Context, request: Any) -> Any:
     """Executes a fetch request or a batch request."""
     carry_out = getattr(request, "_execute", None)
-    if carry_out is None:
+    if carry_out is None or isinstance(request, type):
         raise UnsupportedError(
             f"execute takes a FetchRequest or a batch request, not {shown(request)}",
             code=134091,

@@ -29,6 +29,7 @@ from .lookups import ResultsLookups
 from .object import ManagedObject
 from .object_id import ObjectID
 from .paths import has_list, value_at
+from .typing import Item_co
 
 if TYPE_CHECKING:
     from ..model.entity import Entity
@@ -38,7 +39,7 @@ BLOCK = 256  # the number of handles that are requested at a time
 REPR_ROWS = 5
 
 
-class Results(ResultsLookups, Sequence[Any]):
+class Results(ResultsLookups[Item_co], Sequence[Item_co]):
     """An ordered sequence of objects. Use it on the queue of its context.
 
     Results of a request with a `batch_size` read that number of rows at a time, when an object is requested, and
@@ -67,7 +68,7 @@ class Results(ResultsLookups, Sequence[Any]):
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Item_co]:
         size, count = self._block_size, self._count
         return chain.from_iterable(self._block(first, min(size, count - first)) for first in range(0, count, size))
 
@@ -84,9 +85,9 @@ class Results(ResultsLookups, Sequence[Any]):
         return self._context._objects(array, found.value, self._entity, ahead)
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int) -> Item_co: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: slice) -> list[Item_co]: ...
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             start, stop, step = index.indices(self._count)
@@ -100,7 +101,7 @@ class Results(ResultsLookups, Sequence[Any]):
             raise IndexError(f"index {index} is out of range: the results have {plural(self._count, 'object')}")
         return self._context._object(made(lib.cst_results_get_object, self._handle, place), self._entity)
 
-    def __copy__(self) -> Results:
+    def __copy__(self) -> Results[Item_co]:
         return self
 
     @property
@@ -112,7 +113,7 @@ class Results(ResultsLookups, Sequence[Any]):
         return isinstance(item, ManagedObject) and any(item == mine for mine in self)
 
     @property
-    def first(self) -> Any:
+    def first(self) -> Item_co | None:
         """The first object, or None if the results are empty."""
         return self[0] if self._count else None
 
@@ -120,7 +121,7 @@ class Results(ResultsLookups, Sequence[Any]):
         """Returns the IDs of all objects."""
         return [ObjectID._owned(held(lib.cst_results_copy_id, self._handle, at)) for at in range(self._count)]
 
-    def filtered(self, predicate: str | Predicate, /, *arguments: Any, **variables: Any) -> Results:
+    def filtered(self, predicate: str | Predicate | bool, /, *arguments: Any, **variables: Any) -> Results[Item_co]:
         """Returns the objects that satisfy a predicate, evaluated in memory; keywords set its $variables."""
         condition = self._condition(predicate, arguments)
         bound = encode_variables(variables)
@@ -135,7 +136,7 @@ class Results(ResultsLookups, Sequence[Any]):
             return found if found is not None else Predicate("TRUEPREDICATE")
         return required_predicate(predicate, "predicate")
 
-    def ordered(self, *keys: SortKey) -> Results:
+    def ordered(self, *keys: SortKey) -> Results[Item_co]:
         """Returns the objects in another order. Accepts the keys of Context.fetch, and comparators."""
         array, compare, number = prepared(sort_descriptors(keys))
         try:

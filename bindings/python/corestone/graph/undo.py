@@ -16,6 +16,7 @@ from .._abi.arguments import MOST, require_integer
 from .._abi.arguments import function as function_given
 from .._abi.call import call, owned
 from .._abi.callbacks import reported
+from .._abi.checked import Checked
 from .._abi.interrupt import immortal
 from .._abi.stamps import Stamp, contexts
 from ..codes import UndoNotification
@@ -56,10 +57,10 @@ _forget_callback = immortal(_abi.DESTROY_FN(_forget))
 def forget_what_was_read() -> None:
     """Discards values read ahead in every context, because objects of any context of a manager may change."""
     for context in list(contexts):
-        context._stamp = Stamp()
+        context._mark.stamp = Stamp()
 
 
-class UndoManager:
+class UndoManager(Checked):
     """A stack of undo steps.
 
         ctx.undo_manager = UndoManager()

@@ -116,8 +116,8 @@ class UniqueIndex:
                 if item._cst_entity.is_kind_of(owner):
                     values = tuple(type(item).__getitem__(item, name) for name in key.names)
                     self._objects.setdefault(UniqueKey(key.entity, key.names, values), item)
-        item = self._objects.get(key)
-        return item if item is not None and _has(item, key) else None
+        found = self._objects.get(key)
+        return found if found is not None and _has(found, key) else None
 
     def _stored(self, key: UniqueKey) -> ManagedObject | None:
         if any(_is_new(value) for value in key.values):
@@ -128,7 +128,7 @@ class UniqueIndex:
         for item in found:
             if _has(item, key):
                 self._objects[key] = item
-                return item  # type: ignore[no-any-return]
+                return item
         return None
 
 

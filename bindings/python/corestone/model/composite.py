@@ -107,7 +107,7 @@ def composite_property(description: PropertyDescription, entity: str, documentat
             for leaf, part in decompose(description, value, entity)
         ]
         row = values.encode_all(parts, entity, paths)
-        self._cst_context._stamp = Stamp()
+        self._cst_context._mark.stamp = Stamp()
         call(lib.cst_object_set_many, self._cst_handle, len(kinds), keys, row.ref)
 
     return property(getter, setter, doc=documentation)

@@ -12,6 +12,7 @@ from .. import _abi
 from .._abi import conversion, lib, text, texts, values
 from .._abi.arguments import require_instance
 from .._abi.call import call, made
+from .._abi.checked import Checked
 from ..codes import AttributeType, DeleteRule
 from ..errors import InvalidArgumentError, ModelError
 from ..predicate.predicate import Predicate
@@ -42,8 +43,10 @@ class Waiting:
         self.has_destination = False
 
 
-class Entity(EntityEditing):
+class Entity(Checked, EntityEditing):
     """An entity of a model. Methods that add or change something return the entity, so that calls can be chained."""
+
+    _cst_attributes = ("name",)
 
     def __init_subclass__(cls, **options: Any) -> None:
         raise TypeError(

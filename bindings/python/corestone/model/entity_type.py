@@ -10,7 +10,7 @@ from abc import ABCMeta
 from typing import TYPE_CHECKING, Any
 
 from .._abi.wrappers import accelerator, with_attributes
-from .property import nearest
+from .property import nearest, no_attribute
 
 if TYPE_CHECKING:
     from .entity import Entity
@@ -33,26 +33,36 @@ class EntityType(ABCMeta):
     def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> EntityType:
         return super().__new__(mcls, name, with_attributes(bases, body), body, **options)
 
-    def __getattribute__(cls, name: str) -> Any:
-        found = super().__getattribute__(name)
-        if type(found) in _PROPERTIES:
-            entity = _entity(cls)
-            if entity is not None:
-                known = entity.properties
-                # Generated classes add an underscore to a name that is reserved in Python, as in `class_`.
-                own = name if name in known else name.removesuffix("_")
-                if own in known:
-                    return _key(entity, own)
-        return found
+    if not TYPE_CHECKING:  # type checkers report unknown names; see DynamicType
 
-    def __getattr__(cls, name: str) -> Any:
-        """Returns a key for a property that a custom class does not define itself, because the model defines it."""
-        entity = _entity(cls)
-        if name.startswith("_") or (entity is None and cls._cst_entity_name is None):
-            # Python itself looks up names that begin with an underscore.
-            near = "" if name.startswith("_") else nearest(name, [each for each in dir(cls) if each[0] != "_"])
-            raise AttributeError(f'the class {cls.__name__} does not have an attribute "{name}"{near}')
-        return _key(entity, name)
+        def __getattribute__(cls, name: str) -> Any:
+            found = super().__getattribute__(name)
+            if type(found) in _PROPERTIES:
+                entity = _entity(cls)
+                if entity is not None:
+                    known = entity.properties
+                    # Generated classes add an underscore to a name that is reserved in Python, as in `class_`.
+                    own = name if name in known else name.removesuffix("_")
+                    if own in known:
+                        return _key(entity, own)
+            return found
+
+        def __getattr__(cls, name: str) -> Any:
+            """Returns a key for a property that a custom class does not define itself, because the model defines it."""
+            entity = _entity(cls)
+            if name.startswith("_") or (entity is None and cls._cst_entity_name is None):
+                # Python itself looks up names that begin with an underscore.
+                near = "" if name.startswith("_") else nearest(name, [each for each in dir(cls) if each[0] != "_"])
+                raise no_attribute(f'the class {cls.__name__} does not have an attribute "{name}"{near}', name)
+            return _key(entity, name)
+
+
+if TYPE_CHECKING:
+
+    class DynamicType(EntityType):
+        """The metaclass of DynamicObject: every name is a key for queries."""
+
+        def __getattr__(cls, name: str) -> Any: ...
 
 
 def _entity(cls: EntityType) -> Entity | None:
@@ -83,7 +93,8 @@ def described(entity: Entity | None, name: str) -> tuple[PropertyDescription | N
         return None, None
     description = next((each.properties[name] for each in _family(entity) if name in each.properties), None)
     if description is None:
-        raise AttributeError(f'{entity.name} does not have a property "{name}"{nearest(name, entity.properties)}')
+        near = nearest(name, entity.properties)
+        raise no_attribute(f'{entity.name} does not have a property "{name}"{near}', name)
     return description, entity._model._entity_of(description.destination) if description.is_relationship else None
 
 

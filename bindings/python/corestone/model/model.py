@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from .. import _abi
 from .._abi import lib, text
-from .._abi.arguments import require_instance
+from .._abi.arguments import require_instance, shown
 from .._abi.call import call, made, owned
+from .._abi.checked import Checked
 from ..codes import DeleteRule
-from ..errors import CorestoneError, ModelError
+from ..errors import CorestoneError, ModelError, TypeMismatchError
 from .archive import read_json
 from .contents import ModelContents
 from .editing import add_validation, user_info_texts
@@ -57,7 +58,7 @@ class ModelChange(NamedTuple):
 _CHANGE_FIELDS = {"changesHash": "changes_hash"}
 
 
-class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
+class Model(Checked, ModelFiles, ModelContents, Mapping[str, Entity]):
     """A description of the entities of a store. One thread builds it; its first container or coordinator freezes it.
 
     `Model()` creates an empty model; `Model({...})` creates one from the compact form:
@@ -73,9 +74,9 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
             "Department": {"name": "string indexed", "employees": "to-many Employee inverse department delete deny"},
         })
 
-    Besides properties, an entity can have "@parent", "@abstract" (True), "@unique" (a list of lists of attributes),
-    "@indexes" (a dictionary of name to list of properties), "@class_name", "@user_info" and "@renaming_identifier" (the
-    entity's name in older versions). `Model.from_text` reads the same form as JSON.
+    Besides properties, an entity can have "@parent", "@abstract" (True), "@unique" (a list of lists of attributes, or
+    the name of one attribute), "@indexes" (a dictionary of name to list of properties), "@class_name", "@user_info" and
+    "@renaming_identifier" (the entity's name in older versions). `Model.from_text` reads the same form as JSON.
 
     `Model(Employee, Department)` creates the model that classes declare: see corestone.declarative.
     """
@@ -346,11 +347,14 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         """Sets custom classes for the objects of entities. Returns the model.
 
             class Employee(ManagedObject, entity="Employee"):
-                name: str
                 __slots__ = ()
+                name: Attribute[str]
 
                 def greet(self) -> str:
                     return f"Hello {self.name}"
+
+        Annotations declare properties for type checkers only: `Attribute[str]`, `Attribute[Department | None]`,
+        `ToMany[ToManySet[Project], Project]`. The objects of a class with `__slots__ = ()` refuse unknown attributes.
 
         A method or Python property that the class defines overrides the entity's property of that name. The value of
         the overridden property is primitive_value(name). A class can be bound to any number of models, before objects
@@ -359,6 +363,15 @@ class Model(ModelFiles, ModelContents, Mapping[str, Entity]):
         Classes that derive from corestone.declarative.Entity are first compared with the model, together with the
         classes that they refer to. ModelError lists each difference, with entity and key.
         """
+        from ..graph.object import ManagedObject
+
+        for own in classes:
+            if not isinstance(own, type) or not issubclass(own, ManagedObject):
+                raise TypeMismatchError(
+                    f"classes must be subclasses of ManagedObject, not {shown(own)}; pass each class as an argument",
+                    key="classes",
+                    value=own,
+                )
         declared = [own for own in classes if "_cst_declaration" in vars(own)]
         if declared:
             self._bind_declared(declared)
@@ -475,6 +488,6 @@ def given_model(model: ModelLike | None, for_store: str | os.PathLike[str] | Non
     elif isinstance(model, Model):
         given = model
     else:
-        given = Model.load(os.fsdecode(model), for_store=for_store)  # type: ignore[arg-type]
+        given = Model.load(model, for_store=for_store)  # type: ignore[arg-type]
     given.freeze()
     return given

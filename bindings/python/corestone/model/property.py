@@ -172,3 +172,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     folded = {candidate.lower(): candidate for candidate in known}
     match = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     return f'; did you mean "{folded[match[0]]}"?' if match else ""
+
+
+def no_attribute(message: str, name: str) -> AttributeError:
+    """Returns the error for an unknown attribute, to whose message a traceback does not add a suggestion of Python."""
+    error = AttributeError(message)
+    for field, value in (("name", name), ("obj", None)):  # attributes since Python 3.10
+        setattr(error, field, value)
+    return error

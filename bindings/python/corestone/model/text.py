@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,13 +13,44 @@ from ..codes import AttributeType
 from ..errors import CorestoneError, ModelError, TypeMismatchError
 from ..predicate.predicate import Predicate
 from .archive import tagged
-from .definition import attribute_type
+from .definition import ATTRIBUTE_TYPES, attribute_type
 from .entity import Entity
 from .transformer import to_bytes
 
 # The keys for the second argument of Entity.attribute, to_one and to_many.
 _KINDS = ("type", "to_one", "to_many")
 _VALUES = ("default", "minimum", "maximum")
+# Python's classes of values, and the types of attributes.
+_TYPES = {
+    "str": "string", "int": "int", "float": "double", "bool": "bool", "datetime": "date", "date": "date",
+    "bytes": "binary", "Decimal": "decimal", "UUID": "uuid", "dict": "transformable", "list": "transformable",
+}  # fmt: skip
+# Misspelt forms of "type", in lower case; other similar words can be names of elements.
+_MISSPELT = frozenset(
+    ["type", "typ", "tpye", "tyep", "ytpe", "tye", "tpe", "typee", "tipe", "attribute_type", "attributetype"]
+)
+# The options that can accompany the type of an attribute.
+_OPTIONS = frozenset((
+    "optional", "default", "indexed", "transient", "external_storage", "preserved", "allows_nan", "ignores_changes",
+    "minimum", "maximum", "pattern", "validation", "transformer", "derived", "derived_filter", "user_info",
+    "renaming_identifier", "inverse", "ordered", "delete_rule",
+))  # fmt: skip
+
+
+def _is_class(value: Any) -> bool:
+    from ..graph.object import ManagedObject
+
+    return isinstance(value, type) and issubclass(value, ManagedObject)
+
+
+def _call_of_classes(values: Iterable[Any]) -> str | None:
+    """Returns the call that makes a model of declared classes; None if a value is not such a class."""
+    from ..declarative.declaration import is_declared
+
+    classes = list(values)
+    if not classes or not all(map(is_declared, classes)):
+        return None
+    return f"Model({', '.join(each.__name__ for each in classes)})"
 
 
 class Conditions(NamedTuple):
@@ -31,6 +63,18 @@ class Conditions(NamedTuple):
 
 def model_text(definition: Mapping[str, Mapping[str, Any]]) -> tuple[str, list[Conditions]]:
     """Returns the model text for a dictionary of entities, and the conditions that the text cannot express."""
+    if not isinstance(definition, Mapping):
+        remedy = ""
+        if isinstance(definition, (str, os.PathLike)):
+            remedy = "; call Model.load for a file, or Model.from_text for text"
+        elif isinstance(definition, Iterable):
+            made = _call_of_classes(definition)
+            remedy = f"; write {made}" if made else "; bind classes to the finished model with bind"
+        raise TypeMismatchError(
+            f"definition must be a dictionary of entities, not {shown(definition)}{remedy}",
+            key="definition",
+            value=definition,
+        )
     reader = _Reader()
     content = {name: reader.entity(name, body) for name, body in reader.entries(definition, "the model", None)}
     return json.dumps(content, ensure_ascii=False), reader.conditions
@@ -56,19 +100,42 @@ class _Reader:
         return list(mapping.items())
 
     def entity(self, name: str, body: Any) -> Any:
+        if _is_class(body):
+            made = _call_of_classes([body])
+            remedy = f"write {made}" if made else "pass those, and bind the class to the model with bind"
+            raise ModelError(
+                f"{name} is a class ({body.__name__}), but must be a dictionary of properties; {remedy}",
+                entity=name,
+                value=body,
+            )
         if not isinstance(body, Mapping):
             return self.plain(body, name, None)
         return {
-            key: self.plain(value, name, key) if key.startswith("@") else self.property(value, name, key)
+            key: self.option(value, name, key) if key.startswith("@") else self.property(value, name, key)
             for key, value in self.entries(body, name, name)
         }
 
+    def option(self, value: Any, entity: str, key: str) -> Any:
+        """Converts an option of an entity. The name of one attribute is a unique constraint of that attribute."""
+        return [[value]] if key == "@unique" and isinstance(value, str) else self.plain(value, entity, key)
+
     def property(self, value: Any, entity: str, path: str) -> Any:
         """Converts a property: a line of text, a dictionary of options, or a dictionary of a composite's elements."""
+        if isinstance(value, type):
+            name = _TYPES.get(value.__name__)
+            remedy = f'; write "{name}", or "{name}?" for an optional attribute' if name else ""
+            raise ModelError(
+                f'{entity}.{path} is a class ({value.__name__}), but must be a line such as "string?" or a dictionary '
+                f"of options{remedy}",
+                entity=entity,
+                key=path,
+                value=value,
+            )
         if not isinstance(value, Mapping):
             return self.plain(value, entity, path)
         entries = self.entries(value, f"{entity}.{path}", entity, path)
         if not any(kind in value for kind in _KINDS):
+            self.require_elements(value, entity, path)
             return {name: self.property(element, entity, f"{path}.{name}") for name, element in entries}
         found: dict[str, Any] = {}
         for name, option in entries:
@@ -83,6 +150,19 @@ class _Reader:
             else:
                 found[name] = self.plain(option, entity, path, name)
         return found
+
+    def require_elements(self, value: Mapping[Any, Any], entity: str, path: str) -> None:
+        """Raises the error for options with a misspelt type, which would be the elements of a composite attribute."""
+        for name, given in value.items():
+            is_type = isinstance(given, str) and given.rstrip("?") in ATTRIBUTE_TYPES
+            if is_type and name.lower() in _MISSPELT and _OPTIONS.issuperset(each for each in value if each != name):
+                raise ModelError(
+                    f'{entity}.{path} has no option "{name}"; did you mean "type"? For a composite attribute, add '
+                    '"type": "composite" and its "elements"',
+                    entity=entity,
+                    key=path,
+                    value=name,
+                )
 
     def value(self, given: Any, entity: str, path: str) -> Any:
         try:

@@ -245,7 +245,7 @@ def set_raw_value(item: ManagedObject, name: str, data: bytes | None) -> None:
 def _set(item: ManagedObject, description: PropertyDescription, data: bytes | None) -> None:
     cell = values.Cell()
     values.encode(cell.value, data, item._cst_entity.name, description.name)
-    item._cst_context._stamp = Stamp()
+    item._cst_context._mark.stamp = Stamp()
     call(lib.cst_object_set, item._cst_handle, description.key, cell.ref)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ctypes import byref
 from enum import IntEnum, IntFlag
 from itertools import chain, compress
-from typing import Any, Callable, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
 from .. import _abi
 from .._abi import conversion, lib, text
@@ -144,7 +144,7 @@ class Predicate(Tree):
         )  # fmt: skip
 
     @classmethod
-    def compound(cls, type: CompoundType, predicates: Iterable[Predicate]) -> Predicate:
+    def compound(cls, type: CompoundType, predicates: Iterable[Predicate | bool]) -> Predicate:
         """Returns predicates combined by AND or OR, or one predicate negated by NOT."""
         parts = [part if isinstance(part, Predicate) else _condition(part) for part in predicates]
         array = (ctypes.c_void_p * len(parts))(*[part._handle for part in parts])
@@ -152,25 +152,33 @@ class Predicate(Tree):
         return cls._build(recipe, lib.cst_predicate_new_compound, int(type), len(parts), array)
 
     @classmethod
-    def all(cls, *predicates: Predicate) -> Predicate:
+    def all(cls, *predicates: Predicate | bool) -> Predicate:
         """Returns a predicate that is true if all predicates are true."""
         return cls.compound(CompoundType.AND, predicates)
 
     @classmethod
-    def any(cls, *predicates: Predicate) -> Predicate:
+    def any(cls, *predicates: Predicate | bool) -> Predicate:
         """Returns a predicate that is true if at least one predicate is true."""
         return cls.compound(CompoundType.OR, predicates)
 
-    def __and__(self, other: Predicate) -> Predicate:
-        return self._combined(CompoundType.AND, other)
+    def __and__(self, other: Predicate | bool) -> Predicate:
+        found: Predicate = self._combined(CompoundType.AND, other)
+        return found
 
-    def __or__(self, other: Predicate) -> Predicate:
-        return self._combined(CompoundType.OR, other)
+    def __or__(self, other: Predicate | bool) -> Predicate:
+        found: Predicate = self._combined(CompoundType.OR, other)
+        return found
+
+    if TYPE_CHECKING:  # the left operand is a comparison that they see as bool; see _typing
+
+        def __rand__(self, other: bool) -> Predicate: ...
+
+        def __ror__(self, other: bool) -> Predicate: ...
 
     def __invert__(self) -> Predicate:
         return self.compound(CompoundType.NOT, [self])
 
-    def _combined(self, type: CompoundType, other: Predicate) -> Predicate:
+    def _combined(self, type: CompoundType, other: Any) -> Any:
         if not isinstance(other, Predicate):
             return NotImplemented
         recipe = self._recipe

@@ -294,6 +294,20 @@ class Key(Value[T]):
         self._cst_property = property
         self._cst_is_many = is_many  # whether a relationship before the last property is to-many
 
+    if not TYPE_CHECKING:
+
+        def __call__(self, *given: Any, **options: Any) -> NoReturn:
+            """Raises the error for a method that values of queries do not have."""
+            from ..model.property import nearest
+
+            path, _, name = self._cst_path.rpartition(".")
+            near = _METHODS.get(name) or nearest(name, [each for each in dir(Key) if not each.startswith("_")])
+            raise TypeError(
+                f'"{self._cst_path}" is a key path, and cannot be called{near}'
+                if path
+                else f'"{name}" is a key, and cannot be called; compare it with a value'
+            )
+
     def __getattr__(self, name: str) -> Key[Any]:
         if name.startswith("__") or name == "_as_parameter_":  # ctypes would read it from each key in turn, endlessly
             raise AttributeError(name)
@@ -340,23 +354,23 @@ class Key(Value[T]):
 
     # ---- members of a to-many relationship
 
-    def any(self, predicate: Predicate) -> Predicate:
+    def any(self, predicate: Predicate | bool) -> Predicate:
         """Returns the condition that a predicate, whose keys start at a member, is true for at least one member."""
         predicate = _condition(predicate)
         found = self._quantified(predicate)
         return self._members(predicate) > 0 if found is None else found
 
-    def none(self, predicate: Predicate) -> Predicate:
+    def none(self, predicate: Predicate | bool) -> Predicate:
         """Returns the condition that a predicate is not true for any member."""
         predicate = _condition(predicate)
         found = self._quantified(predicate)
         return self._members(predicate) == 0 if found is None else ~found
 
-    def all(self, predicate: Predicate) -> Predicate:
+    def all(self, predicate: Predicate | bool) -> Predicate:
         """Returns the condition that a predicate is true for every member. Without members, the condition is true."""
         return self._members(~_condition(predicate)) == 0
 
-    def matching(self, predicate: Predicate) -> ChosenMembers:
+    def matching(self, predicate: Predicate | bool) -> ChosenMembers:
         """Returns the members that satisfy a predicate, whose keys start at a member, to count or add them up.
 
         Show.episodes.matching(Episode.played).sum(Episode.minutes) > 600
@@ -446,6 +460,17 @@ class ChosenMembers(Value[Any]):
     def max(self, key: Key[Any] | str) -> Value[Any]:
         """Returns the maximum of a key over these members."""
         return self._of("@max", key)
+
+
+# Methods of str and of other libraries, and those of values in queries.
+_METHODS = {
+    "startswith": '; did you mean "begins_with"?',
+    "endswith": '; did you mean "ends_with"?',
+    "exists": '; did you mean "is_not_null"?',
+    "isnull": '; did you mean "is_null"?',
+    "is_": '; did you mean "equals"?',
+    "isin": '; did you mean "in_"?',
+}
 
 
 def key(path: str) -> Key[Any]:

@@ -103,4 +103,5 @@ def combined(type: CompoundType, left: Any, right: Any) -> Predicate | None:
     is_condition = [isinstance(each, Predicate) or is_boolean(each) for each in (left, right)]
     if not any(is_condition):
         return None
-    return condition(left)._combined(type, condition(right))
+    found: Predicate = condition(left)._combined(type, condition(right))
+    return found

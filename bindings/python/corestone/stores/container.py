@@ -15,17 +15,26 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from .. import _abi
 from .._abi import lib, optional_text, path_argument, text
-from .._abi.arguments import elements, require_instance
+from .._abi.arguments import elements, require_instance, shown
 from .._abi.call import call, made, owned, read_error
+from .._abi.checked import Checked
 from .._abi.handles import retained
 from .._abi.interrupt import immortal
-from ..errors import CorestoneError, ForkedError, InvalidArgumentError, InvalidHandleError, WrongThreadError
+from ..errors import (
+    CorestoneError,
+    ForkedError,
+    InvalidArgumentError,
+    InvalidHandleError,
+    TypeMismatchError,
+    WrongThreadError,
+)
 from ..graph.context import Context, EntityLike
 from ..graph.migration_contexts import closing_migration_contexts
 from ..graph.object_id import ObjectID
 from ..graph.owners import Contexts, Policy, leave_block, policy_of
 from ..graph.queue import main_queue
 from ..graph.results import Results
+from ..graph.typing import Kind
 from ..model.model import Classes, Model, ModelLike, declared_model, given_model
 from ..predicate.expression import KeyPath
 from ..predicate.predicate import Predicate
@@ -34,17 +43,21 @@ from .container_lookups import ContainerLookups
 from .coordinator import Coordinator
 from .open_hosts import host_stores_opened
 from .store import Store
-from .store_options import StoreOptions, store_options
+from .store_options import StoreOptions, refuse_memory, refuse_unknown, store_options
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from typing_extensions import Unpack
 
+    from ..graph.object import DynamicObject
+    from ..graph.typing import CommonOptions
+    from ..model.entity import Entity
+
 T = TypeVar("T")
 
 
-class StoreDescription:
+class StoreDescription(Checked):
     """A store for a container to open: its path, its type and its options.
 
         StoreDescription("log.xml", type="XML", configuration="Log")
@@ -55,6 +68,8 @@ class StoreDescription:
     options       the options of Coordinator.add_store
     """
 
+    _cst_attributes = ("asynchronous", "makes_folder", "options", "path", "type")
+
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -64,6 +79,10 @@ class StoreDescription:
         makes_folder: bool = True,
         **options: Unpack[StoreOptions],
     ) -> None:
+        refuse_unknown("StoreDescription", options)
+        if path is not None and not isinstance(path, (str, bytes, os.PathLike)):
+            raise TypeMismatchError(f"path must be a str or an os.PathLike, not {shown(path)}", key="path", value=path)
+        refuse_memory(path, type)
         self.path = None if path is None else os.fspath(path)
         self.type = type
         self.asynchronous = asynchronous
@@ -108,6 +127,17 @@ def data_folder(application: str | None = None) -> str:
 Handler = Callable[[StoreDescription, "Store | None", "CorestoneError | None"], Any]
 
 
+def _refuse_path(name: Any, model: Any) -> None:
+    """Raises the error for Container(path, model), whose arguments are in the wrong order."""
+    if isinstance(model, Model) and str(name).lower().endswith((".sqlite", ".sqlite3", ".db", ".store")):
+        raise InvalidArgumentError(
+            f'the container name "{name}" looks like the path of a store; write Container(model, path), or choose a '
+            "name without an extension",
+            key="name",
+            value=name,
+        )
+
+
 class _Load:
     """A call of `load`: its descriptions and handler, and the exception that the handler raised."""
 
@@ -137,7 +167,7 @@ _report_load_callback = immortal(_abi.CONTAINER_LOAD_FN(_report_load))
 _end_callback = immortal(_abi.DESTROY_FN(lambda number, loads=_loads: loads.pop(number, None) and None))
 
 
-class Container(ContainerLookups, Contexts):
+class Container(Checked, ContainerLookups, Contexts):
     """A model, the stores of its objects, and contexts. Most programs start with a container.
 
         with Container(model, "company.store") as container:  # opens the store, or creates it
@@ -157,6 +187,8 @@ class Container(ContainerLookups, Contexts):
     unsaved  the policy of `close` and the `with` block for unsaved changes, also of the contexts that the container
              creates: "refuse", with an UnsavedChangesError that counts them by entity, "save" or "discard"
     """
+
+    _cst_attributes = ("coordinator", "model")
 
     _another_owner = "container; create another container with Container(...)"
 
@@ -198,13 +230,16 @@ class Container(ContainerLookups, Contexts):
                 )
             options[name] = value
         if names[0] == "name":
+            refuse_unknown("Container", options, ("name", "model", "stores", "application", "model_folders"))
+            _refuse_path(options["name"], options.get("model"))
             self._make(options.pop("name"), given_model(options.pop("model", None)), **options)
             return
         model = options.pop("model", None)
         if isinstance(model, (type, tuple, list)):
             model = declared_model(model)
-        model = require_instance(Model, model, "model")
+        model = require_instance(Model, model, "model", "a Model, such as Model({...}) or Model.load(path)")
         path = options.pop("path", None)
+        refuse_unknown("Container", options, also=("type", "unsaved"))
         if path is None:
             raise InvalidArgumentError(
                 "path is None; pass the path of the store, or pass a container name before the model", key="path"
@@ -354,6 +389,7 @@ class Container(ContainerLookups, Contexts):
 
     def save(self) -> None:
         """Saves the unsaved changes of all contexts, children first."""
+        self._require_open()
         call(lib.cst_container_save, self._handle)
 
     def _require_open(self) -> None:
@@ -369,16 +405,32 @@ class Container(ContainerLookups, Contexts):
         found = self._store or next(iter(self.coordinator.stores), None)
         return found.path if found else "a container without an open store"
 
+    @overload
+    def fetch(
+        self,
+        entity: type[Kind],
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        **options: Unpack[CommonOptions],
+    ) -> Results[Kind]: ...
+    @overload
+    def fetch(
+        self,
+        entity: str | Entity,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        **options: Unpack[CommonOptions],
+    ) -> Results[DynamicObject]: ...
     def fetch(
         self,
         entity: EntityLike,
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] = (),
         limit: int | None = None,
         offset: int = 0,
         prefetch: KeyPath | Sequence[KeyPath] = (),
-    ) -> Results:
+    ) -> Results[Any]:
         """Calls Context.fetch in a context of the container that is confined to the first thread that calls `fetch`."""
         return self._own_context().fetch(
             entity, predicate, *arguments, sort=sort, limit=limit, offset=offset, prefetch=prefetch
@@ -498,6 +550,7 @@ def open_container(
     the reason. `unsaved` is the policy of the container.
     """
     policy = policy_of(unsaved)
+    refuse_memory(path, None)
     options = store_options(
         _abi.STORE_WRITABLE if writable else 0, sync=sync, journal=journal, busy_timeout=busy_timeout,
         cache_kb=cache_kb, max_connections=max_connections,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import ConflictError
+from ..graph.typing import Kind
 from .records import Record, Records
 
 if TYPE_CHECKING:
@@ -29,20 +30,47 @@ class ContainerLookups(Records):
             self._own = self.context()
         return self._own
 
+    @overload
+    def first(
+        self,
+        entity: type[Kind],
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+    ) -> Kind | None: ...
+    @overload
+    def first(
+        self,
+        entity: str | Entity,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        sort: SortKey | Sequence[SortKey] = (),
+    ) -> Any: ...
     def first(
         self,
         entity: EntityLike,
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         sort: SortKey | Sequence[SortKey] = (),
     ) -> Any:
         """Returns the first object of a fetch, or None; see Container.fetch for the context of the object."""
-        return self._own_context().first(entity, predicate, *arguments, sort=sort)
+        which: Any = entity
+        return self._own_context().first(which, predicate, *arguments, sort=sort)
 
+    @overload
+    def count(self, entity: EntityLike, predicate: str | Predicate | bool | None = None, *arguments: Any) -> int: ...
+    @overload
     def count(
         self,
         entity: EntityLike,
-        predicate: str | Predicate | None = None,
+        predicate: str | Predicate | bool | None = None,
+        *arguments: Any,
+        by: KeyPath | Sequence[KeyPath],
+    ) -> dict[Any, int]: ...
+    def count(
+        self,
+        entity: EntityLike,
+        predicate: str | Predicate | bool | None = None,
         *arguments: Any,
         by: KeyPath | Sequence[KeyPath] | None = None,
     ) -> Any:
@@ -51,7 +79,7 @@ class ContainerLookups(Records):
             return self._own_context().count(entity, predicate, *arguments)
         return self._own_context().count(entity, predicate, *arguments, by=by)
 
-    def exists(self, entity: EntityLike, predicate: str | Predicate | None = None, *arguments: Any) -> bool:
+    def exists(self, entity: EntityLike, predicate: str | Predicate | bool | None = None, *arguments: Any) -> bool:
         """Whether a saved object satisfies a predicate."""
         return self._own_context().exists(entity, predicate, *arguments)
 
@@ -78,6 +106,18 @@ class ContainerLookups(Records):
                 context.save()
             return self._record(item), is_new
 
+    @overload
+    def upsert(
+        self, entity: EntityLike, values: Mapping[str, Any], *, match: KeyPath | Sequence[KeyPath] | None = None
+    ) -> Record: ...
+    @overload
+    def upsert(
+        self,
+        entity: EntityLike,
+        values: Iterable[Mapping[str, Any]],
+        *,
+        match: KeyPath | Sequence[KeyPath] | None = None,
+    ) -> list[Record]: ...
     def upsert(
         self,
         entity: EntityLike,

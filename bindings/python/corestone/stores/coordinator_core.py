@@ -6,7 +6,9 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from .._abi import lib
+from .._abi.arguments import require_instance
 from .._abi.call import made, owned
+from .._abi.checked import Checked
 from .._abi.handles import retained
 from ..errors import InvalidHandleError
 from ..graph.migration_contexts import note_model
@@ -21,15 +23,17 @@ if TYPE_CHECKING:
 from .store import Store
 
 
-class CoordinatorCore(MigrationUpkeep, Contexts):
+class CoordinatorCore(Checked, MigrationUpkeep, Contexts):
     """What the parts of `Coordinator` have in common."""
 
     _another_owner = "coordinator; create another coordinator or container, or open the document again"
 
+    _cst_attributes = ("model",)
+
     def __init__(self, model: Model | Classes, *, unsaved: Policy = "refuse") -> None:
         policy = policy_of(unsaved)
         given: Any = declared_model(model) if isinstance(model, (type, tuple, list)) else model
-        given.freeze()
+        require_instance(Model, given, "model", "a Model, such as Model({...}) or Model.load(path)").freeze()
         self._adopt(owned(lib.cst_coordinator_new, given._handle), given)
         self._unsaved = policy
 

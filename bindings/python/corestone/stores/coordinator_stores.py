@@ -14,7 +14,7 @@ from .._abi.arguments import choice, flag, require_instance, shown
 from .._abi.call import call, owned
 from ..errors import InvalidArgumentError
 from ..graph.progress import migrating, progress_callback
-from .store_options import StoreOptions, store_options
+from .store_options import StoreOptions, refuse_memory, refuse_unknown, store_options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -112,7 +112,9 @@ class CoordinatorStores(CoordinatorCore):
         defer_cleanup  True: columns and tables that the new model lacks are hidden, and kept in the file until
                        finish_deferred_migration
         """
+        refuse_unknown("add_store", options)
         given = store_options(**options)
+        refuse_memory(path, type)
         with migrating(given):
             return self._opened(
                 lib.cst_coordinator_add_store,

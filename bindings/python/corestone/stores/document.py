@@ -17,6 +17,7 @@ from .._abi import lib, optional_text, path_argument
 from .._abi.arguments import choice, flag, milliseconds, require_integer
 from .._abi.arguments import function as function_given
 from .._abi.call import call, made, owned, read_error
+from .._abi.checked import Checked
 from .._abi.handles import Handle, retained
 from .._abi.interrupt import immortal
 from ..errors import CorestoneError, InvalidArgumentError, InvalidHandleError
@@ -68,7 +69,7 @@ _notify_callback = immortal(_abi.DOCUMENT_OBSERVE_FN(_notify))
 _forget_callback = immortal(_abi.DESTROY_FN(lambda number, known=_observers: known.pop(number, None) and None))
 
 
-class Document(ContextOwner):
+class Document(Checked, ContextOwner):
     """One store as a document. `Document(model)` creates an untitled one; `Document.open(path)` opens an existing one.
 
         with Document(model) as document:
@@ -87,6 +88,8 @@ class Document(ContextOwner):
     _another_owner = (
         "document; open the document again with Document.open(...), or create another document with Document(...)"
     )
+
+    _cst_attributes = ("context", "coordinator", "model", "undo_manager")
 
     def __init__(
         self, model: ModelLike, *, type: str | None = None, queue: str = "private", unsaved: Policy = "refuse"

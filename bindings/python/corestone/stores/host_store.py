@@ -31,6 +31,7 @@ from .. import _abi
 from .._abi import lib
 from .._abi.arguments import choice, shown
 from .._abi.call import call
+from .._abi.checked import Checked
 from ..errors import InvalidHandleError, TypeMismatchError
 from ..graph.object_id import ObjectID
 from ..graph.request import FetchRequest, PersistentStoreRequest
@@ -169,7 +170,7 @@ class Fetched(NamedTuple):
     window: bool = False
 
 
-class SaveChangesRequest(PersistentStoreRequest):
+class SaveChangesRequest(Checked, PersistentStoreRequest):
     """The changes since the last save, which the store must save in one transaction.
 
     A request can be empty.
@@ -185,6 +186,11 @@ class SaveChangesRequest(PersistentStoreRequest):
     """
 
     request_type = 2
+
+    _cst_attributes = (
+        "author", "context_name", "deleted_objects", "inserted_objects", "locked_objects", "member_changes", "metadata",
+        "updated_objects",
+    )  # fmt: skip
 
     def __init__(
         self,

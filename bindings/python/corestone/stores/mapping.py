@@ -13,6 +13,7 @@ from .. import _abi
 from .._abi import lib, path_argument
 from .._abi.arguments import elements, require_instance, shown
 from .._abi.call import call, owned
+from .._abi.checked import Checked
 from ..errors import TypeMismatchError
 from ..model.archive import read_json, tagged
 from ..model.model import Model
@@ -147,12 +148,14 @@ def _entity_fields(mapping: EntityMapping) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-class MappingModel:
+class MappingModel(Checked):
     """A description of how a migration converts objects of one model version to another.
 
     It is immutable; any thread can read it. Two mapping models are equal if their entity mappings are equal, apart from
     the order of property mappings.
     """
+
+    _cst_attributes = ("destination_path", "entity_mappings", "source_path")
 
     def __init__(
         self,

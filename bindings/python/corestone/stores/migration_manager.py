@@ -15,6 +15,7 @@ from .._abi.arguments import flag, function, require_instance, shown
 from .._abi.borrowed import wrapper
 from .._abi.call import call, held, made, owned
 from .._abi.callbacks import reported
+from .._abi.checked import Checked
 from .._abi.handles import Handle, retained
 from .._abi.interrupt import immortal
 from ..errors import InvalidArgumentError, InvalidHandleError, TypeMismatchError
@@ -96,7 +97,7 @@ class UserInfo(MutableMapping[str, Any]):
         return repr(self._all())
 
 
-class MigrationManager:
+class MigrationManager(Checked):
     """A manager that migrates the objects of one store into another by a mapping model.
 
     A migration has three passes over all entity mappings, in their order. The first creates objects with their
@@ -396,18 +397,14 @@ class MigrationPolicy:
     def begin(self, mapping: EntityMapping, manager: MigrationManager) -> None:
         """Called before the first object of the mapping."""
 
-    def create_destination_instances(
-        self, source: ManagedObject, mapping: EntityMapping, manager: MigrationManager
-    ) -> None:
+    def create_destination_instances(self, source: Any, mapping: EntityMapping, manager: MigrationManager) -> None:
         """Creates the objects for an object of the source store; by default one, with the attributes of the mapping."""
         manager.create_destination_instance(mapping, source)
 
     def end_instance_creation(self, mapping: EntityMapping, manager: MigrationManager) -> None:
         """Called after all objects of the mapping were created."""
 
-    def create_relationships(
-        self, destination: ManagedObject, mapping: EntityMapping, manager: MigrationManager
-    ) -> None:
+    def create_relationships(self, destination: Any, mapping: EntityMapping, manager: MigrationManager) -> None:
         """Sets the relationships of an object that the mapping created; by default by the mapping's expressions."""
         manager.create_relationships(mapping, destination)
 

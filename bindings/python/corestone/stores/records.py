@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union, overload
 from uuid import UUID
 
 from .. import _abi
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 # The number of records from which a call that reads all of them reads columns.
 PROBE = 32
-#: A predicate, its format, or the ID or URI of one object. None selects all objects.
-Filter = Union[str, Predicate, ObjectID, None]
+#: A predicate, its format, or the ID or URI of one object. None selects all objects. For bool, see graph.typing.
+Filter = Union[str, Predicate, bool, ObjectID, None]
 T = TypeVar("T")
 
 _completions: dict[int, tuple[str | None, int]] = {}
@@ -219,6 +219,27 @@ class Records:
         def context(self, *, unsaved: Policy | None = None) -> Context: ...
         def _require_open(self) -> None: ...
 
+    @overload
+    def insert(
+        self, entity: EntityLike, values: Mapping[str, Any], *, success: Callable[[Record], Any] | None = None
+    ) -> Record: ...
+    @overload
+    def insert(
+        self,
+        entity: EntityLike,
+        values: Iterable[Mapping[str, Any]],
+        *,
+        success: Callable[[list[Record]], Any] | None = None,
+    ) -> list[Record]: ...
+    @overload
+    def insert(
+        self,
+        entity: EntityLike,
+        values: Mapping[str, Any] | Iterable[Mapping[str, Any]],
+        *,
+        success: Callable[[Any], Any] | None = None,
+        failure: Callable[[CorestoneError], Any] | None = None,
+    ) -> Any: ...
     def insert(
         self,
         entity: EntityLike,

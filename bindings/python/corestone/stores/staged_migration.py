@@ -13,6 +13,7 @@ from .._abi import conversion, lib, optional_text, path_argument, texts
 from .._abi.arguments import elements, function, handles, path_list, require_instance, shown
 from .._abi.call import call, owned
 from .._abi.callbacks import reported
+from .._abi.checked import Checked
 from .._abi.handles import Token
 from .._abi.interrupt import immortal
 from ..errors import TypeMismatchError
@@ -27,12 +28,14 @@ Handler = Callable[["Context"], Any]
 Transformation = Callable[["Context", "Context"], Any]
 
 
-class ModelReference:
+class ModelReference(Checked):
     """A reference of a stage to a model version: a model, or a path, which is read when the version is needed.
 
     version   the version of a bundle; None: its current version
     checksum  the `Model.checksum` that the version must have; None: any checksum
     """
+
+    _cst_attributes = ("checksum",)
 
     def __init__(
         self, model: Model | str | os.PathLike[str], version: str | None = None, *, checksum: str | None = None
@@ -118,8 +121,10 @@ def _reference(version: VersionLike, name: str) -> ModelReference:
     )
 
 
-class MigrationStage:
+class MigrationStage(Checked):
     """One stage of a staged migration, for the option `stages`. The stage for the store's version runs first."""
+
+    _cst_attributes = ("label",)
 
     def __init__(self) -> None:
         raise TypeError(

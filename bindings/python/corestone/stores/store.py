@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _abi
 from .._abi import conversion, lib
 from .._abi.call import call, held
+from .._abi.checked import Checked
 from ..errors import InvalidHandleError
 from ..graph.object_id import ObjectID
 from .open_hosts import host_store
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .host_store import HostStore
 
 
-class Store:
+class Store(Checked):
     """An open store of a coordinator."""
 
     def __init__(self, handle: int, coordinator: Coordinator | None = None) -> None:

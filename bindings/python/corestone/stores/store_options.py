@@ -77,6 +77,27 @@ class StoreOptions(TypedDict, total=False):
     defer_cleanup: bool
 
 
+def refuse_unknown(call_name: str, options: Iterable[str], known: Iterable[str] = (), also: Iterable[str] = ()) -> None:
+    """Raises TypeError for an option that a call does not have. Without `known`, those of StoreOptions are known."""
+    names = [*(known or StoreOptions.__annotations__), *also]
+    for name in options:
+        if name not in names:
+            from ..model.property import nearest
+
+            raise TypeError(f'{call_name} does not have an option "{name}"{nearest(name, names)}')
+
+
+def refuse_memory(path: Any, type: str | None) -> None:
+    """Raises the error for SQLite's name of a database in memory, which would become a file of that name."""
+    if path in (":memory:", b":memory:") and type in (None, "SQLite"):
+        raise InvalidArgumentError(
+            'the path ":memory:" would create a file of that name; pass type="InMemory" and any path for a store in '
+            "memory",
+            key="path",
+            value=path,
+        )
+
+
 def store_options(
     flags: int = 0,
     *,

@@ -41,7 +41,7 @@ def dump(
     source: Place,
     file: None = None,
     entity: EntityLike | None = None,
-    predicate: str | Predicate | None = None,
+    predicate: str | Predicate | bool | None = None,
     *arguments: Any,
     format: str | None = None,
 ) -> str: ...
@@ -50,7 +50,7 @@ def dump(
     source: Place,
     file: str | os.PathLike[str] | Any,
     entity: EntityLike | None = None,
-    predicate: str | Predicate | None = None,
+    predicate: str | Predicate | bool | None = None,
     *arguments: Any,
     format: str | None = None,
 ) -> int: ...
@@ -58,7 +58,7 @@ def dump(
     source: Place,
     file: Any = None,
     entity: EntityLike | None = None,
-    predicate: str | Predicate | None = None,
+    predicate: str | Predicate | bool | None = None,
     *arguments: Any,
     format: str | None = None,
 ) -> Any:
