@@ -107,6 +107,8 @@ class Data:
 
     metadata: dict[str, Any] | None = None
     rows: dict[str, dict[str, Row]] = field(default_factory=dict)
+    #: Held by each read of the rows and by each save, which several threads call.
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def put(self, entity: str, reference: str, values: Mapping[str, Any], **links: Any) -> None:
         """Puts a row in, as if it had always been there."""
@@ -154,7 +156,8 @@ class MemStore(IncrementalStore):
 
     def execute_fetch(self, request: FetchRequest) -> Any:
         entities = with_subentities(request.entity) if request.include_subentities else [request.entity]
-        return [self.node(entity, name) for entity in entities for name in self.data.rows.get(entity.name, {})]
+        with self.data.lock:
+            return [self.node(entity, name) for entity in entities for name in self.data.rows.get(entity.name, {})]
 
     def node(self, entity: Entity, reference: str) -> IncrementalStoreNode:
         row = self.data.rows[entity.name][reference]
@@ -174,11 +177,17 @@ class MemStore(IncrementalStore):
 
     def new_values(self, ids: Sequence[RowID]) -> Iterable[IncrementalStoreNode]:
         for each in ids:
-            known = self.found(each)
-            if known is not None:
-                yield self.node(known[0], str(each.reference))
+            with self.data.lock:
+                known = self.found(each)
+                node = None if known is None else self.node(known[0], str(each.reference))
+            if node is not None:
+                yield node
 
     def new_value_for_relationship(self, relationship: str, object_id: RowID) -> Any:
+        with self.data.lock:
+            return self.linked(relationship, object_id)
+
+    def linked(self, relationship: str, object_id: RowID) -> Any:
         known = self.found(object_id)
         if known is None:
             return None
@@ -203,6 +212,11 @@ class MemStore(IncrementalStore):
         return [uuid4().hex for _ in objects]
 
     def save(self, request: SaveChangesRequest) -> Iterable[IncrementalStoreNode] | None:
+        with self.data.lock:
+            self.write(request)
+        return None
+
+    def write(self, request: SaveChangesRequest) -> None:
         based = [(node, node.old_version) for node in request.updated_objects]
         based += [(node, node.version) for node in (*request.deleted_objects, *request.locked_objects)]
         stale = []
@@ -213,7 +227,7 @@ class MemStore(IncrementalStore):
         for node in stale:
             request.add_conflict(node)
         if stale:
-            return None
+            return
         for node in (*request.inserted_objects, *request.updated_objects):
             entity, name = node.object_id.entity, str(node.reference)
             rows = self.data.rows.setdefault(entity.name, {})
@@ -233,7 +247,6 @@ class MemStore(IncrementalStore):
             del self.data.rows[node.object_id.entity.name][str(node.reference)]
         if request.metadata is not None:
             self.data.metadata = request.metadata
-        return None
 
 
 def pair(row: RowID) -> tuple[str, str]:
