@@ -105,6 +105,17 @@ def lookups(container: Container, ctx: Context) -> None:
     assert_type(tag.to_dict("name"), "dict[str, Any]")
 
 
+def records(container: Container, ctx: Context) -> None:
+    assert_type(container.insert(Tag, {"name": "day"}), "dict[str, Any]")
+    assert_type(container.insert(Tag, [{"name": "dusk"}, {"name": "dawn"}]), "list[dict[str, Any]]")
+    assert_type(container.upsert(Show, {"title": "Science"}, match=Show.title), "dict[str, Any]")
+    assert_type(container.read(Tag, Tag.name == "day"), "list[dict[str, Any]]")
+    assert_type(ctx.upsert(Show, title="Science", match=[Show.title]), Show)
+    assert len(container.update(Episode, Episode.minutes > 3, {"plays": 2})) == 2
+    assert container.delete(Tag, (Tag.name == "day") | (Tag.name == "dusk")) == 2
+    assert container.delete_all(Tag) > 0
+
+
 def values(ctx: Context, of: Any = Episode.minutes) -> None:
     assert ctx.sum(Episode, Episode.minutes) == 60
     assert ctx.fetch(Episode).column(Episode.minutes) == [30, 30]
@@ -120,6 +131,7 @@ def main(path: str) -> None:
         fetches(container, ctx, episode)
         lookups(container, ctx)
         values(ctx)
+        records(container, ctx)
 
 
 if __name__ == "__main__":

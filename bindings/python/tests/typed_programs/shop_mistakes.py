@@ -65,3 +65,5 @@ def wrong_calls(container: Container, ctx: Context) -> None:
     ctx.get_or_create(int, name="a")  # type-var | reportArgumentType
     container.first(Episode, sort=3)  # call-overload | reportArgumentType
     container.upsert(Tag, 3)  # call-overload | reportArgumentType
+    container.insert(Tag, 3)  # call-overload | reportArgumentType
+    container.read(Tag, 3)  # arg-type | reportArgumentType
