@@ -294,8 +294,13 @@ public func cst_context_object_with_id(
     }
     return boundary(error) {
         let out = try place(out, "out_object")
-        let context = try onQueue(pointer).context
-        out.pointee = try ownedHandle(try context.object(with: try id(idPointer)))
+        let box = try onQueue(pointer)
+        guard let identifier = platform_handle_find(token(idPointer), HandleType.objectID.rawValue) else {
+            throw invalidHandle(idPointer, .objectID)
+        }
+        out.pointee = try Unmanaged<ObjectIDBox>.fromOpaque(identifier.pointee.object)._withUnsafeGuaranteedRef {
+            try ownedHandle(try box.context.object(with: $0.id))
+        }
     }
 }
 

@@ -86,18 +86,29 @@ func putTarget(
     _ view: ValueView, _ source: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>
 ) throws {
     guard let address = UnsafeRawPointer(bitPattern: UInt(view.low)) else { return putNull(out) }
-    // A transient attribute can contain an object too, of any class.
-    guard source.isToOne(key: key) else { return try putTransient(source, key, out) }
     let target = Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
     put(ValueView(.object, token(try borrowedHandle(target, by: source, key: key))), out)
 }
 
 /// Writes a view of any property, which can be that of an object.
+@inline(__always)
 func putSlowly(
     _ view: ValueView, _ source: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>
 ) throws {
     switch view.type {
-    case .object: try putTarget(view, source, key, out)
+    case .object, .null: try putObjectOrNull(view, source, key, out)
+    default: put(view, out)
+    }
+}
+
+@inline(never)
+private func putObjectOrNull(
+    _ view: ValueView, _ source: ManagedObject, _ key: cst_key, _ out: UnsafeMutablePointer<cst_value>
+) throws {
+    switch view.type {
+    case .object where source.isToOne(key: key): try putTarget(view, source, key, out)
+    // A transient attribute can contain an object of any class.
+    case .object: try putTransient(source, key, out)
     // A collection does not have a view.
     case .null where source.isUndefined(key: key): try putTransient(source, key, out)
     default: put(view, out)
@@ -157,14 +168,12 @@ public func cst_object_set(
     return Unmanaged<ManagedObject>.fromOpaque(found.pointee.object)._withUnsafeGuaranteedRef { object in
         do {
             guard object.isOnQueue else { return setSlowly(object, key, try propertyValue(value.pointee), error) }
-            // Only undefined attributes accept other types.
-            if value.pointee.type >= CST_ARRAY {
-                return setSlowly(object, key, try object.given(value.pointee, key: key), error)
-            }
             let new = try propertyValue(value.pointee)
             if object.setPlainly(new, key: key) { return Status.ok.rawValue }
             return setSlowly(object, key, new, error)
         } catch let failure {
+            // Only undefined attributes accept objects of the host and collections.
+            if value.pointee.type >= CST_ARRAY { return setUndefined(object, key, value.pointee, error) }
             let name = object.propertyName(key: key)
             return report((failure as? CoreError)?.named(object.entity.name, name) ?? failure, error)
         }
@@ -179,6 +188,15 @@ func setSlowly(
     boundary(error) {
         try object.checkQueue()
         try object.set(try value(), key: key)
+    }
+}
+
+@inline(never)
+private func setUndefined(_ object: ManagedObject, _ key: cst_key, _ value: cst_value, _ error: ErrorOut) -> cst_status
+{
+    boundary(error) {
+        try object.checkQueue()
+        try object.set(try object.given(value, key: key), key: key)
     }
 }
 
@@ -236,12 +254,13 @@ public func cst_object_set_many(
         let object = try object(pointer)
         let keys = try array(keys, count, "keys")
         let values = try array(values, count, "values")
-        var prepared: [ManagedObject.Prepared] = []
-        prepared.reserveCapacity(keys.count)
-        for (place, key) in keys.enumerated() {
-            prepared.append(try object.prepare(try object.given(values[place], key: key), key: key))
+        try withUnsafeTemporaryAllocation(of: ManagedObject.Prepared.self, capacity: keys.count) { memory in
+            var prepared = PreparedValues(memory)
+            for (place, key) in keys.enumerated() {
+                prepared.append(try object.prepare(try object.given(values[place], key: key), key: key))
+            }
+            try object.apply(&prepared)
         }
-        try object.apply(prepared)
     }
 }
 

@@ -37,6 +37,7 @@ extension Entity {
         slotCount = UInt32(properties.count)
         layout.deallocate()
         layout = RecordLayout(properties: properties)
+        hasUndefined = properties.contains { $0.isTransient && ($0 as? Attribute)?.type == .undefined }
         defaults = properties.enumerated().compactMap { slot, property in
             guard let attribute = property as? Attribute, !attribute.defaultValue.isNull else { return nil }
             return (slot, attribute.defaultValue)

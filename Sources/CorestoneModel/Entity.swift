@@ -54,6 +54,8 @@ public final class Entity: @unchecked Sendable {
     @usableFromInline package private(set) var rootIndex: UInt32 = 0
     /// Whether the entity has an own or inherited one-to-one relationship. Set by `freeze`.
     @usableFromInline package internal(set) var hasOneToOne = false
+    /// Whether there is a transient attribute of an undefined type, which accepts values of every type. Set by `freeze`.
+    @usableFromInline package internal(set) var hasUndefined = false
     /// All attributes and relationships by slot, inherited ones first. Set by `freeze`.
     ///
     /// Inherited properties have the same slots and keys as in the superentity.

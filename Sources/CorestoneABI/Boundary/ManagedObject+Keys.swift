@@ -24,7 +24,11 @@ extension ManagedObject {
     }
 
     /// Whether a key from the host belongs to a transient attribute that accepts values of every type.
-    func isUndefined(key: UInt32) -> Bool {
+    @inline(__always)
+    func isUndefined(key: UInt32) -> Bool { entity.hasUndefined && hasUndefinedSlot(of: key) }
+
+    @inline(never)
+    private func hasUndefinedSlot(of key: UInt32) -> Bool {
         guard let slot = try? slot(of: key), entity.layout.slots[slot].role == .transient else { return false }
         return (entity.properties[slot] as? Attribute)?.type == .undefined
     }

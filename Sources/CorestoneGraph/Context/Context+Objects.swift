@@ -3,12 +3,16 @@ import CorestoneValues
 
 extension Context {
     /// Returns the store of the context's coordinator with the identifier of `other`, a store of any coordinator.
+    @inline(__always)
     func store(like other: Store) -> Store? {
-        if other.coordinator == ObjectIdentifier(coordinator) { return other }
-        return coordinator.stores.first { $0.identifier == other.identifier }
+        other.coordinator == ObjectIdentifier(coordinator) ? other : store(identifier: other.identifier)
     }
 
+    @inline(never)
+    private func store(identifier: String) -> Store? { coordinator.stores.first { $0.identifier == identifier } }
+
     /// Returns the entity of the coordinator's model with the name of `other`, an entity of any model.
+    @inline(__always)
     func entity(like other: Entity) -> Entity? {
         let index = Int(other.index)
         return index < entities.count && entities[index] === other ? other : coordinator.model.entity(named: other.name)

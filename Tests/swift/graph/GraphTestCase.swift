@@ -43,3 +43,16 @@ class GraphTestCase: XCTestCase {
         return contexts[contexts.count - 1]
     }
 }
+
+extension ManagedObject {
+    /// Sets several properties, or none of them, like `cst_object_set_many`.
+    func set(_ values: [(name: String, value: PropertyValue)]) throws {
+        try withUnsafeTemporaryAllocation(of: ManagedObject.Prepared.self, capacity: values.count) { memory in
+            var prepared = PreparedValues(memory)
+            for (name, value) in values {
+                prepared.append(try prepare(value, key: try entity.requireProperty(named: name).key))
+            }
+            try apply(&prepared)
+        }
+    }
+}

@@ -448,10 +448,7 @@ final class LifecycleTests: GraphTestCase {
     func testFailedCallInAHookDoesNotAffectTheRestorationOfTheOuterCall() throws {
         let cast = Cast()
         @Sendable func setNil(_ object: ManagedObject) throws {
-            try object.apply(
-                ["age", "rating"].map { name in
-                    try object.prepare(.null, key: object.entity.requireProperty(named: name).key)
-                })
+            try object.set([("age", .null), ("rating", .null)])
         }
         try hooked([
             "Employee": hooks {
