@@ -41,7 +41,7 @@ extension Context {
             // The ID's entity may be a superentity of the row's entity, or another entity of the same tree.
             return identityMap.object(store: own, entity: entity, primaryKey: id.reference, isEntityCertain: false)
         }
-        if let known = try identityMap.registered(with: id) ?? unsavedObject(with: id) { return known }
+        if let known = try objectOfTemporary(id) { return known }
         guard let store = id.store, !id.isTemporary else { throw unknownTemporary(id) }
         throw CoreError(
             .invalidArgument, code: .managedObjectReferentialIntegrity,
@@ -79,7 +79,7 @@ extension Context {
     ///   The errors of `object(with:)` and of reading.
     public func existingObject(with id: ObjectID) throws -> ManagedObject {
         if let object = try storedObject(with: id) { return object }
-        if id.isTemporary, try identityMap.registered(with: id) ?? unsavedObject(with: id) == nil {
+        if id.isTemporary, try objectOfTemporary(id) == nil {
             throw unknownTemporary(id)
         }
         let isPinned = id.store.flatMap { self.store(like: $0) }.flatMap { pin(of: $0) } != nil
@@ -100,7 +100,7 @@ extension Context {
     /// Returns the object of an ID and loads its values; nil if the store does not have the row.
     package func storedObject(with id: ObjectID) throws -> ManagedObject? {
         try checkQueue()
-        if id.isTemporary, try identityMap.registered(with: id) ?? unsavedObject(with: id) == nil { return nil }
+        if id.isTemporary, try objectOfTemporary(id) == nil { return nil }
         let object = try object(with: id)
         if !object.isFault && !object.state.contains(.inaccessible) { return object }
         do { try object.fire() } catch let error as CoreError where error.status == .objectGone {

@@ -138,6 +138,23 @@ extension Context {
         }
     }
 
+    /// Returns the object of a temporary ID: the unsaved object, or the one that was saved since.
+    ///
+    /// The permanent key of a saved object is known until the context is reset, even if an ancestor's object has been
+    /// freed meanwhile. Returns nil for other IDs, and for a temporary ID that this context and its ancestors do not
+    /// know.
+    func objectOfTemporary(_ id: ObjectID) throws -> ManagedObject? {
+        guard id.isTemporary else { return nil }
+        if let own = identityMap.registered(with: id) { return own }
+        guard id.entity.model === coordinator.model, let found = try unsavedObject(with: id) ?? savedSince(id) else {
+            return nil
+        }
+        if let store = found.store, identityMap.permanentKey(of: id.reference, root: id.entity.root) == nil {
+            identityMap.note(id.reference, became: found.primaryKey, store: store, root: id.entity.root)
+        }
+        return found
+    }
+
     /// Returns an unsaved object that has values here or in an ancestor context; nil if there is no such object.
     func unsavedObject(with id: ObjectID) throws -> ManagedObject? {
         if let known = identityMap.registered(with: id), known.record != nil || known.state.contains(.inserted) {

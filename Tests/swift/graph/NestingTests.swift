@@ -94,6 +94,21 @@ final class NestingTests: GraphTestCase {
         XCTAssertEqual(try names(fresh.fetch("Department")[0].members("employees")), ["Ada L.", "Bob"])
     }
 
+    func testTemporaryIDIsKnownAfterTheObjectsOfAncestorsAreFreed() throws {
+        let temporary = try { try employee("Ada", in: department("R&D")).objectID }()
+        try context.save()
+        let theirs = try child.object(with: temporary)
+        try context.refreshAll()
+        XCTAssertNil(context.registeredObject(with: temporary), "the object was not freed")
+
+        XCTAssertTrue(try child.object(with: temporary) === theirs)
+        let another = Context(parent: context)
+        XCTAssertEqual(try another.object(with: temporary).get("name"), "Ada")
+        XCTAssertEqual(try context.object(with: temporary).objectID, theirs.objectID)
+        XCTAssertEqual(try context.existingObject(with: temporary).get("name"), "Ada")
+        XCTAssertThrowsError(try other().object(with: temporary), "known to a context that is not related")
+    }
+
     func testChildSaveDeletesObjectsAndAppliesDeleteRulesInTheParent() throws {
         let project = try context.insert("Project", ["title": "P"])
         let tasks = try (0..<3).map { try context.insert("Task", ["title": "T\($0)"]) }
