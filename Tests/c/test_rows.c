@@ -70,6 +70,33 @@ static void rows_have_named_property_and_expression_columns(void) {
     company_close(&c);
 }
 
+static void rows_are_sorted_by_computed_columns(void) {
+    struct company c = six_people();
+    cst_column columns[] = {property("name"), computed("odd", "number * -2", CST_ATTRIBUTE_INTEGER_64)};
+    cst_fetch_request *request = request_of(&c, 2, columns);
+    cst_sort order[] = {{text("odd"), 0, 0}, {text("name"), CST_SORT_DESCENDING, 0}};
+    OK(cst_fetch_request_set_sort(request, 2, order, E));
+    OK(cst_fetch_request_set_limit(request, 4, E));
+    const char *const names[] = {"person 5", "person 3", "person 1", "person 4"};
+    for (int in_memory = 0; in_memory < 2; in_memory++) {
+        OK(cst_fetch_request_set_option(request, CST_FETCH_ROWS_IN_MEMORY, in_memory, E));
+        cst_rows *rows = rows_of(&c, request);
+        CHECK_INT(4, cst_rows_count(rows));
+        for (size_t row = 0; row < 4; row++) {
+            cst_value values[2];
+            OK(cst_rows_copy_values(rows, row, 1, values, E));
+            CHECK_TEXT(names[row], values[0].as.string);
+            CHECK_INT(row < 3 ? -2 : 0, values[1].as.integer);
+            cst_value_dispose(&values[0]);
+            cst_value_dispose(&values[1]);
+        }
+        OK(cst_release(rows));
+    }
+    OK(cst_release(request));
+    OK(cst_release((void *)columns[1].expression));
+    company_close(&c);
+}
+
 static void rows_are_grouped_and_filtered_by_having(void) {
     struct company c = six_people();
     cst_column columns[] = {property("number"), computed("how many", "count:(name)", CST_ATTRIBUTE_UNDEFINED)};
@@ -413,6 +440,7 @@ static void the_id_of_a_target_outlives_its_rows_and_context(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(rows_have_named_property_and_expression_columns);
+    RUN(rows_are_sorted_by_computed_columns);
     RUN(rows_are_grouped_and_filtered_by_having);
     RUN(distinct_removes_duplicate_rows);
     RUN(to_one_columns_contain_ids_or_null);

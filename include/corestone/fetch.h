@@ -144,7 +144,8 @@ CST_EXPORT CST_ON_QUEUE cst_status cst_sort_values(size_t count, const cst_value
                                                    const cst_sort *sort, cst_compare_fn compare, void *userdata,
                                                    size_t *out_order, cst_error **error);
 
-/* Replaces the sort descriptors, which are copied. Without descriptors the order is that of the store. */
+/* Replaces the sort descriptors, which are copied. Without descriptors the order is that of the store. In a request for
+ * rows, a descriptor can also name a computed column (rows.h), whose values then determine the order. */
 CST_EXPORT CST_ONE_THREAD cst_status cst_fetch_request_set_sort(cst_fetch_request *request, size_t count,
                                                                 const cst_sort *sort, cst_error **error);
 

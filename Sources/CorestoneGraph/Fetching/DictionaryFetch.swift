@@ -13,6 +13,8 @@ struct DictionaryFetch {
     /// The having predicate, in which columns that the request uses as variables are key paths.
     private(set) var having: Predicate?
     let isGrouped: Bool
+    /// The index of the computed column that each sort descriptor of rows names; nil for a key path.
+    private let sortColumns: [Int?]
     /// The shape of the rows that stores have computed; nil if rows are objects.
     private var shape: RowShape?
 
@@ -29,16 +31,26 @@ struct DictionaryFetch {
         keys = request.propertiesToGroupBy.map { name in columns.first { $0.name == name } ?? .property(name) }
         let names = Set((columns + keys).map(\.name))
         having = request.effectiveHaving(names)
-        isGrouped = !keys.isEmpty || columns.contains { $0.aggregates(request.entity) }
+        let isGrouped = !keys.isEmpty || columns.contains { $0.aggregates(request.entity) }
+        self.isGrouped = isGrouped
+        sortColumns = request.sortDescriptors.map { isGrouped ? nil : columns.place(named: $0) }
         try check()
     }
 
-    /// Computes the rows from objects that satisfy the predicate and are in order.
+    /// Whether rows are sorted by a computed column, so that their objects cannot be sorted before.
+    var sortsByColumn: Bool { sortColumns.contains { $0 != nil } }
+
+    /// The indexes of the computed columns by which rows are sorted.
+    var sortPlaces: [Int] { columns.indices.filter { sortColumns.contains($0) } }
+
+    /// Computes the rows from objects that satisfy the predicate and are in order, unless `sortsByColumn` is true.
     func rows(of objects: [PropertyValue]) throws -> FetchedRows {
-        let isWindowed = !isGrouped && !request.returnsDistinctResults
-        return finished(
-            try isGrouped ? groups(of: objects) : values(of: objects), isDistinct: !request.returnsDistinctResults,
-            isWindowed: isWindowed)
+        let isWindowed = !isGrouped && !request.returnsDistinctResults && !sortsByColumn
+        let rows =
+            if isGrouped { try groups(of: objects) } else if sortsByColumn { try sortedValues(of: objects) } else {
+                try values(of: objects)
+            }
+        return finished(rows, isDistinct: !request.returnsDistinctResults, isWindowed: isWindowed)
     }
 
     /// Completes the rows that stores returned.
@@ -75,13 +87,39 @@ struct DictionaryFetch {
         try rows.map { row in try columns.map { try $0.value(of: row) } }
     }
 
+    /// Sorts rows of a store.
+    ///
+    /// - Parameter keys: An expression for each sort descriptor, followed by one for the primary key.
     private func sorted(_ rows: [[PropertyValue]], by keys: [Expression]) throws -> [[PropertyValue]] {
-        let keyed = try rows.map { row in
-            (row: row, keys: try keys.map { try $0.value(with: .array(row), arithmetic: .nilPropagating) })
-        }
-        return try keyed.sorted { a, b in
+        let places = sortColumns + [nil]
+        return try sorted(
+            rows.map { row in
+                let keys = try zip(keys, places).map { key, place in
+                    if let place { return try columns[place].value(of: .array(row)) }
+                    return try key.value(with: .array(row), arithmetic: .nilPropagating)
+                }
+                return (row, keys)
+            })
+    }
+
+    /// Computes the rows from objects, and sorts the rows.
+    private func sortedValues(of objects: [PropertyValue]) throws -> [[PropertyValue]] {
+        try sorted(
+            objects.map { object in
+                let row = try columns.map { try $0.value(of: object) }
+                let keys = try zip(request.sortDescriptors, sortColumns).map { descriptor, place in
+                    if let place { return row[place] }
+                    return try KeyPathEvaluation.value(of: object, path: descriptor.path)
+                }
+                return (row, keys + [try FetchedColumn.property("self.objectID").value(of: object)])
+            })
+    }
+
+    /// Sorts rows by their keys, the last of which is the primary key.
+    private func sorted(_ rows: [(row: [PropertyValue], keys: [PropertyValue])]) throws -> [[PropertyValue]] {
+        try rows.sorted { a, b in
             let order = try request.sortDescriptors.order(a.keys, b.keys)
-            return order == 0 ? a.keys[keys.count - 1].keyOrder(b.keys[keys.count - 1]) < 0 : order < 0
+            return order == 0 ? a.keys[a.keys.count - 1].keyOrder(b.keys[b.keys.count - 1]) < 0 : order < 0
         }.map(\.row)
     }
 

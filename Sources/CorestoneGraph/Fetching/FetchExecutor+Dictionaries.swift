@@ -7,9 +7,30 @@ extension FetchExecutor {
     func batchedRows(
         _ fetch: DictionaryFetch, _ candidates: FetchRequest, identifier: Int
     ) throws -> FetchedRows {
-        let found = try prepare(candidates) { try context.foundEntries($0) }
+        let found =
+            try fetch.sortsByColumn
+            ? sortedEntries(fetch, identifier: identifier) : prepare(candidates) { try context.foundEntries($0) }
         return FetchedRows(
             columns: fetch.columns.map(\.name), RowBatches(found, fetch, identifier: identifier, context))
+    }
+
+    /// Returns the object IDs in the order of computed columns. No other columns are read.
+    private func sortedEntries(_ fetch: DictionaryFetch, identifier: Int) throws -> ObjectBatches.Found {
+        let request = fetch.request.copy()
+        request.batchSize = 0
+        let places = [identifier] + fetch.sortPlaces.filter { $0 != identifier }
+        request.propertiesToFetch = places.map { fetch.columns[$0] }
+        var found = ObjectBatches.Found()
+        for row in try context.fetchDictionaries(request).rows {
+            guard case .object(let reference as ObjectIDReference) = row[0], let store = reference.id.store else {
+                continue
+            }
+            found.entries.append(
+                ObjectBatches.Entry(
+                    primaryKey: reference.id.reference, entity: reference.id.entity.index, store: found.place(of: store)
+                ))
+        }
+        return found
     }
 
     /// Returns the rows that the stores compute; nil if the columns must be computed in memory.
@@ -34,7 +55,9 @@ extension FetchExecutor {
     /// Checks the columns of rows that are computed in memory, as a store does before it reads a row.
     private func check(_ fetch: DictionaryFetch, _ candidates: FetchRequest) throws {
         let columns = StoreRowsRequest(
-            fetch: StoreFetch(entity: candidates.entity, includesSubentities: candidates.includesSubentities),
+            fetch: StoreFetch(
+                entity: candidates.entity, includesSubentities: candidates.includesSubentities,
+                sortDescriptors: fetch.sortsByColumn ? fetch.request.sortDescriptors : []),
             columns: fetch.columns, isGrouped: fetch.isGrouped, keys: fetch.keys, having: fetch.having,
             isDistinct: false, isShare: false, reference: { _, _ in .null })
         for store in try stores(for: candidates) { try context.reading(store) { try $0.check(columns) } }
@@ -126,8 +149,9 @@ extension FetchRequest {
         objects.resultType = .objects
         (objects.propertiesToFetch, objects.propertiesToGroupBy, objects.havingPredicate) = ([], [], nil)
         objects.returnsDistinctResults = false
-        if fetch.isGrouped { objects.sortDescriptors = [] }
-        if fetch.isGrouped || returnsDistinctResults { (objects.limit, objects.offset) = (0, 0) }
+        let isUnordered = fetch.isGrouped || fetch.sortsByColumn
+        if isUnordered { objects.sortDescriptors = [] }
+        if isUnordered || returnsDistinctResults { (objects.limit, objects.offset) = (0, 0) }
         return objects
     }
 }

@@ -29,6 +29,8 @@ public final class FetchRequest: PersistentStoreRequest, @unchecked Sendable {
     /// The predicate; nil selects every object.
     public var predicate: Predicate?
     /// The sort descriptors. If empty, the order is that of the store.
+    ///
+    /// In a request for dictionaries, a sort descriptor can also name a computed column.
     public var sortDescriptors: [SortDescriptor] = [] { didSet { isOrderGiven = true } }
     /// Whether sort descriptors were set, even to an empty list.
     private(set) var isOrderGiven = false

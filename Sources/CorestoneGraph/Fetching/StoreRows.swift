@@ -21,6 +21,18 @@ package struct StoreRowsRequest {
     package var names: [String: FetchedColumn] {
         Dictionary((columns + keys).map { ($0.name, $0) }) { first, _ in first }
     }
+
+    /// Returns the computed column that a sort descriptor of rows names; nil for a key path.
+    package func column(of descriptor: SortDescriptor) -> (place: Int, column: FetchedColumn)? {
+        columns.place(named: descriptor).map { ($0, columns[$0]) }
+    }
+}
+
+extension [FetchedColumn] {
+    /// Returns the index of the computed column that a sort descriptor names; nil for a key path.
+    func place(named descriptor: SortDescriptor) -> Int? {
+        firstIndex { if case .expression(let column) = $0 { column.name == descriptor.keyPath } else { false } }
+    }
 }
 
 /// The rows of a store, and their shape.

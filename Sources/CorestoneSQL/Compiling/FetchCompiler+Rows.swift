@@ -143,13 +143,19 @@ private struct RowsDraft {
     /// The list is empty without sort descriptors. It is also empty if SQL cannot sort, or if other stores contribute
     /// rows; in these two cases, the method selects the values by which the rows are sorted in memory.
     private mutating func order() throws -> [SQLFragment] {
+        // A copy, because the compiler changes while it calls the function.
+        let request = request
         let descriptors = request.fetch.sortDescriptors
         if descriptors.isEmpty { return [] }
-        if let terms = try compiler.order(descriptors, root), !request.isShare { return terms }
+        if let terms = try compiler.order(descriptors, root, by: { request.column(of: $0)?.column }), !request.isShare {
+            return terms
+        }
         if let obstacle = compiler.orderObstacle, !reasons.contains(obstacle) { reasons.append(obstacle) }
         shape.isOrdered = false
         shape.order = try descriptors.map { descriptor in
-            let place = try places(.keyPath(descriptor.path), environment)
+            let place =
+                try request.column(of: descriptor).map { shape.columns[$0.place] }
+                ?? places(.keyPath(descriptor.path), environment)
             if let index = place.rowPlace, selection.cells[index].form == .object {
                 throw NotExpressible("\"\(descriptor.keyPath)\" is an object, and objects are ordered in memory")
             }
@@ -166,7 +172,8 @@ private struct RowsDraft {
     private mutating func distinct(_ terms: [SQLFragment]) throws -> SQLFragment? {
         if terms.isEmpty { return "" }
         for descriptor in request.fetch.sortDescriptors {
-            let column = try compiler.operand(.keyPath(descriptor.path), environment)
+            let column = try compiler.operand(
+                request.column(of: descriptor)?.column.computed ?? .keyPath(descriptor.path), environment)
             guard selection.columns.contains(column.sql) else { return nil }
         }
         return

@@ -1,3 +1,4 @@
+import CorestoneGraph
 import CorestoneModel
 import CorestonePredicate
 import CorestoneValues
@@ -6,12 +7,19 @@ extension PredicateCompiler {
     /// Returns the terms of ORDER BY, or nil if the rows must be sorted in memory.
     ///
     /// SQLite puts NULL first in ascending and last in descending order, as sort descriptors do.
-    mutating func order(_ descriptors: [SortDescriptor], _ root: Scope) throws -> [SQLFragment]? {
+    ///
+    /// - Parameter column: A function that returns the computed column that a sort descriptor names; nil for a key
+    ///   path.
+    mutating func order(
+        _ descriptors: [SortDescriptor], _ root: Scope, by column: (SortDescriptor) -> FetchedColumn? = { _ in nil }
+    ) throws -> [SQLFragment]? {
         let environment = Environment(root: root)
         var terms: [SQLFragment] = []
         let joins = root.state
         for descriptor in descriptors {
-            do { terms.append(try term(descriptor, environment)) } catch let obstacle as NotExpressible {
+            do { terms.append(try term(descriptor, column(descriptor), environment)) } catch let obstacle
+                as NotExpressible
+            {
                 orderObstacle = orderObstacle ?? obstacle.reason
             }
         }
@@ -19,8 +27,13 @@ extension PredicateCompiler {
         return orderObstacle == nil ? terms : nil
     }
 
-    private mutating func term(_ descriptor: SortDescriptor, _ environment: Environment) throws -> SQLFragment {
-        let key = try sortKey(descriptor, environment)
+    private mutating func term(
+        _ descriptor: SortDescriptor, _ column: FetchedColumn?, _ environment: Environment
+    ) throws -> SQLFragment {
+        let key = try column.map { try operand(of: $0, environment) } ?? sortKey(descriptor, environment)
+        if key.entity != nil {
+            throw NotExpressible("\"\(descriptor.keyPath)\" is an object, and objects are ordered in memory")
+        }
         if descriptor.comparator != nil {
             throw NotExpressible("the application's comparator of \"\(descriptor.keyPath)\" sorts in memory")
         }

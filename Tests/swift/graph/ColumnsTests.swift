@@ -102,6 +102,29 @@ final class ColumnsTests: XCTestCase {
         XCTAssertTrue(context.registeredObjects.isEmpty)
     }
 
+    func testSQLSortsByComputedColumns() throws {
+        let request = try request(["name", column("score", "salary * 2")], sort: ["-score", "department.name"])
+        request.limit = 2
+        XCTAssertEqual(
+            try sql(request),
+            "SELECT t0.ZNAME, (t0.ZSALARY * ?) FROM ZEMPLOYEE t0 LEFT JOIN ZDEPARTMENT t1 ON t1.Z_PK = t0.ZDEPARTMENT "
+                + "ORDER BY (t0.ZSALARY * ?) DESC, t1.ZNAME, +t0.Z_PK LIMIT 2")
+        XCTAssertEqual(try context.fetchDictionaries(request).rows.map { $0[0] }, [.string("cal"), .string("ben")])
+    }
+
+    /// Decimals are computed in memory, from values that one statement returns.
+    func testRowsAreSortedInMemoryByColumnsThatSQLCannotCompute() throws {
+        for type in [AttributeType.undefined, .string] {
+            let request = try request(
+                ["name", column("next", "TERNARY(age > 10, bonus, bonus + age)", type)], sort: ["next", "-name"])
+            request.limit = 2
+            let share = try XCTUnwrap(context.explainDictionaries(request).shares.first)
+            XCTAssertTrue(share.isSortedInMemory && !share.sql.contains("ORDER BY"), share.sql)
+            XCTAssertEqual(try context.fetchDictionaries(request).rows.map { $0[0] }, [.string("cal"), .string("ben")])
+            XCTAssertTrue(context.registeredObjects.isEmpty)
+        }
+    }
+
     func testTransientPropertiesAreEvaluatedOnObjects() throws {
         let request = try request(["name"], where: "mood == nil")
         XCTAssertTrue(try sql(request).hasPrefix("SELECT t0.Z_PK, t0.Z_OPT"))

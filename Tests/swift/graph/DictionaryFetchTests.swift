@@ -128,6 +128,79 @@ final class DictionaryFetchTests: GraphTestCase {
         XCTAssertEqual(try found.rows, [[.double(300), .double(40.0 / 3)]])
     }
 
+    func testRowsAreSortedByComputedColumns() throws {
+        let sorts: [([SortDescriptor], [String])] = [
+            ([SortDescriptor("-score")], ["ben", "amy", "cal"]), ([SortDescriptor("score")], ["amy", "cal", "ben"]),
+            ([SortDescriptor("age"), SortDescriptor("-score")], ["ben", "amy", "cal"]),
+            ([SortDescriptor("-colleagues"), SortDescriptor("-name")], ["ben", "amy", "cal"]),
+            // Equal rows are in the order of their primary keys.
+            ([SortDescriptor("always")], ["amy", "ben", "cal"]),
+            ([SortDescriptor("-first", caseInsensitive: true)], ["cal", "ben", "amy"]),
+        ]
+        let columns: [FetchedColumn] = [
+            "name", try column("score", "modulus:by:(rating, 300)", .integer64),
+            try column("colleagues", "department.employees.@count"), try column("always", "7"),
+            try column("first", "uppercase:(name)"),
+        ]
+        for (sort, names) in sorts {
+            let request = try request(columns, sort: sort)
+            for isInMemory in [false, true] {
+                request.computesRowsInMemory = isInMemory
+                for (limit, offset) in [(0, 0), (2, 0), (1, 1), (0, 2)] {
+                    (request.limit, request.offset) = (limit, offset)
+                    let window = names.dropFirst(offset)
+                    XCTAssertEqual(
+                        try context.fetchDictionaries(request).rows.map { $0[0] },
+                        (limit > 0 ? window.prefix(limit) : window).map { .string($0) },
+                        "\(sort) \(isInMemory) \(limit) \(offset)")
+                }
+            }
+        }
+    }
+
+    func testComputedColumnPrecedesThePropertyOfItsNameInTheOrder() throws {
+        let request = try request(["name", try column("age", "0 - rating")], sort: [SortDescriptor("age")])
+        for isInMemory in [false, true] {
+            request.computesRowsInMemory = isInMemory
+            XCTAssertEqual(
+                try context.fetchDictionaries(request).rows.map { $0[0] },
+                ["cal", "ben", "amy"].map { .string($0) })
+        }
+    }
+
+    func testDistinctRowsAreSortedByComputedColumns() throws {
+        let request = try request([try column("parity", "modulus:by:(age, 20)")], sort: [SortDescriptor("-parity")])
+        request.returnsDistinctResults = true
+        for isInMemory in [false, true] {
+            request.computesRowsInMemory = isInMemory
+            request.limit = 0
+            XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10)], [.int(0)]])
+            request.limit = 1
+            XCTAssertEqual(try context.fetchDictionaries(request).rows, [[.int(10)]])
+        }
+    }
+
+    func testLazyRowsAreSortedByComputedColumns() throws {
+        let request = try request(
+            ["name", "objectID", try column("score", "0 - rating")], sort: [SortDescriptor("score")])
+        request.batchSize = 2
+        let found = try context.fetchDictionaries(request)
+        XCTAssertTrue(found.isLazy)
+        XCTAssertEqual(try found.rows.map { $0[0] }, ["cal", "ben", "amy"].map { .string($0) })
+        XCTAssertEqual(try found.row(at: 0)[2], .double(-400))
+    }
+
+    func testUnknownSortKeyOfRowsIsAnErrorBesideAComputedColumn() throws {
+        let columns: [FetchedColumn] = ["name", try column("score", "rating * 2")]
+        for isInMemory in [false, true] {
+            let request = try request(columns, sort: [SortDescriptor("score"), SortDescriptor("nmae")])
+            request.computesRowsInMemory = isInMemory
+            XCTAssertThrowsError(try context.fetchDictionaries(request)) {
+                XCTAssertTrue("\($0)".contains("nmae"), "\($0)")
+            }
+        }
+    }
+
     func testLimitAndOffsetApplyToDistinctRows() throws {
         let request = try request(["age"], sort: [SortDescriptor("age", ascending: false)])
         request.returnsDistinctResults = true

@@ -61,6 +61,49 @@ def test_columns_keep_their_order(staff: Context) -> None:
     assert list(rows[0]) == ["name", "team.name", "months"]
 
 
+@pytest.mark.parametrize("in_memory", [False, True])
+@pytest.mark.parametrize("kind", ["SQLite", "XML", "InMemory"])
+def test_rows_are_sorted_by_computed_columns(tmp_path: Path, kind: str, in_memory: bool) -> None:
+    with Container(Model(STAFF), tmp_path / "staff", type=kind, unsaved="discard") as container:
+        context = container.context()
+        for number, name in enumerate(["Ada", "Bob", "Cyd", "Dan", "Eve"]):
+            context.insert("Person", name=name, age=30 + number, pay=Decimal(number) if number else None)
+        context.save()
+        columns: dict[str, Any] = {"columns": ["name", {"rest": "modulus:by:(age, 3)"}, {"more": "pay + 1"}]}
+        columns["in_memory"] = in_memory
+        rows = context.fetch_rows("Person", sort=["-rest", "-name"], **columns)
+        assert [(row["name"], row["rest"]) for row in rows] == [
+            ("Cyd", 2), ("Eve", 1), ("Bob", 1), ("Dan", 0), ("Ada", 0),
+        ]  # fmt: skip
+        assert [row["name"] for row in context.fetch_rows("Person", sort="-more", limit=2, offset=1, **columns)] == [
+            "Dan", "Cyd",
+        ]  # fmt: skip
+        assert context.fetch_rows("Person", sort="more", limit=1, **columns)[0]["more"] is None
+        distinct = context.fetch_rows("Person", columns=columns["columns"][1:2], sort="-rest", distinct=True)
+        assert [row["rest"] for row in distinct] == [2, 1, 0]
+        named: dict[str, Any] = {"columns": [{"age": "0 - age"}, "name"], "in_memory": in_memory}
+        assert [row["name"] for row in context.fetch_rows("Person", sort="age", limit=2, **named)] == ["Eve", "Dan"]
+
+
+def test_lazy_rows_are_sorted_by_computed_columns(staff: Context) -> None:
+    request = FetchRequest(
+        "Person",
+        result_type="dictionaries",
+        columns=["name", "objectID", {"past": "0 - age"}],
+        sort=["past"],
+        batch_size=3,
+    )
+    rows = staff.execute(request)
+    assert isinstance(rows, LazyRows)
+    assert [row["name"] for row in rows] == ["Cyd", "Bob", "Ada", "Dan"]
+
+
+def test_unknown_sort_key_beside_a_computed_column_is_rejected(staff: Context) -> None:
+    for in_memory in (False, True):
+        with pytest.raises(PredicateError, match="nmae"):
+            staff.fetch_rows("Person", columns=[{"past": "0 - age"}], sort=["past", "nmae"], in_memory=in_memory)
+
+
 def test_rows_without_columns_have_every_stored_attribute(staff: Context) -> None:
     [row] = staff.fetch_rows("Person", "name == %@", "Bob")
     assert row == {"name": "Bob", "age": 31, "pay": Decimal(1)}

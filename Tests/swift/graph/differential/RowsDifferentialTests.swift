@@ -259,7 +259,10 @@ private struct RowsGenerator {
         }
         for _ in 0..<dice.below(3) {
             let names = request.propertiesToFetch.compactMap { if case .property(let path) = $0 { path } else { nil } }
-            let sortable = (names.filter { $0 != "shelf" && $0 != "box" } + Self.numbers + Self.others)
+            let computed = request.propertiesToFetch.map(\.name).filter { !names.contains($0) }
+            let sortable =
+                names.filter { $0 != "shelf" && $0 != "box" } + computed + computed + computed + Self.numbers
+                + Self.others
             request.sortDescriptors.append(SortDescriptor(dice.pick(sortable), ascending: dice.chance(60)))
         }
     }
