@@ -4,7 +4,7 @@ import CorestoneValues
 
 extension FetchedColumn {
     /// Whether the column aggregates rows.
-    func aggregates(_ entity: Entity) -> Bool {
+    package func aggregates(_ entity: Entity) -> Bool {
         guard case .expression(let description) = self else { return false }
         var found = false
         _ = description.expression.mapped { expression in

@@ -11,11 +11,20 @@ struct FetchCommand: Command {
         ],
         options: [
             .init(
-                "sort", "sort by this key path; a leading \"-\" sorts in descending order", value: "KEY",
-                repeatable: true),
-            .init("limit", "print at most N objects; 0 prints all", value: "N"),
-            .init("offset", "skip the first N objects", value: "N"),
-            .init("columns", "only these properties, in this order; @id and @entity are allowed", value: "NAME,…"),
+                "sort", "sort by this key path, column or expression; a leading \"-\" sorts in descending order",
+                value: "KEY", repeatable: true),
+            .init("limit", "print at most N objects or groups; 0 prints all", value: "N"),
+            .init("offset", "skip the first N objects or groups", value: "N"),
+            .init(
+                "columns",
+                "only these properties, key paths or expressions, in this order, each optionally as NAME=COLUMN; @id, "
+                    + "@entity and @count are allowed", value: "COLUMN,…"),
+            .init(
+                "group-by",
+                "print one row for each combination of these values; by default with their numbers of objects",
+                value: "KEY,…"),
+            .init("having", "print only the groups that satisfy this condition", value: "PREDICATE"),
+            .init("count", "print only the number of objects"),
             .init("raw", "print transformable values as they are stored, in base64, instead of decoding them"),
             .init("format", "table (the default), json or csv", value: "FORMAT"),
             Formula.option,
@@ -31,6 +40,10 @@ struct FetchCommand: Command {
             "A transformable value is printed as the plain data in its archive, as JSON in csv and tables. Sets are "
                 + "arrays, and an object of another class is an object with its class as $class and its fields. A "
                 + "value that is not an archive is printed as base64.",
+            "A column is a property (title), a key path (folder.name, notes.@count, notes.@sum.words), or an expression "
+                + "(words * 2, year:(modified)). NAME=COLUMN names it: total=sum:(words). The functions count:, sum:, "
+                + "average:, min:, max:, median: and stddev: are computed over all objects, or over those of each "
+                + "group. @count is the number of objects.",
             "Objects are printed as they are read, so memory does not grow with their number, unless the store cannot "
                 + "sort by the requested keys.",
         ],
@@ -38,45 +51,54 @@ struct FetchCommand: Command {
             "corestone fetch Notes.sqlite Note",
             "corestone fetch Notes.sqlite Note \"folder.name == 'Work'\" --sort folder.name --sort -modified",
             "corestone fetch Notes.sqlite Note --columns title,modified --limit 20",
+            "corestone fetch Notes.sqlite Note \"title CONTAINS 'tax'\" --count",
+            "corestone fetch Notes.sqlite Folder --columns 'name,notes.@count,last=notes.@max.modified' --sort -last",
+            "corestone fetch Notes.sqlite Note --group-by folder.name --sort -@count",
+            "corestone fetch Notes.sqlite Note --group-by 'month=startOfMonth:(modified)' --columns 'month,@count,total=sum:(words)' --having 'total > 100'",
             "corestone fetch Notes.sqlite Note --format json | jq '.[].title'",
             "corestone fetch Notes.sqlite Note \"title CONTAINS[cd] 'tax'\" --explain",
         ])
 
     private let store: String
     private let entityName: String
-    private let predicate: Predicate?
-    private let sort: [SortDescriptor]
-    private let limit: Int
-    private let offset: Int
-    private let columns: [String]?
+    let predicate: Predicate?
+    let having: Predicate?
+    /// The keys of `--sort`, each with its sign.
+    let sortKeys: [String]
+    let limit: Int
+    let offset: Int
     private let format: Format
-    private let options: Options
+    let options: Options
+
+    /// The number of objects that are read at a time.
+    static let batchSize = 500
 
     init(_ options: Options) throws {
         self.options = options
         store = options.operand(0) ?? ""
         entityName = options.operand(1) ?? ""
         predicate = try options.operand(2).map { try Predicate.parse($0) }
-        sort = options.all("sort").map { SortDescriptor($0.hasPrefix("+") ? String($0.dropFirst()) : $0) }
+        having = try options["having"].map { try Predicate.parse($0) }
+        sortKeys = options.all("sort")
         limit = try options.number("limit", or: 0)
         offset = try options.number("offset", or: 0)
-        columns = try options["columns"].map(FetchCommand.names(in:))
         format = try Format.chosen(by: options, among: Format.allCases)
+        try checkCombination()
     }
 
-    /// Returns the names in a comma-separated list.
-    ///
-    /// Duplicates are an error, because the members of a JSON object must have different names.
-    private static func names(in list: String) throws -> [String] {
-        let names = list.split(separator: ",").map(String.init)
-        if names.isEmpty {
-            throw UsageError("--columns takes property names separated by commas, not \"\(list)\"")
+    private func checkCombination() throws {
+        if options.has("having"), !options.has("group-by") {
+            throw UsageError("--having filters groups; add --group-by KEY, or put the condition into PREDICATE")
         }
-        var taken: Set<String> = []
-        if let twice = names.first(where: { !taken.insert($0).inserted }) {
-            throw UsageError("--columns contains \"\(twice)\" more than once; remove all but one")
+        guard options.has("count") else { return }
+        if options.has("group-by") {
+            throw UsageError(
+                "--count prints one number and cannot be combined with --group-by; omit --count, and add @count to "
+                    + "--columns")
         }
-        return names
+        if let other = ["columns", "explain"].first(where: { options.has($0) }) {
+            throw UsageError("--count prints only a number and cannot be combined with --\(other); omit one of them")
+        }
     }
 
     func run(to output: Output) throws -> ExitCode {
@@ -87,33 +109,64 @@ struct FetchCommand: Command {
                     + "inexact; add --model MODEL to use the original model")
         }
         let entity = try coordinator.model.requireEntity(named: entityName)
-        let request = FetchRequest(
-            entity: entity, predicate: predicate, sortDescriptors: sort, limit: limit, offset: offset)
-        let fields = try Field.of(entity, named: columns)
         let context = Context(coordinator: coordinator)
-        if options.has("explain") { return try explain(request, in: context, to: output) }
-        let cursor = try context.cursor(request, batchSize: 500)
+        let (plan, sort) = try plan(entity)
+        let request =
+            try plan.isComputed
+            ? rowsRequest(plan, sort)
+            : FetchRequest(entity: entity, predicate: predicate, sortDescriptors: sort, limit: limit, offset: offset)
+        if options.has("count") {
+            request.resultType = .count
+            try output.data("\(try context.count(request))\n")
+            return .done
+        }
+        if options.has("explain") {
+            return try explain(
+                plan.isComputed ? context.explainDictionaries(request) : context.explain(request), to: output)
+        }
         let reader = FieldReader(coordinator.stores, decodesArchives: !options.has("raw"))
-        var printer = printer(
-            of: fields, entity: entity, reader, isGuarded: try Formula.isGuarded(options, !output.isPipe))
+        if plan.isGrouped {
+            try printGroups(plan, request, in: context, to: output)
+        } else if plan.isComputed {
+            try printRows(plan, request, reader, in: context, to: output)
+        } else {
+            try printObjects(plan, request, reader, in: context, to: output)
+        }
+        try reader.finish()
+        return .done
+    }
+
+    private func printObjects(
+        _ plan: Plan, _ request: FetchRequest, _ reader: FieldReader, in context: Context, to output: Output
+    ) throws {
+        let cursor = try context.cursor(request, batchSize: FetchCommand.batchSize)
+        let fields = plan.columns.compactMap(\.field)
+        var printer = try printer(of: plan.columns, "object", plan.entity, output)
         let toMany = Set(fields.filter(\.isToMany).map(\.name))
         var batch = try cursor.next()
-        try printer.begin(sample: batch, to: output)
+        try printer.begin(batch.count, { number in try values(fields, batch[number], reader) }, to: output)
         while !batch.isEmpty {
             try Field.loadMembers(of: toMany, batch, in: context)
-            for object in batch { try printer.print(object, to: output) }
+            for object in batch { try printer.print(try values(fields, object, reader), to: output) }
             // The reset breaks retain cycles between objects, so that the batch is deallocated.
             batch = []
             try context.reset()
             batch = try cursor.next()
         }
         try printer.end(to: output)
-        try reader.finish()
-        return .done
     }
 
-    private func explain(_ request: FetchRequest, in context: Context, to output: Output) throws -> ExitCode {
-        let explanation = try context.explain(request)
+    private func values(_ fields: [Field], _ object: ManagedObject, _ reader: FieldReader) throws -> [FieldValue?] {
+        try fields.map { field in
+            switch field {
+            case .attribute(let name, _), .toOne(let name), .toMany(let name):
+                object.hasProperty(name) ? try reader.value(of: field, in: object) : nil
+            case .id, .entity: try reader.value(of: field, in: object)
+            }
+        }
+    }
+
+    private func explain(_ explanation: FetchExplanation, to output: Output) throws -> ExitCode {
         switch format {
         case .table: try output.toolText("\(explanation)\n")
         case .json: try output.data(JSONText(explanation.report).text + "\n")
@@ -122,13 +175,18 @@ struct FetchCommand: Command {
         return .done
     }
 
-    private func printer(
-        of fields: [Field], entity: Entity, _ reader: FieldReader, isGuarded: Bool
-    ) -> any ObjectPrinter {
-        switch format {
-        case .table: TablePrinter(isChosen: columns != nil, fields, entity: entity, reader)
-        case .json: JSONPrinter(isChosen: columns != nil, fields, reader)
-        case .csv: CSVPrinter(fields, reader, isGuarded: isGuarded)
+    /// Returns the printer of the chosen format.
+    ///
+    /// - Parameter noun: The name of a row for users: object, group or row.
+    func printer(
+        of columns: [FetchColumn], _ noun: String, _ entity: Entity, _ output: Output
+    ) throws -> any RowPrinter {
+        let isChosen = options.has("columns") || options.has("group-by")
+        let isGuarded = try Formula.isGuarded(options, !output.isPipe)
+        return switch format {
+        case .table: TablePrinter(isChosen: isChosen, columns, of: noun, entity)
+        case .json: JSONPrinter(isChosen: isChosen, columns)
+        case .csv: CSVPrinter(columns, isGuarded: isGuarded)
         }
     }
 }

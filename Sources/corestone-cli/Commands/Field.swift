@@ -47,8 +47,8 @@ extension Field {
         }
     }
 
-    /// Returns the fields with the chosen names; for nil, all fields of an entity and its subentities.
-    static func of(_ entity: Entity, named names: [String]?) throws -> [Field] {
+    /// Returns all fields of an entity and its subentities, in the order of output.
+    static func all(of entity: Entity) -> [Field] {
         var all: [Field] = [.id, .entity]
         var taken = Set(all.map(\.name))
         for each in entity.withDescendants {
@@ -59,25 +59,25 @@ extension Field {
                 if taken.insert(property.path).inserted { all.append(Field(property)) }
             }
         }
-        guard let names else {
-            return (0...3).flatMap { rank in all.filter { $0.rank == rank } }
+        return (0...3).flatMap { rank in all.filter { $0.rank == rank } }
+    }
+
+    /// Returns the field of a name. The error for another name contains a similar one.
+    static func of(_ entity: Entity, named name: String) throws -> Field {
+        let all = all(of: entity)
+        if let field = all.first(where: { $0.name == name }) { return field }
+        let composite = entity.withDescendants.lazy.compactMap { $0.property(named: name) as? Attribute }
+            .first { $0.isComposite && !$0.isTransient }
+        if let composite {
+            throw UsageError(
+                "\(composite.entity.name).\(name) is a composite attribute; use its elements: "
+                    + composite.leaves.map(\.path).abridged)
         }
-        let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        return try names.map { name in
-            if let field = byName[name] { return field }
-            let composite = entity.withDescendants.lazy.compactMap { $0.property(named: name) as? Attribute }
-                .first { $0.isComposite && !$0.isTransient }
-            if let composite {
-                throw UsageError(
-                    "\(composite.entity.name).\(name) is a composite attribute; use its elements: "
-                        + composite.leaves.map(\.path).abridged)
-            }
-            let known = all.map(\.name)
-            let hint = nearestName(to: name, among: known).map { "did you mean \"\($0)\"?" }
-            let remedy =
-                known.count > 10 ? "list its properties with \(Tool.name) show" : "use one of \(known.abridged)"
-            throw UsageError("\(entity.name) does not have a stored property \"\(name)\"; \(hint ?? remedy)")
-        }
+        let known = all.map(\.name) + [FetchColumn.count.name]
+        let hint = nearestName(to: name, among: known).map { "did you mean \"\($0)\"?" }
+        let remedy =
+            known.count > 10 ? "list its properties with \(Tool.name) show" : "use one of \(known.abridged)"
+        throw UsageError("\(entity.name) does not have a stored property \"\(name)\"; \(hint ?? remedy)")
     }
 
     /// Reads the members of each to-many relationship of a batch with one query.

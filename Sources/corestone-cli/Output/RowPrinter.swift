@@ -1,40 +1,36 @@
 import Corestone
 
-/// A printer of objects, one at a time.
-protocol ObjectPrinter {
-    /// Begins the output before the first object.
+/// A printer of objects or groups, one at a time.
+///
+/// The values of a row are those of the columns. Nil is the value of a property that the object's entity does not have.
+protocol RowPrinter {
+    /// Begins the output before the first row.
     ///
-    /// - Parameter sample: The first objects.
-    mutating func begin(sample: [ManagedObject], to output: Output) throws
-    mutating func print(_ object: ManagedObject, to output: Output) throws
+    /// - Parameters:
+    ///   - count: The number of rows that are already known.
+    ///   - row: A function that returns one of these rows.
+    mutating func begin(_ count: Int, _ row: (Int) throws -> [FieldValue?], to output: Output) throws
+    mutating func print(_ row: [FieldValue?], to output: Output) throws
     mutating func end(to output: Output) throws
 }
 
-/// A printer of a JSON array with one object per line.
-struct JSONPrinter: ObjectPrinter {
-    private let fields: [Field]
-    /// Whether every object has all fields, because they were selected by name.
+/// A printer of a JSON array with one row per line.
+struct JSONPrinter: RowPrinter {
+    private let names: [String]
+    /// Whether every object has all members, because they were selected by name.
     private let isChosen: Bool
-    private let reader: FieldReader
     private var count = 0
 
-    init(isChosen: Bool, _ fields: [Field], _ reader: FieldReader) {
+    init(isChosen: Bool, _ columns: [FetchColumn]) {
         self.isChosen = isChosen
-        self.fields = fields
-        self.reader = reader
+        names = columns.map(\.name)
     }
 
-    func begin(sample: [ManagedObject], to output: Output) throws { try output.data("[") }
+    func begin(_ count: Int, _ row: (Int) throws -> [FieldValue?], to output: Output) throws { try output.data("[") }
 
-    mutating func print(_ object: ManagedObject, to output: Output) throws {
-        var members: [(String, JSON)] = []
-        for field in fields {
-            switch field {
-            case .attribute(let name, _), .toOne(let name), .toMany(let name):
-                guard isChosen || object.hasProperty(name) else { continue }
-            case .id, .entity: break
-            }
-            members.append((field.name, JSON(try reader.value(of: field, in: object))))
+    mutating func print(_ row: [FieldValue?], to output: Output) throws {
+        let members = zip(names, row).compactMap { name, value in
+            value == nil && !isChosen ? nil : (name, JSON(value ?? .nothing))
         }
         try output.data((count == 0 ? "\n  " : ",\n  ") + JSON.object(members).line)
         count += 1
@@ -79,25 +75,26 @@ extension JSON {
     }
 }
 
-/// A printer of a CSV header, followed by a line for each object.
-struct CSVPrinter: ObjectPrinter {
-    private let fields: [Field]
-    private let reader: FieldReader
+/// A printer of a CSV header, followed by a line for each row.
+struct CSVPrinter: RowPrinter {
+    private let names: [String]
     /// Whether text is protected against spreadsheet formulas.
     private let isGuarded: Bool
 
-    init(_ fields: [Field], _ reader: FieldReader, isGuarded: Bool) {
-        (self.fields, self.reader, self.isGuarded) = (fields, reader, isGuarded)
+    init(_ columns: [FetchColumn], isGuarded: Bool) {
+        names = columns.map(\.name)
+        self.isGuarded = isGuarded
     }
 
-    func begin(sample: [ManagedObject], to output: Output) throws { try output.data(CSV.line(fields.map(\.name))) }
+    func begin(_ count: Int, _ row: (Int) throws -> [FieldValue?], to output: Output) throws {
+        try output.data(CSV.line(names))
+    }
 
-    func print(_ object: ManagedObject, to output: Output) throws {
-        let values = try fields.map { field in
-            let value = try reader.value(of: field, in: object)
-            return value.plainText.map { isGuarded && value.isText ? Formula.guarded($0) : $0 }
+    func print(_ row: [FieldValue?], to output: Output) throws {
+        let cells = row.map { value in
+            value?.plainText.map { isGuarded && value?.isText == true ? Formula.guarded($0) : $0 }
         }
-        try output.data(CSV.line(values))
+        try output.data(CSV.line(cells))
     }
 
     func end(to output: Output) throws {}
