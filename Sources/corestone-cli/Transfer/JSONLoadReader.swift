@@ -166,7 +166,7 @@ final class JSONLoadReader: LoadReader {
             guard case .dictionary(let members) = try decodeJSON(bytes, allowsTwins: false, keepsDigits: true) else {
                 throw JSONLoadReader.noObject(line, bytes)
             }
-            return try record(members, line)
+            return try LoadRecord(members, line)
         } catch let error as CoreError {
             guard error.offset >= 0 else { throw LoadFailure(line: line, message: error.message) }
             let tail = " (at byte \(error.offset))"
@@ -191,23 +191,5 @@ final class JSONLoadReader: LoadReader {
             }
         }
         return (lines, column)
-    }
-
-    private func record(_ members: [String: PropertyValue], _ line: FilePlace) throws -> LoadRecord {
-        func text(_ key: String) throws -> String? {
-            switch members[key] {
-            case nil, .null: return nil
-            case .text(let text): return text.string
-            case .int(let number): return String(number)
-            case .some(let other):
-                let types = key == "@id" ? "a string or a 64-bit integer" : "a string"
-                throw LoadFailure(
-                    line: line, message: "\(key) must be \(types), not \(LoadField.value(other).excerpt)")
-            }
-        }
-        let fields = members.filter { $0.key != "@id" && $0.key != "@entity" }.sorted { $0.key < $1.key }
-        return LoadRecord(
-            line: line, name: try text("@id"), entityName: try text("@entity"),
-            fields: fields.map { ($0.key, .value($0.value)) })
     }
 }

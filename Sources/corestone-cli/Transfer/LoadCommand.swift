@@ -49,6 +49,9 @@ struct LoadCommand: Command {
                 + "decimal point in csv. An empty csv field is null, or the default if null is not allowed. A "
                 + "relationship has the names of objects, which are the @id of earlier or later lines; csv separates "
                 + "several names by spaces. Derived attributes are recomputed.",
+            "In JSON, a relationship can also contain objects: {\"feed\": \"…\", \"episodes\": [{\"guid\": \"a1\"}]}. They are "
+                + "loaded like lines, as objects of the destination or of the subentity in @entity. With --upsert, the "
+                + "object with their unique values is updated.",
             "A line that cannot be loaded is reported on standard error with file, line, entity, key and value. It "
                 + "ends the load with exit code 1; without --batch, nothing is saved, and a new store is not created. With "
                 + "--keep-going, such lines are skipped without an effect. --dry-run with --keep-going finds all "
@@ -64,6 +67,7 @@ struct LoadCommand: Command {
             "corestone dump Notes.sqlite | corestone load Copy.sqlite --model Notes.sqlite",
             "corestone load Notes.sqlite people.csv --entity Person --map \"Full name=name\" --map \"Group=group.title\" --upsert",
             "corestone load Notes.sqlite notes.jsonl --dry-run --keep-going",
+            "curl -s https://example.com/shows.json | corestone load Podcasts.sqlite --format json --entity Show --upsert",
         ])
 
     private let store: String

@@ -10,6 +10,29 @@ struct LoadRecord {
     let fields: [(key: String, value: LoadField)]
 }
 
+extension LoadRecord {
+    /// Creates the record of a JSON object.
+    ///
+    /// - Throws: A `LoadFailure` if `@id` or `@entity` has another type.
+    init(_ members: [String: PropertyValue], _ line: FilePlace) throws {
+        func text(_ key: String) throws -> String? {
+            switch members[key] {
+            case nil, .null: return nil
+            case .text(let text): return text.string
+            case .int(let number): return String(number)
+            case .some(let other):
+                let types = key == "@id" ? "a string or a 64-bit integer" : "a string"
+                throw LoadFailure(
+                    line: line, message: "\(key) must be \(types), not \(LoadField.value(other).excerpt)")
+            }
+        }
+        let fields = members.filter { $0.key != "@id" && $0.key != "@entity" }.sorted { $0.key < $1.key }
+        self.init(
+            line: line, name: try text("@id"), entityName: try text("@entity"),
+            fields: fields.map { ($0.key, .value($0.value)) })
+    }
+}
+
 /// The value of a property in a file.
 enum LoadField {
     /// A value from JSON.
@@ -30,6 +53,15 @@ enum LoadField {
         switch self {
         case .value(let value): value
         case .text(let text): text.map { .string($0) } ?? .null
+        }
+    }
+
+    /// The items of a relationship's value, some of which are records; nil for other values.
+    var itemsWithRecords: [PropertyValue]? {
+        switch self {
+        case .value(.array(let items)) where items.contains(where: \.isRecord): items
+        case .value(let value) where value.isRecord: [value]
+        default: nil
         }
     }
 
@@ -55,6 +87,10 @@ enum LoadField {
         default: return nil
         }
     }
+}
+
+extension PropertyValue {
+    fileprivate var isRecord: Bool { if case .dictionary = self { true } else { false } }
 }
 
 /// A line that cannot be loaded.

@@ -8,6 +8,14 @@ extension Loader {
         case members(Relationship, [ManagedObject])
         /// A relationship some of whose targets do not exist yet; `found` contains the existing ones.
         case pending(Relationship, names: [String], found: [ManagedObject])
+        /// A relationship some of whose targets are records within the line.
+        case nested(Relationship, [Target])
+    }
+
+    /// A target of a relationship: the name of an object, or a record.
+    enum Target {
+        case name(String)
+        case draft(Draft)
     }
 
     // MARK: Names
@@ -40,10 +48,14 @@ extension Loader {
 
     // MARK: Checking a line
 
-    func links(of record: LoadRecord, _ entity: Entity) throws -> [Link] {
+    /// Checks the relationships of a record.
+    ///
+    /// - Parameter path: The place of the record within its line.
+    func links(of record: LoadRecord, _ entity: Entity, path: String) throws -> [Link] {
         try record.fields.compactMap { key, field in
             if let relationship = entity.property(named: key) as? Relationship, !relationship.isTransient {
-                return try link(relationship, field)
+                guard let items = field.itemsWithRecords else { return try link(relationship, field) }
+                return .nested(relationship, try targets(of: relationship, items, field, record.line, within: path))
             }
             guard let (relationship, attribute) = lookup(key, entity) else { return nil }
             return .members(relationship, try search(relationship, attribute, field).map { [$0] } ?? [])
@@ -52,19 +64,22 @@ extension Loader {
 
     private func link(_ relationship: Relationship, _ field: LoadField) throws -> Link {
         guard let names = field.references(isToMany: relationship.isToMany), relationship.isToMany || names.count < 2
-        else {
-            throw CoreError(
-                .typeMismatch,
-                "\(relationship.entity.name).\(relationship.name) takes "
-                    + (relationship.isToMany ? "a list of object names (@id)" : "the name of one object (@id)")
-                    + ", not \(field.excerpt)",
-                entity: relationship.entity.name, key: relationship.name, value: field.content)
-        }
+        else { throw unsuitable(relationship, field) }
         let objects = try names.map { ($0, try object(named: $0)) }
         let found = objects.compactMap(\.1)
         try check(found, relationship, objects.filter { $0.1 != nil }.map(\.0))
         return found.count == names.count
             ? .members(relationship, found) : .pending(relationship, names: names, found: found)
+    }
+
+    func unsuitable(_ relationship: Relationship, _ field: LoadField) -> CoreError {
+        CoreError(
+            .typeMismatch,
+            "\(relationship.entity.name).\(relationship.name) takes "
+                + (relationship.isToMany
+                    ? "a list of object names (@id) or records" : "the name of one object (@id) or one record")
+                + ", not \(field.excerpt)",
+            entity: relationship.entity.name, key: relationship.name, value: field.content)
     }
 
     /// Checks the members of a relationship.
@@ -87,6 +102,7 @@ extension Loader {
     func set(_ link: Link, of object: ManagedObject, _ line: FilePlace) throws {
         switch link {
         case .members(let relationship, let members): try set(members, of: relationship, object)
+        case .nested: break
         case .pending(let relationship, let names, let found):
             pendingLinksOfBatch.append(
                 (object, PendingLink(owner: object.objectID, relationship: relationship, names: names, line: line)))
@@ -95,7 +111,7 @@ extension Loader {
         }
     }
 
-    private func set(_ members: [ManagedObject], of relationship: Relationship, _ object: ManagedObject) throws {
+    func set(_ members: [ManagedObject], of relationship: Relationship, _ object: ManagedObject) throws {
         try check(members, relationship)
         if !relationship.isToMany {
             try object.setValue(members.first.map { .object($0) } ?? .null, forKey: relationship.name)

@@ -38,6 +38,16 @@ final class Loader {
         let line: FilePlace
     }
 
+    /// An object of a line.
+    struct BatchObject {
+        let object: ManagedObject
+        let line: FilePlace
+        /// The index of the line in the batch.
+        let record: Int
+        /// The relationships from the line's own object to a nested one, for messages: "Show.episodes[2]: ", else "".
+        let path: String
+    }
+
     let context: Context
     let store: Store
     let model: Model
@@ -55,15 +65,22 @@ final class Loader {
     var batchObjectsByName: [Name: ManagedObject] = [:]
     var batchObjectsByValues: [UniqueKey: ManagedObject] = [:]
     var searches = SearchIndex()
-    /// The object of each line of this batch.
-    private(set) var batchObjects: [(object: ManagedObject, line: FilePlace)] = []
+    /// The objects of the lines of this batch, those of nested records too.
+    var batchObjects: [BatchObject] = []
+    /// The number of lines of this batch.
+    private(set) var lineCount = 0
     /// The records of the batch, kept so that the batch can be repeated without some of them.
     private var records: [LoadRecord] = []
     private var pendingLinks: [PendingLink] = []
     var pendingLinksOfBatch: [(owner: ManagedObject, link: PendingLink)] = []
     /// The objects that do not have a required relationship yet.
-    private var incomplete: [(object: ManagedObject, line: FilePlace)] = []
-    private var counts = (inserted: 0, updated: 0)
+    var incomplete: [(object: ManagedObject, line: FilePlace)] = []
+    var counts = (inserted: 0, updated: 0)
+    /// The saved objects of nested records, which are counted once.
+    private(set) var countedIDs: Set<ObjectID> = []
+    var countedIDsOfBatch: Set<ObjectID> = []
+    /// The number of nested objects with a name of the loader's own.
+    var ownNames = 0
     /// The property names of all entities in an entity tree, by the index of the root entity.
     private var familyNames: [UInt32: Set<String>] = [:]
     /// Failures that were already reported.
@@ -83,7 +100,7 @@ final class Loader {
 
     func add(_ record: LoadRecord) throws {
         try load(record)
-        if let size = rules.batchSize, !batchObjects.isEmpty, batchObjects.count % size == 0 { try saveIfComplete() }
+        if let size = rules.batchSize, lineCount > 0, lineCount % size == 0 { try saveIfComplete() }
     }
 
     /// Saves the remaining objects.
@@ -106,35 +123,25 @@ final class Loader {
     }
 
     private func make(_ record: LoadRecord) throws {
-        let entity = try entity(of: record)
-        let name = record.name.map { self.name($0) }
-        if let name, saved[name] != nil || batchObjectsByName[name] != nil {
-            throw LoadFailure(
-                line: record.line,
-                message: "the @id \"\(record.name ?? "")\" belongs to an earlier object; use each @id once")
-        }
-        let values = try values(of: record, entity)
-        let links = try links(of: record, entity)
-        let former = rules.upserts ? try existing(entity, values) : nil
-        let object = try former ?? context.insert(entity)
-        try set(values, of: object, isNew: former == nil)
-        do { for link in links { try set(link, of: object, record.line) } } catch {
+        let draft = try draft(of: record, try entity(of: record))
+        var made: [MadeObject] = []
+        try create(draft, &made)
+        do { try connect(made, record.line) } catch {
             // A failure is not expected here, because links were checked before. The batch is repeated without the
             // line.
             try repeatBatch(with: records)
             throw error
         }
-        if let name { batchObjectsByName[name] = object }
-        if rules.upserts { for key in uniqueKeys(entity, values) { batchObjectsByValues[key] = object } }
-        try searches.note(object)
-        if former == nil { counts.inserted += 1 } else { counts.updated += 1 }
-        batchObjects.append((object, record.line))
+        try note(made, record.line)
+        lineCount += 1
         if rules.keepsGoing { records.append(record) }
-        if lacksRelationship(object, entity) { incomplete.append((object, record.line)) }
     }
 
-    private func entity(of record: LoadRecord) throws -> Entity {
-        guard let name = record.entityName else {
+    /// Returns the entity of a record.
+    ///
+    /// - Parameter usual: The entity of a record that does not name one.
+    func entity(of record: LoadRecord, _ usual: Entity? = nil) throws -> Entity {
+        guard let name = record.entityName ?? usual?.name else {
             if let entity = rules.entity { return entity }
             throw LoadFailure(
                 line: record.line,
@@ -154,9 +161,19 @@ final class Loader {
     }
 
     /// Sets attributes. If a value is rejected, the object is restored.
-    private func set(_ values: [(Attribute, PropertyValue)], of object: ManagedObject, isNew: Bool) throws {
+    ///
+    /// - Returns: A function that restores the object later.
+    func set(
+        _ values: [(Attribute, PropertyValue)], of object: ManagedObject, isNew: Bool
+    ) throws -> () throws -> Void {
         let hadChanges = object.hasChanges
         var former: [(Attribute, PropertyValue)] = []
+        func restore() throws {
+            // Other objects do not refer to a new object yet.
+            if isNew { return try context.delete(object) }
+            for (attribute, value) in former.reversed() { try object.setValue(value, forKeyPath: attribute.path) }
+            if !hadChanges { try context.refresh(object, mergeChanges: false) }
+        }
         do {
             for (attribute, value) in values {
                 if !isNew { former.append((attribute, try object.value(forKeyPath: attribute.path))) }
@@ -164,15 +181,10 @@ final class Loader {
             }
             try validate(object, object.objectID.entity, isNew: object.isInserted)
         } catch {
-            if isNew {
-                // Other objects do not refer to the new object yet.
-                try context.delete(object)
-            } else {
-                for (attribute, value) in former.reversed() { try object.setValue(value, forKeyPath: attribute.path) }
-                if !hadChanges { try context.refresh(object, mergeChanges: false) }
-            }
+            try restore()
             throw error
         }
+        return restore
     }
 
     /// Whether any entity in the same tree has a property of that name.
@@ -250,6 +262,7 @@ final class Loader {
         updated += counts.updated
         lastSaved = batchObjects.last?.line ?? lastSaved
         for (name, object) in batchObjectsByName { saved[name] = object.objectID }
+        for each in batchObjects where !each.path.isEmpty { countedIDs.insert(each.object.objectID) }
         // The objects have permanent IDs now.
         for (owner, each) in pendingLinksOfBatch {
             pendingLinks.append(
@@ -272,6 +285,7 @@ final class Loader {
         (batchObjectsByName, batchObjectsByValues, batchObjects, records, pendingLinksOfBatch, incomplete) = (
             [:], [:], [], [], [], []
         )
+        (lineCount, countedIDsOfBatch) = (0, [])
         searches.removeAll()
         counts = (0, 0)
     }
@@ -291,7 +305,7 @@ final class Loader {
         let wrong = certainBlame(blame(for: error))
         for each in wrong { try reject(LoadFailure(line: batchObjects[each.place].line, message: each.message)) }
         guard wrong.isEmpty else {
-            let places = Set(wrong.map(\.place))
+            let places = Set(wrong.map { batchObjects[$0.place].record })
             return try repeatBatch(with: records.enumerated().filter { !places.contains($0.offset) }.map(\.element))
         }
         // Other errors, such as a full disk, are not caused by a line.
@@ -308,15 +322,15 @@ final class Loader {
         try repeatBatch(with: second)
     }
 
-    /// A line that caused a save to fail. The line `earlier` has the same unique values.
+    /// An object that caused a save to fail. The object `earlier` has the same unique values.
     private typealias Blame = (place: Int, earlier: Int?, message: String)
 
     /// Removes uncertain blame: duplicates of lines that may be left out themselves.
     ///
     /// Such lines have other errors or need a missing object. The next save shows whether the duplicates are valid.
     private func certainBlame(_ blamed: [Blame]) -> [Blame] {
-        let places = Set(blamed.map(\.place))
-        func isRetained(_ earlier: Int) -> Bool { !places.contains(earlier) }
+        let places = Set(blamed.map { batchObjects[$0.place].record })
+        func isRetained(_ earlier: Int) -> Bool { !places.contains(batchObjects[earlier].record) }
         let sure = blamed.filter { each in
             guard let earlier = each.earlier else { return true }
             return isRetained(earlier)
@@ -359,14 +373,17 @@ final class Loader {
                 result.append(
                     (
                         place, earlier,
-                        "\(values.joined(separator: " and ")) \(isSingle ? "is" : "are") also in \(other), "
+                        batchObjects[place].path
+                            + "\(values.joined(separator: " and ")) \(isSingle ? "is" : "are") also in \(other), "
                             + "but \(isSingle ? "" : "their combination ")must be unique; "
                             + "change \(isSingle ? "the value" : "one of the values")\(alternative)"
                     ))
             }
         }
         for leaf in leaves {
-            if let place = leaf.objectURI.flatMap({ places[$0] }) { result.append((place, nil, leaf.lineMessage)) }
+            if let place = leaf.objectURI.flatMap({ places[$0] }) {
+                result.append((place, nil, batchObjects[place].path + leaf.lineMessage))
+            }
         }
         return result.sorted { $0.place < $1.place }
     }
