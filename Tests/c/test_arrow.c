@@ -91,6 +91,38 @@ static void the_schema_lists_column_names_and_types(void) {
     company_close(&c);
 }
 
+static void key_paths_with_collection_operators_are_columns(void) {
+    struct company c = people(3);
+    cst_fetch_request *request = NULL;
+    cst_string paths[] = {text("name"), text("employees.@count"), text("employees.@sum.number")};
+    cst_object *labs = company_insert(&c, c.context, c.department, c.department_name, "Labs");
+    cst_object *person = company_employee(&c, c.context, "member", 7);
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    struct ArrowArray batch;
+    set(person, c.to_department, value_object(labs));
+    save(c.context);
+    OK(cst_fetch_request_new(c.department, &request, E));
+    OK(cst_context_fetch_arrow(c.context, request, 0, 0, 3, paths, &stream, E));
+    CHECK_INT(0, stream.get_schema(&stream, &schema));
+    CHECK(strcmp(schema.children[1]->name, "employees.@count") == 0 && strcmp(schema.children[1]->format, "l") == 0);
+    CHECK(strcmp(schema.children[2]->format, "l") == 0);
+    schema.release(&schema);
+    CHECK_INT(0, stream.get_next(&stream, &batch));
+    CHECK_INT(1, batch.length);
+    CHECK_TEXT("Labs", text_at(batch.children[0], 0));
+    CHECK_INT(1, ((const int64_t *)batch.children[1]->buffers[1])[0]);
+    CHECK_INT(7, ((const int64_t *)batch.children[2]->buffers[1])[0]);
+    batch.release(&batch);
+    stream.release(&stream);
+    paths[1] = text("employees.@sum.name");
+    CHECK_STATUS(CST_E_INVALID_ARGUMENT, cst_context_fetch_arrow(c.context, request, 0, 0, 3, paths, &stream, E));
+    OK(cst_release(request));
+    OK(cst_release(person));
+    OK(cst_release(labs));
+    company_close(&c);
+}
+
 static void batches_contain_the_rows_in_order(void) {
     struct company c = people(PEOPLE);
     struct ArrowArrayStream stream = stream_of(&c, 300, 2, name_and_number);
@@ -336,6 +368,7 @@ static void a_stream_fails_in_a_forked_child(void) {
 int main(int argc, char **argv) {
     check_begin(argc, argv);
     RUN(the_schema_lists_column_names_and_types);
+    RUN(key_paths_with_collection_operators_are_columns);
     RUN(batches_contain_the_rows_in_order);
     RUN(exported_arrays_outlive_their_stream_and_context);
     RUN(a_stream_of_objects_outlives_their_model);

@@ -82,8 +82,9 @@ enum {
  * results. Batches are read on demand, on any thread, if the context has no parent, one store that supports query
  * generations evaluates the whole request, and no unsaved change affects the request. Otherwise all rows are read
  * during this call. Columns are key paths: attributes and relationships, including those of targets of to-one
- * relationships, and "objectID". With a count of 0, the columns are those of the request, or every stored attribute if
- * the request does not name columns. The request is read during the call only. */
+ * relationships, values over the members of a to-many relationship ("employees.@count", "employees.@sum.salary"), and
+ * "objectID". With a count of 0, the columns are those of the request, or every stored attribute if the request does
+ * not name columns. The request is read during the call only. */
 CST_EXPORT CST_ON_QUEUE cst_status cst_context_fetch_arrow(cst_context *context, const cst_fetch_request *request,
                                                            size_t batch_size, uint32_t flags, size_t count,
                                                            const cst_string *key_paths,

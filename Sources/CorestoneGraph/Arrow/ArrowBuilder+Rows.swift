@@ -31,7 +31,7 @@ extension ArrowBuilder {
         case .composite:
             for child in children { try child.append(rows, source) }
             for _ in rows { appendStructure() }
-        case .values: break
+        case .computed, .values: break
         }
     }
 

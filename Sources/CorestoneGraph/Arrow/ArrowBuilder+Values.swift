@@ -31,6 +31,7 @@ extension ArrowBuilder {
         case .composite:
             for child in children { try child.append(object) }
             appendStructure()
+        case .computed(let column, _): try append(column.expression.value(with: .object(object)))
         case .values: break
         }
     }
@@ -62,6 +63,7 @@ extension ArrowBuilder {
     /// Appends a value whose type can be converted to that of the field.
     func append(_ value: PropertyValue) throws {
         try reserve(1)
+        let value = try field.computed?.typed(value) ?? value
         switch (field.type, value) {
         case (_, .null): try appendNothing()
         case (.text, .object(let object)), (.int64, .object(let object)), (.bytes, .object(let object)):

@@ -16,6 +16,8 @@ final class ArrowField {
         case toMany(Relationship)
         /// A composite attribute. The children are its elements, in the same row.
         case composite
+        /// A key path with a collection operator, and the entities of the related objects.
+        case computed(ExpressionDescription, reached: [Entity])
         /// Values that are appended one by one.
         case values
     }
@@ -63,7 +65,7 @@ final class ArrowField {
         switch source {
         case .attribute(let slots), .toOne(let slots): return Set(slots.keys)
         case .row, .composite: return children.reduce(into: []) { $0.formUnion($1.neededKeys) }
-        case .identity, .toMany, .values: return []
+        case .identity, .toMany, .computed, .values: return []
         }
     }
 
@@ -71,8 +73,12 @@ final class ArrowField {
     var reached: [Entity] {
         var properties = hops.map(\.property)
         if case .toMany(let relationship) = source { properties.append(relationship) }
+        if case .computed(_, let reached) = source { return reached }
         return properties.compactMap { ($0 as? Relationship)?.destination.root } + children.flatMap(\.reached)
     }
+
+    /// The column in a request for rows, if the field is a key path with a collection operator.
+    var computed: ExpressionDescription? { if case .computed(let column, _) = source { column } else { nil } }
 
     /// Determines the final type. The decimals appended so far determine the type of a decimal column.
     func finaliseType() {

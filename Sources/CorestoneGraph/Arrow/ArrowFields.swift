@@ -1,4 +1,5 @@
 import CorestoneModel
+import CorestonePredicate
 import CorestoneValues
 
 /// The options of an Arrow export.
@@ -45,6 +46,7 @@ struct ArrowFields {
             guard names.insert(path).inserted else {
                 throw invalid("the key path \"\(path)\" is listed twice; list it once", path)
             }
+            if path.utf8.contains(UInt8(ascii: "@")) { return try computedField(path) }
             return try field(path, path[...], includesSubentities ? entity.withDescendants : [entity], [])
         }
     }
@@ -124,6 +126,43 @@ struct ArrowFields {
             hops + [ArrowSlots(found, in: entity.model)])
     }
 
+    /// Returns the field of a key path with a collection operator, such as `episodes.@sum.duration`.
+    ///
+    /// Its type does not depend on the values.
+    private func computedField(_ name: String) throws -> ArrowField {
+        let path = KeyPath(name)
+        let properties = try entity.properties(along: path)
+        if let transient = properties.first(where: \.isTransient) { throw notStored(transient, name) }
+        let place = path.keys.firstIndex(where: \.isOperator) ?? 0
+        let key = path.keys[place]
+        let relationships = properties.prefix(place).compactMap { $0 as? Relationship }
+        guard relationships.count == place, relationships.contains(where: \.isToMany) else {
+            throw invalid("\(key.text) in \"\(name)\" must follow a to-many relationship", name)
+        }
+        let rest = properties.dropFirst(place)
+        let attribute = rest.last as? Attribute
+        let type: AttributeType? =
+            switch key.collectionOperator {
+            case .count: path.keys.count == place + 1 ? .integer64 : nil
+            case .sum: attribute?.type.sum
+            case .average: attribute?.type.sum == .decimal ? .decimal : attribute?.type.sum.map { _ in .double }
+            case .minimum, .maximum: attribute?.type.isOrdered == true ? attribute?.type : nil
+            default: nil
+            }
+        guard let type, attribute == nil || rest.count == path.keys.count - place - 1,
+            let arrow = ArrowType(attribute: type)
+        else {
+            throw invalid(
+                "\"\(name)\" does not have one value of a known type; use @count, @sum or @avg of a number, or @min or @max",
+                name)
+        }
+        let reached = properties.compactMap { ($0 as? Relationship)?.destination.root }
+        return ArrowField(
+            name, options.showsDecimalsAsText && type == .decimal ? .text : arrow,
+            .computed(
+                ExpressionDescription(name: name, expression: .keyPath(path), resultType: type), reached: reached))
+    }
+
     private var reference: ArrowType { options.showsKeys ? .int64 : .text }
 
     // MARK: Errors
@@ -145,4 +184,19 @@ struct ArrowFields {
         CoreError(
             .invalidArgument, "cannot export \(entity.name) to Arrow: \(problem)", entity: entity.name, key: key)
     }
+}
+
+extension AttributeType {
+    /// The type of a sum; nil if values cannot be added.
+    fileprivate var sum: AttributeType? {
+        switch self {
+        case .integer16, .integer32, .integer64, .boolean: .integer64
+        case .float, .double: .double
+        case .decimal: .decimal
+        default: nil
+        }
+    }
+
+    /// Whether values have a minimum.
+    fileprivate var isOrdered: Bool { sum != nil || [.string, .date].contains(self) }
 }

@@ -74,10 +74,14 @@ extension ArrowStream {
             try entity.flatMap { rows.attributeField(name, $0, requested, options) }
                 ?? ArrowField(name, place, of: values, options, entity)
         }
-        let batches = ArrowBatches(ArrowField(row: fields), of: entity, batchSize: options.batchSize)
-        for row in values {
+        try self.init(rows, ArrowField(row: fields), of: entity, options)
+    }
+
+    convenience init(_ rows: FetchedRows, _ row: ArrowField, of entity: Entity?, _ options: ArrowOptions) throws {
+        let batches = ArrowBatches(row, of: entity, batchSize: options.batchSize)
+        for values in try rows.rows {
             try batches.append { builder in
-                for (child, value) in zip(builder.children, row) { try child.append(value) }
+                for (child, value) in zip(builder.children, values) { try child.append(value) }
                 builder.endRows(1)
             }
         }

@@ -17,8 +17,10 @@ enum ArrowType: Equatable {
     /// A list; the only child contains the items.
     case list
 
-    init?(_ attribute: Attribute) {
-        switch attribute.type {
+    init?(_ attribute: Attribute) { self.init(attribute: attribute.type) }
+
+    init?(attribute type: AttributeType) {
+        switch type {
         case .boolean: self = .bool
         case .integer16: self = .int16
         case .integer32: self = .int32

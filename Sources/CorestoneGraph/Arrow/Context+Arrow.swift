@@ -36,6 +36,9 @@ extension Context {
             let fields = ArrowFields(
                 request.entity, includesSubentities: request.includesSubentities, options)
             let row = ArrowField(row: try fields.fields(keyPaths.isEmpty ? named : keyPaths))
+            if let found = try computedRows(request, row) {
+                return try ArrowStream(found, row, of: request.entity, options)
+            }
             if let rows = try storedRows(request, row) {
                 return ArrowStream(row, of: request.entity, .rows(rows), batchSize: options.batchSize)
             }
@@ -50,8 +53,22 @@ extension Context {
         }
     }
 
+    /// Returns the values of columns, some of which are computed; nil if the export needs objects.
+    private func computedRows(_ request: FetchRequest, _ row: ArrowField) throws -> FetchedRows? {
+        guard row.children.contains(where: { $0.computed != nil }), !isChanged(request, row) else { return nil }
+        let rows = request.copy()
+        (rows.resultType, rows.batchSize) = (.dictionaries, 0)
+        rows.propertiesToFetch = row.children.map { child in
+            child.computed.map { .expression($0) } ?? .property(child.name)
+        }
+        // Lists, and properties of subentities, are read from objects.
+        guard (try? DictionaryFetch(rows)) != nil else { return nil }
+        return try fetchDictionaries(rows)
+    }
+
     /// Returns rows that are read on demand; nil if all rows must be read in the call (see `fetchArrow`).
     func storedRows(_ request: FetchRequest, _ row: ArrowField) throws -> ArrowRows? {
+        if row.children.contains(where: { $0.computed != nil }) { return nil }
         let stores = try fetchExecutor.stores(for: request)
         guard parent == nil, stores.count == 1, let store = stores.first, !isChanged(request, row),
             let pin = try pinForExport(of: store)

@@ -517,6 +517,54 @@ def test_computed_columns_have_the_type_of_their_values(everything: Context) -> 
     assert caught.value.key == "x"
 
 
+@pytest.mark.parametrize("kind", ["SQLite", "XML"])
+def test_columns_of_collection_operators_have_the_types_of_their_attributes(tmp_path: Path, kind: str) -> None:
+    model = Model(
+        {
+            "Show": {"name": "string", "episodes": "to-many Episode inverse show"},
+            "Episode": {
+                "title": "string", "seconds": "int32 = 0", "rating": "double?", "price": "decimal?", "at": "date?",
+                "show": "to-one Show? inverse episodes",
+            },
+        }
+    )  # fmt: skip
+    paths = [
+        "name", "episodes.@count", "episodes.@sum.seconds", "episodes.@avg.seconds", "episodes.@sum.rating",
+        "episodes.@sum.price", "episodes.@max.at", "episodes.@min.title",
+    ]  # fmt: skip
+    types = ["string", "int64", "int64", "double", "double", "decimal128(38, 18)", "timestamp[us, tz=UTC]", "string"]
+    at = datetime(2024, 5, 6, tzinfo=timezone.utc)
+    with Container(model, tmp_path / "shows", type=kind, unsaved="discard") as container:
+        context = container.context()
+        empty = pa.table(context.arrow("Show", columns=paths))
+        assert [str(field.type) for field in empty.schema] == types
+        assert empty.num_rows == 0
+        daily, _ = context.insert("Show", name="daily"), context.insert("Show", name="none")
+        for number, title in enumerate("abc"):
+            context.insert(
+                "Episode", title=title, seconds=number * 10, rating=0.5, price=Decimal("1.25"), at=at, show=daily
+            )
+        want = [
+            ["daily", 3, 30, 10.0, 1.5, Decimal("3.75"), at, "a"],
+            ["none", 0, 0, 0.0, 0.0, Decimal(0), None, None],
+        ]
+        for is_saved in (False, True):
+            if is_saved:
+                context.save()
+            exports = [
+                context.arrow("Show", columns=paths, sort="name"),
+                context.arrow("Show", columns=[*paths, "episodes"], sort="name"),
+                context.fetch("Show", sort="name").arrow(*paths),
+            ]
+            for export in exports:
+                table = pa.table(export)
+                assert [str(field.type) for field in table.schema][:8] == types
+                assert [list(row.values())[:8] for row in table.to_pylist()] == want
+        with pytest.raises(InvalidArgumentError, match="must follow a to-many relationship") as caught:
+            pa.table(context.arrow("Show", columns=["name.@count"]))
+        assert (caught.value.entity, caught.value.key) == ("Show", "name.@count")
+
+
 def test_keys_of_unsaved_objects_are_negative(tmp_path: Path) -> None:
     with Container(Model(EVERYTHING), tmp_path / "a.sqlite", unsaved="discard") as container:
         context = container.context()

@@ -67,6 +67,51 @@ final class ArrowTests: XCTestCase {
         XCTAssertEqual(try ArrowTable(stream).rows, [["Eve", "Labs"], ["Ada", "Labs"]])
     }
 
+    func testKeyPathsWithCollectionOperatorsAreColumns() throws {
+        try staff()
+        _ = try context.insert("Department", ["name": "Void"])
+        try context.save()
+        let paths = ["name", "employees.@count", "employees.@sum.age", "employees.@max.name", "employees.@avg.age"]
+        let wanted = [["Labs", "3", "76", "Eve", "\(76.0 / 3)"], ["Void", "0", "0", nil, "0.0"]]
+        let request = try request("Department")
+        func rows() throws -> [[String?]] {
+            try ArrowTable(context.fetchArrow(request, keyPaths: paths)).rows
+        }
+        XCTAssertEqual(try rows(), wanted)
+        // Values are computed from objects if the export also has a list, or if the request excludes unsaved changes.
+        let listed = try ArrowTable(context.fetchArrow(request, keyPaths: paths + ["employees"]))
+        XCTAssertEqual(try listed.rows.map { Array($0.prefix(5)) }, wanted)
+        XCTAssertEqual(try ArrowTable(ArrowStream(context.fetch(request), keyPaths: paths)).rows, wanted)
+        let labs = try XCTUnwrap(context.fetch("Department", "name == 'Labs'").first)
+        _ = try context.insert("Employee", ["name": "Zoe", "age": 24, "department": labs])
+        XCTAssertEqual(try rows(), [["Labs", "4", "100", "Zoe", "25.0"], wanted[1]])
+        request.includesPendingChanges = false
+        XCTAssertEqual(try rows(), wanted)
+        XCTAssertEqual(try table("department.employees.@count", "name")["department.employees.@count"].count, 5)
+    }
+
+    func testTypesOfCollectionOperatorsDoNotDependOnTheValues() throws {
+        let table = try ArrowTable(
+            context.fetchArrow(
+                request("Department"),
+                keyPaths: ["employees.@count", "employees.@sum.age", "employees.@avg.age", "employees.@min.name"]))
+        XCTAssertEqual(table.formats, ["l", "l", "g", "u"])
+    }
+
+    func testUnsuitableCollectionOperatorsAreRejected() throws {
+        for (path, words) in [
+            ("employees.@sum.name", "does not have one value of a known type"),
+            ("employees.@distinctUnionOfObjects.age", "does not have one value of a known type"),
+            ("employees.@sum", "does not have one value of a known type"),
+            ("name.@count", "must follow a to-many relationship"), ("@count", "must follow a to-many relationship"),
+            ("employes.@count", "did you mean"), ("employees.@sum.agge", "agge"),
+        ] {
+            XCTAssertThrowsError(try context.fetchArrow(request("Department"), keyPaths: [path])) {
+                XCTAssertTrue("\($0)".contains(words), "\(path): \($0)")
+            }
+        }
+    }
+
     func testStreamCopyReturnsAllRowsUnlessReadingHasBegun() throws {
         try staff()
         for isChanged in [false, true] {
