@@ -25,7 +25,7 @@ from run import Places, build_programs
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORKLOADS = ["W1", "W3", "W4", "W5a", "W6", "W7", "save_mixed", "W9"]
+WORKLOADS = ["W1", "W3", "W4", "W5a", "W6", "W7", "save_mixed", "W9", "W11"]
 # A function belongs to the first group whose patterns match its object file and its name.
 GROUPS = [
     ("SQLite", r"libsqlite3", r""),
@@ -139,7 +139,7 @@ def main() -> int:
     places = Places(arguments.out.resolve(), ROOT / "build" / "lib", arguments.include.resolve())
     build_programs(places, [arguments.program])
     for workload in arguments.workloads:
-        store = places.store(f"where_{workload}" if workload.startswith("W1") else arguments.program)
+        store = places.store(f"where_{workload}" if workload.split("_")[0] == "W1" else arguments.program)
         command = [str(places.out / arguments.program), workload, str(places.data), store]
         with tempfile.TemporaryDirectory() as name:
             environment = with_symbols(arguments.library, Path(name))
