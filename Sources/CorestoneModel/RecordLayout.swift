@@ -73,8 +73,8 @@
     @usableFromInline package let fixedSize: Int
     /// The number of words after the header that are zero in an empty record.
     ///
-    /// They are the bitmap and, if there are external attributes, the fixed part, because even a null slot of an
-    /// external attribute can contain the name of a backing file.
+    /// They are the bitmap, and the fixed part if the entity has external attributes. Even a null slot of such an
+    /// attribute can contain the name of a backing file.
     package let clearedWords: Int
     @usableFromInline package let toOneCount: Int
     @usableFromInline package let toManyCount: Int

@@ -133,7 +133,7 @@ typedef struct cst_store_options {
      * value is stored in a backing file. */
     uint64_t external_threshold;
     /* Settings for every connection. Opening fails with CST_E_INVALID_ARGUMENT for a name or value that is not listed
-     * in docs/reference/store.md; the name and the value are the key and the value of the error. Names and values that
+     * in docs/reference/store.md. The key and the value of the error are the name and the value. Names and values that
      * are not listed are never inserted into SQL. */
     size_t pragma_count;
     const cst_pragma *pragmas;
@@ -172,9 +172,9 @@ typedef struct cst_store_options {
     /* Called with the number of migrated rows and of all rows, on the thread of the call; may be NULL. */
     cst_progress_fn migration_progress;
     void *migration_userdata;
-    /* The part of the history to keep (cst_history_retention in history.h). Other transactions are purged when the
-     * store is opened, and when the coordinator writes a transaction whose number is a multiple of 1,000, on a thread
-     * of the coordinator. A purge also keeps transactions that an active consumer has not read. NULL: the history is
+    /* The part of the history to keep (cst_history_retention in history.h). Other transactions are purged on a
+     * thread of the coordinator. This happens when the store is opened, and when the coordinator writes a transaction
+     * whose number is a multiple of 1,000. A purge also keeps transactions that an active consumer has not read. NULL: the history is
      * not purged automatically. */
     const struct cst_history_retention *history_retention;
     /* Mapping models that a migration tries first (mapping.h).

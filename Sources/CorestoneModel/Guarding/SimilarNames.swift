@@ -47,13 +47,13 @@ private func areSimilarWords(_ one: String, _ other: String) -> Bool {
     let (a, b) = (Array(one), Array(other))
     let common = zip(a, b).prefix { $0 == $1 }.count
     if common >= 3, endings.contains(String(a[common...])), endings.contains(String(b[common...])) { return true }
-    // A single slip is probably a misspelling, which seldom affects the first letter.
-    return min(a.count, b.count) >= 4 && common > 0 && isOneSlip(a, b)
+    // A single edit is probably a misspelling, which seldom affects the first letter.
+    return min(a.count, b.count) >= 4 && common > 0 && isSingleEdit(a, b)
 }
 
 /// Whether one letter was added, omitted or replaced, or two adjacent letters were exchanged.
-private func isOneSlip(_ a: [Character], _ b: [Character]) -> Bool {
-    if a.count > b.count { return isOneSlip(b, a) }
+private func isSingleEdit(_ a: [Character], _ b: [Character]) -> Bool {
+    if a.count > b.count { return isSingleEdit(b, a) }
     guard b.count - a.count <= 1 else { return false }
     let start = zip(a, b).prefix { $0 == $1 }.count
     if a.count < b.count { return a[start...].elementsEqual(b[(start + 1)...]) }

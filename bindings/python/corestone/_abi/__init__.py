@@ -1,7 +1,7 @@
-"""The room of the C interface: its generated part, the library, calls, handles, and the conversion of values.
+"""The C interface: its generated part, the library, calls, handles, and the conversion of values.
 
 The package forwards the names of `interface`, as in `_abi.lib`. The first use of a name loads the library, so an import
-of another module of the room, such as `_abi.library`, does not.
+of another module of the subpackage, such as `_abi.library`, does not.
 """
 
 from __future__ import annotations

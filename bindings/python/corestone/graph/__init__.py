@@ -1,1 +1,1 @@
-"""The room of the object graph: contexts, objects, fetches and their results, changes, and undo."""
+"""The object graph: contexts, objects, fetches and their results, changes, and undo."""

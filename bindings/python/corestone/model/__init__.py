@@ -1,6 +1,6 @@
-"""The room of models: entities, properties, model files and text, and the values of attributes.
+"""Models: entities, properties, model files and text, and the values of attributes.
 
-The package forwards the names of its module `model`, which was `corestone.model` before the package had rooms.
+The package forwards the names of its module `model`, which was `corestone.model` before the package had subpackages.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The room of predicates: expressions, predicates, sort descriptors, and queries written in Python.
+"""Predicates: expressions, predicates, sort descriptors, and queries written in Python.
 
-The package forwards the names of its module `predicate`, which was `corestone.predicate` before the package had rooms.
+The package forwards the names of its module `predicate`, which was `corestone.predicate` before the package had
+subpackages.
 """
 
 from __future__ import annotations

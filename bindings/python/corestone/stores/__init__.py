@@ -1,1 +1,1 @@
-"""The room of stores: coordinators, containers, documents, stores written in Python, history, and migrations."""
+"""Stores: coordinators, containers, documents, stores written in Python, history, and migrations."""
