@@ -165,8 +165,6 @@ CONTEXTS: list[Mistake] = [
         r"^undo_manager must be an UndoManager, as in UndoManager\(\), or None, not True",
     ),
     ("ctx.undo_manager = UndoManager", TypeError, "^undo_manager must be an UndoManager"),
-    ("ctx.undo()", InvalidArgumentError, "^the context does not have an undo manager .*; set its undo_manager"),
-    ("ctx.redo()", InvalidArgumentError, "^the context does not have an undo manager"),
     ("ctx.execute(5)", Exception, "^execute takes a FetchRequest or a batch request, not 5"),
     ("ctx.execute('SELECT 1')", Exception, '^execute takes a FetchRequest or a batch request, not "SELECT 1"'),
     ("ctx.execute(FetchRequest)", Exception, "^execute takes a FetchRequest or a batch request, not <class"),

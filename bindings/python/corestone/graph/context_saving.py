@@ -14,7 +14,7 @@ from .._abi.arguments import elements, flag, require_instance
 from .._abi.call import call, owned
 from .._abi.stamps import Stamp
 from .._abi.wrappers import objects
-from ..errors import CorestoneError, InvalidArgumentError
+from ..errors import CorestoneError
 from . import nesting
 from .merging import MergePolicy, PolicyLike, policy
 from .object import ManagedObject, drop_held_values
@@ -163,25 +163,15 @@ class ContextSaving(ContextCore):
     def undo(self) -> bool:
         """Undoes the newest step of the undo manager, including pending changes.
 
-        Returns False if there is nothing to undo. InvalidArgumentError if the context does not have a manager.
+        Returns False if there is nothing to undo, or no manager, as in Core Data.
         """
         return self._step(lib.cst_context_undo)
 
     def redo(self) -> bool:
-        """Redoes the step that was undone last. Returns False if there is nothing to redo.
-
-        InvalidArgumentError if the context does not have a manager.
-        """
+        """Redoes the step that was undone last. Returns False if there is nothing to redo, or no manager."""
         return self._step(lib.cst_context_redo)
 
     def _step(self, function: Any) -> bool:
-        if self._undo_manager is None:
-            self._require_open()
-            raise InvalidArgumentError(
-                "the context does not have an undo manager and did not record its changes; set its undo_manager to an "
-                "UndoManager before the changes",
-                key="undo_manager",
-            )
         try:
             return self._work(function) == _abi.OK
         finally:
